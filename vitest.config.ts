@@ -54,7 +54,7 @@ class ByProject extends BaseSequencer {
 
 /** Tests whose name has `.long.` are for the long run (`npm run test:long`) alone; the others do more in it (test/support/fuzz.ts). */
 const isLong = process.env['FUZZ'] === 'full'
-const notShort = isLong ? [] : ['test/**/*.long.*']
+const notShort = isLong ? [] : ['{test,tools}/**/*.long.*']
 
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */
 const documentedSnippet = {
@@ -121,23 +121,23 @@ export default defineConfig({
       {
         test: {
           name: 'rules',
-          include: ['test/**/*.rule.test.ts'],
+          include: ['{test,tools}/**/*.rule.test.ts'],
           exclude: notShort,
           isolate: false,
           testTimeout: TIMEOUT_MS,
           setupFiles,
         },
       },
-      workers('workers', ['test/**/*.worker.test.ts'], ['test/**/*.shards.worker.test.ts']),
+      workers('workers', ['{test,tools}/**/*.worker.test.ts'], ['test/**/*.shards.worker.test.ts']),
       // Over three ledgers and three events shards.
       workers('shards', ['test/**/*.shards.worker.test.ts'], [], ['LEDGER_1', 'LEDGER_2', 'EVENTS_1', 'EVENTS_2']),
       {
         test: {
-          ...{ name: 'processes', include: ['test/**/*.process.test.ts'], exclude: notShort },
+          ...{ name: 'processes', include: ['{test,tools}/**/*.process.test.ts'], exclude: notShort },
           ...{ testTimeout: 5 * TIMEOUT_MS, hookTimeout: 5 * TIMEOUT_MS },
         },
       },
-      { test: { name: 'samples', include: ['test/**/*.sample.test.ts'], setupFiles } },
+      { test: { name: 'samples', include: ['{test,tools}/**/*.sample.test.ts'], setupFiles } },
       workers('samples in workers', ['test/**/efirma.sample.test.ts']),
     ],
   },

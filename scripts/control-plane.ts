@@ -49,11 +49,11 @@ function parsed(ended: (fault: string) => never): { env: string | undefined; isH
 }
 
 /** The place of a file that an operator names, in the folder in which the command was given. */
-export const placeOfFile = (file: string): string => resolve(process.env['INIT_CWD'] ?? '.', file)
+export const locationOfFile = (file: string): string => resolve(process.env['INIT_CWD'] ?? '.', file)
 
 /** The bytes of such a file. Throws an error that says that there is none, or that it cannot be read. */
 export function givenFile(file: string): Buffer {
-  const place = placeOfFile(file)
+  const place = locationOfFile(file)
   try {
     return readFileSync(place)
   } catch (error) {
@@ -62,12 +62,12 @@ export function givenFile(file: string): Buffer {
   }
 }
 
-const placeOf = (env: 'test' | 'live' | undefined): string[] =>
+const slotOf = (env: 'test' | 'live' | undefined): string[] =>
   env ? ['--remote', '--env', env] : ['--local', '--persist-to', resolve(ROOT, process.env['STATE_DIR'] || '.state')]
 
 /** Executes a statement in the control plane of a hosted service, or of the local one in STATE_DIR, and returns its rows. */
 export async function executeInControlPlane<Row>(env: 'test' | 'live' | undefined, sql: string): Promise<Row[]> {
-  const answer = await wrangler('d1', 'execute', 'DB', ...placeOf(env), '--json', '--command', sql)
+  const answer = await wrangler('d1', 'execute', 'DB', ...slotOf(env), '--json', '--command', sql)
   const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ results: Row[] }]
   return results
 }

@@ -12,11 +12,11 @@ interface Credential {
   api_secret: string
 }
 
-const PATIENCE_MS = 30_000
+const SLOW_LIMIT_MS = 30_000
 
 /** Repeats a GET while nothing answers, because a service that died is being restarted. */
 async function answered(method: string, url: string, init: RequestInit): Promise<Response> {
-  for (const until = Date.now() + PATIENCE_MS; ; await sleep(250)) {
+  for (const until = Date.now() + SLOW_LIMIT_MS; ; await sleep(250)) {
     try {
       return await fetch(url, init)
     } catch (error) {

@@ -26,18 +26,18 @@ const REMEDIES: Readonly<Record<string, string>> = {
 const saidOf = (error: unknown): string =>
   error instanceof Refused ? [error.message, REMEDIES[error.code]].filter(Boolean).join(' ') : 'The service does not answer.'
 
-let told = ''
+let notified = ''
 const client = fetcherClient(origin, key.trim())
 for (;;) {
   try {
     const isDone = await fetchOnce(client)
-    told = ''
+    notified = ''
     if (isDone) continue
   } catch (error) {
     // A job that was lost, or a service that does not answer: what was leased is offered again.
     const said = saidOf(error)
-    if (said !== told) console.error(said)
-    told = said
+    if (said !== notified) console.error(said)
+    notified = said
   }
   await setTimeout(PAUSE_MS)
 }

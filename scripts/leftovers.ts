@@ -27,12 +27,12 @@ function read(file: string): Runner | null {
 }
 
 /** A runner is in charge only while its launcher (npm) lives; otherwise nothing could stop it any more. */
-const isHeld = (runner: Runner | null): runner is Runner => runner !== null && isAlive(runner) && isAlive(runner.launcher)
+const isLeased = (runner: Runner | null): runner is Runner => runner !== null && isAlive(runner) && isAlive(runner.launcher)
 
 /** The live runner of a STATE_DIR. */
 export function runnerOf(stateDir: string): Runner | null {
   const runner = read(fileOf(stateDir))
-  return isHeld(runner) ? runner : null
+  return isLeased(runner) ? runner : null
 }
 
 /** This project's processes in the process group of a dead runner's child. */
@@ -59,14 +59,14 @@ async function endLeftovers(stateDir: string): Promise<void> {
 
 /** Removes a dead runner's file, unless another runner has replaced it. */
 function clear(file: string, dead: Runner | null): void {
-  const aside = `${file}.${process.pid}.old`
+  const quarantined = `${file}.${process.pid}.old`
   try {
-    renameSync(file, aside)
-    if (read(aside)?.pid !== dead?.pid) linkSync(aside, file)
+    renameSync(file, quarantined)
+    if (read(quarantined)?.pid !== dead?.pid) linkSync(quarantined, file)
   } catch (error) {
     if (!['ENOENT', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   } finally {
-    rmSync(aside, { force: true })
+    rmSync(quarantined, { force: true })
   }
 }
 
@@ -79,7 +79,7 @@ export async function takeOver(stateDir: string, url: string): Promise<{ runner:
   try {
     for (;;) {
       const before = read(file)
-      if (isHeld(before)) return null
+      if (isLeased(before)) return null
       await endLeftovers(stateDir)
       clear(file, before)
       try {

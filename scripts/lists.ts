@@ -1,8 +1,8 @@
 import { objectOf, PUBLIC_SOURCES, type PublicSource } from '../src/lists/catalog.ts'
-import { givenFile, operatorRequest, placeOfFile } from './control-plane.ts'
+import { givenFile, locationOfFile, operatorRequest } from './control-plane.ts'
 import { scheduledPath } from './crons.ts'
 import { runnerOf } from './leftovers.ts'
-import { placeOf } from './service.ts'
+import { slotOf } from './service.ts'
 import { wrangler } from './wrangler.ts'
 
 const USAGE = `Loads a file of one of the authority's lists, and shows which lists are held (docs/operating.md).
@@ -67,10 +67,10 @@ function commandOf([file, source = 'sat_69b', ...rest]: readonly string[]): { fi
 
 const { command, env: environment } = operatorRequest(USAGE, commandOf)
 try {
-  const { stateDir } = placeOf(process.env)
+  const { stateDir } = slotOf(process.env)
   const where = environment === undefined ? ['--local', '--persist-to', stateDir] : ['--remote', '--env', environment]
   if (command) {
-    await put(placeOfFile(command.file), command.source, `fiscal-${environment ?? 'local'}-files`, where)
+    await put(locationOfFile(command.file), command.source, `fiscal-${environment ?? 'local'}-files`, where)
     if (environment === undefined) await work(stateDir)
     else console.log('The daily cron at 10:00 UTC loads it. Run this command without a file after that to see the result.')
   }

@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
+import { readRecordings } from '../tools/reference/recordings.ts'
+import { referenceOf } from '../tools/reference/reference.ts'
 import { typesOf } from './console-types.ts'
-import { readRecordings } from './reference/recordings.ts'
-import { referenceOf } from './reference/reference.ts'
 import { ROOT } from './wrangler.ts'
 
 /** Stands for the module that only the runtime has. Nothing of it is called while the routes are read. */
@@ -30,8 +30,8 @@ export async function openApiFiles(): Promise<[file: string, text: string][]> {
     join(ROOT, `${name}.json`),
     `${JSON.stringify(document, null, 1)}\n`,
   ])
-  const { GUIDES, guidePages } = await import('./reference/pages/pages.ts')
-  const { viewerScript } = await import('./reference/viewer.ts')
+  const { GUIDES, guidePages } = await import('../tools/reference/pages/pages.ts')
+  const { viewerScript } = await import('../tools/reference/viewer.ts')
   return [
     ...written,
     [join(ROOT, 'console/api/routes.d.ts'), typesOf(openApiOf('live') as never)],

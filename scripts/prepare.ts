@@ -5,8 +5,8 @@
  */
 import { existsSync, mkdirSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import { configurationOf, placeholders } from '../tools/deploy/configuration.ts'
 import { buildConsole } from './console.ts'
-import { configurationOf, placeholders } from './deploy/configuration.ts'
 import { migrate } from './migrate.ts'
 import { processes } from './processes.ts'
 import { ensureSecrets } from './secrets.ts'

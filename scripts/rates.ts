@@ -16,7 +16,7 @@ The rates of the file replace what is held between their first and last day, for
 
 type Environment = 'test' | 'live' | undefined
 
-const HELD = `select currency, source, count(*) as days, min(date) as first, max(date) as last from fx_rates group by currency, source
+const LEASED = `select currency, source, count(*) as days, min(date) as first, max(date) as last from fx_rates group by currency, source
   order by currency, first`
 const OWN_SERIES = `select * from rules where key = 'fx.series'`
 
@@ -34,10 +34,10 @@ async function load(env: Environment, file: string): Promise<void> {
 const { command, env } = operatorRequest(USAGE, ([file, ...rest]) => (file === undefined || rest.length > 0 ? null : { file }))
 try {
   if (command) await load(env, command.file)
-  const held = await executeInControlPlane<{ currency: string; source: string; days: number; first: string; last: string }>(env, HELD)
-  for (const { currency, source, days, first, last } of held)
+  const stored = await executeInControlPlane<{ currency: string; source: string; days: number; first: string; last: string }>(env, LEASED)
+  for (const { currency, source, days, first, last } of stored)
     console.log(`${currency}: ${days === 1 ? `the rate of ${first}` : `${days} rates from ${first} to ${last}`} (${source})`)
-  if (held.length === 0) console.log('No rates are loaded. The sandbox has rates of its own.')
+  if (stored.length === 0) console.log('No rates are loaded. The sandbox has rates of its own.')
 } catch (error) {
   if (error instanceof RatesRefused) console.error(`The file was refused, and nothing was changed.\n${error.message}`)
   else console.error(error instanceof Error ? error.message : error)

@@ -30,7 +30,7 @@ const SINKS = ['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const
 const VARIABLES = ['TAX_AUTHORITY', 'AUTHORITY_WAIT_FACTOR', 'FETCHER_SOURCES']
 const SECRETS = ['FETCHER_KEYS']
 
-export function placeOf(environment: Record<string, string | undefined>): Place {
+export function slotOf(environment: Record<string, string | undefined>): Place {
   const port = Number(environment['PORT'] || 8787)
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new Refusal(`PORT must be a number from 1 to 65535, not “${environment['PORT']}”.`)
@@ -268,8 +268,8 @@ function makePrivate(folder: string): void {
   }
 }
 
-async function portIsFree(port: number, patience: number): Promise<void> {
-  for (const until = Date.now() + patience; ; await sleep(100)) {
+async function portIsFree(port: number, slowLimit: number): Promise<void> {
+  for (const until = Date.now() + slowLimit; ; await sleep(100)) {
     const problem = await new Promise<NodeJS.ErrnoException | null>((done) => {
       const server = createServer()
       server.once('error', done).listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => done(null)))

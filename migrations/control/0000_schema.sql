@@ -43,15 +43,15 @@ CREATE TABLE `connections` (
 	`issued_to` integer,
 	`received_from` text,
 	`received_to` integer,
-	`issued_reaches` text DEFAULT '[]' NOT NULL,
-	`received_reaches` text DEFAULT '[]' NOT NULL,
+	`issued_granted_ranges` text DEFAULT '[]' NOT NULL,
+	`received_granted_ranges` text DEFAULT '[]' NOT NULL,
 	`asked_ranges` text DEFAULT '[]' NOT NULL,
-	`issued_struck` text,
-	`received_struck` text,
+	`issued_revoked` text,
+	`received_revoked` text,
 	`widened_at` integer,
 	`widened_before` integer,
 	`imported_at` integer,
-	`untold` text,
+	`unnotified` text,
 	`listed` text,
 	`listed_version` integer DEFAULT 0 NOT NULL,
 	`linked_at` integer NOT NULL,
@@ -62,7 +62,7 @@ CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_i
 CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
 CREATE UNIQUE INDEX `connections_external_id` ON `connections` (`organization_id`,`external_id`) WHERE external_id is not null;--> statement-breakpoint
 CREATE INDEX `connections_entity` ON `connections` (`entity`,`connection`,`state`);--> statement-breakpoint
-CREATE INDEX `connections_untold` ON `connections` (`connection`) WHERE untold is not null and state = 'active';--> statement-breakpoint
+CREATE INDEX `connections_unnotified` ON `connections` (`connection`) WHERE unnotified is not null and state = 'active';--> statement-breakpoint
 CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`paused_from`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint
 CREATE INDEX `connections_unverified` ON `connections` (`entity`,`ciec_verify_at`) WHERE ciec_verify_at is not null;--> statement-breakpoint
 CREATE INDEX `connections_efirmas_unverified` ON `connections` (`entity`,`efirma_verify_at`) WHERE efirma_verify_at is not null;--> statement-breakpoint
@@ -181,11 +181,11 @@ CREATE TABLE `quota_warnings` (
 	`used` integer NOT NULL,
 	`most` integer NOT NULL,
 	`marked_at` integer NOT NULL,
-	`told` integer DEFAULT 0 NOT NULL,
+	`notified` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`organization_id`, `quota`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `quota_warnings_untold` ON `quota_warnings` (`organization_id`,`quota`) WHERE told = 0;--> statement-breakpoint
+CREATE INDEX `quota_warnings_unnotified` ON `quota_warnings` (`organization_id`,`quota`) WHERE notified = 0;--> statement-breakpoint
 CREATE TABLE `outbox` (
 	`entity` integer NOT NULL,
 	`outbox_event_id` text NOT NULL,
@@ -199,7 +199,7 @@ CREATE TABLE `outbox` (
 	PRIMARY KEY(`entity`, `outbox_event_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `outbox_aside` (
+CREATE TABLE `outbox_quarantined` (
 	`entity` integer NOT NULL,
 	`outbox_event_id` text NOT NULL,
 	`kind` text NOT NULL,
@@ -437,7 +437,7 @@ CREATE TABLE `blacklist_lists` (
 	`organization_id` text NOT NULL,
 	`source` text NOT NULL,
 	`version` integer NOT NULL,
-	`told_version` integer DEFAULT 0 NOT NULL,
+	`notified_version` integer DEFAULT 0 NOT NULL,
 	`label` text,
 	`digest` text,
 	`list_date` text,
@@ -451,7 +451,7 @@ CREATE TABLE `blacklist_lists` (
 	PRIMARY KEY(`organization_id`, `source`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `blacklist_lists_untold` ON `blacklist_lists` (`organization_id`) WHERE told_version < version;--> statement-breakpoint
+CREATE INDEX `blacklist_lists_unnotified` ON `blacklist_lists` (`organization_id`) WHERE notified_version < version;--> statement-breakpoint
 CREATE TABLE `trials` (
 	`email` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -509,7 +509,7 @@ CREATE UNIQUE INDEX `invoices_period` ON `invoices` (`organization_id`,`period`)
 CREATE INDEX `invoices_open` ON `invoices` (`organization_id`,`due_on`) WHERE status = 'open';--> statement-breakpoint
 CREATE INDEX `invoices_review` ON `invoices` (`review_at`) WHERE status = 'open' and review_at is not null;--> statement-breakpoint
 CREATE INDEX `invoices_due` ON `invoices` (`due_on`) WHERE status = 'open';--> statement-breakpoint
-CREATE INDEX `invoices_untold` ON `invoices` (`send_at`) WHERE status = 'open' and send_at is not null;--> statement-breakpoint
+CREATE INDEX `invoices_unsent` ON `invoices` (`send_at`) WHERE status = 'open' and send_at is not null;--> statement-breakpoint
 CREATE INDEX `invoices_provider` ON `invoices` (`provider_ref`) WHERE provider_ref is not null;--> statement-breakpoint
 CREATE TABLE `sandbox_cancellations` (
 	`rfc` text NOT NULL,
@@ -532,6 +532,6 @@ CREATE TABLE `sandbox_refused_logins` (
 ) WITHOUT ROWID;--> statement-breakpoint
 CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
 CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;--> statement-breakpoint
-CREATE TRIGGER `connections_left` AFTER UPDATE OF `state` ON `connections` WHEN old.state = 'active' AND new.state <> 'active' BEGIN UPDATE connections SET untold = json_object('since', coalesce(old.untold->>'since', new.updated_at), 'issued_from', new.issued_from, 'issued_to', new.issued_to, 'received_from', new.received_from, 'received_to', new.received_to) WHERE connection = new.connection; END;--> statement-breakpoint
+CREATE TRIGGER `connections_left` AFTER UPDATE OF `state` ON `connections` WHEN old.state = 'active' AND new.state <> 'active' BEGIN UPDATE connections SET unnotified = json_object('since', coalesce(old.unnotified->>'since', new.updated_at), 'issued_from', new.issued_from, 'issued_to', new.issued_to, 'received_from', new.received_from, 'received_to', new.received_to) WHERE connection = new.connection; END;--> statement-breakpoint
 CREATE TRIGGER `connections_unlinked` AFTER UPDATE OF `state` ON `connections` WHEN new.state = 'unlinked' BEGIN DELETE FROM mailbox_requests WHERE organization_id = new.organization_id AND entity = new.entity AND acknowledged_by IS NULL; END;--> statement-breakpoint
 CREATE TRIGGER `openings_left` AFTER UPDATE OF `state` ON `connections` WHEN old.state = 'active' AND new.state <> 'active' BEGIN UPDATE mailbox_requests SET acknowledged_by = '' WHERE organization_id = new.organization_id AND entity = new.entity AND acknowledged_by IS NOT NULL; END;

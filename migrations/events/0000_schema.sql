@@ -74,12 +74,12 @@ CREATE TABLE `alerts` (
 	`created_at` integer NOT NULL,
 	`read_at` integer,
 	`resolved_at` integer,
-	`told` integer DEFAULT 0 NOT NULL
+	`notified` integer DEFAULT 0 NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `alerts_dedupe` ON `alerts` (`organization_id`,`dedupe_key`);--> statement-breakpoint
 CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--> statement-breakpoint
-CREATE INDEX `alerts_untold` ON `alerts` (`alert_id`) WHERE told <> 1;--> statement-breakpoint
+CREATE INDEX `alerts_unnotified` ON `alerts` (`alert_id`) WHERE notified <> 1;--> statement-breakpoint
 CREATE INDEX `alerts_open` ON `alerts` (`alert_id`) WHERE resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended');--> statement-breakpoint
 CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;--> statement-breakpoint
 CREATE TABLE `storage_connectors` (
@@ -160,11 +160,11 @@ CREATE TABLE `quota_warnings` (
 	`used` integer NOT NULL,
 	`most` integer NOT NULL,
 	`marked_at` integer NOT NULL,
-	`told` integer DEFAULT 0 NOT NULL,
+	`notified` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`organization_id`, `quota`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `quota_warnings_untold` ON `quota_warnings` (`organization_id`,`quota`) WHERE told = 0;--> statement-breakpoint
+CREATE INDEX `quota_warnings_unnotified` ON `quota_warnings` (`organization_id`,`quota`) WHERE notified = 0;--> statement-breakpoint
 CREATE TABLE `audit_events` (
 	`audit_event_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,

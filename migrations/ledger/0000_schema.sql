@@ -63,7 +63,7 @@ CREATE TABLE `cfdi` (
 	`chunk_at` integer,
 	`chunk_parts` integer,
 	`stored_by` integer,
-	`held` text,
+	`stored` text,
 	`net_mxn` text,
 	`taxes` text,
 	`first_paid_on` text,
@@ -78,7 +78,7 @@ CREATE INDEX `cfdi_dirc` ON `cfdi` (`entity`,`direction`,`cancelled`,`issued_at`
 CREATE INDEX `cfdi_cpd` ON `cfdi` (`entity`,`counterparty_rfc`,`direction`,`issued_at`,`uuid`);--> statement-breakpoint
 CREATE INDEX `cfdi_tipoc` ON `cfdi` (`entity`,`tipo_comprobante`,`direction`,`cancelled`,`issued_at`,`uuid`);--> statement-breakpoint
 CREATE INDEX `cfdi_pay` ON `cfdi` (`entity`,`payment_status`,`direction`,`issued_at`,`uuid`) WHERE payment_status is not null;--> statement-breakpoint
-CREATE INDEX `cfdi_stray` ON `cfdi` (`entity`,`issued_at`,`uuid`) WHERE substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch');--> statement-breakpoint
+CREATE INDEX `cfdi_dated_in_another_zone` ON `cfdi` (`entity`,`issued_at`,`uuid`) WHERE substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch');--> statement-breakpoint
 CREATE INDEX `cfdi_late` ON `cfdi` (`entity`,`direction`,`first_paid_on`) WHERE first_paid_on < date(substr(fecha, 1, 10), '-45 days') or last_paid_on > date(substr(fecha, 1, 10), '+45 days');--> statement-breakpoint
 CREATE INDEX `cfdi_substituted` ON `cfdi` (`entity`,`direction`,`substituted_from`) WHERE substituted_from is not null;--> statement-breakpoint
 CREATE INDEX `cfdi_personal` ON `cfdi` (`entity`,`cancelled`,`issued_at`,`uuid`) WHERE direction = 1 and uso_cfdi > 'D' and uso_cfdi < 'E';--> statement-breakpoint
@@ -188,7 +188,7 @@ CREATE TABLE `sync_jobs` (
 	`job_id` text NOT NULL,
 	`organizations` text,
 	`late` text,
-	`carried` text DEFAULT '{}' NOT NULL,
+	`deferred` text DEFAULT '{}' NOT NULL,
 	`open` integer NOT NULL,
 	`is_claimed` integer DEFAULT 0 NOT NULL,
 	`status` text GENERATED ALWAYS AS ((case when open = 0 then iif(error_class is null, 'succeeded', 'failed') else iif(is_claimed, 'running', 'queued') end)) VIRTUAL NOT NULL,
@@ -220,8 +220,8 @@ CREATE TABLE `sync_work` (
 	`token` text,
 	`leased_at` integer,
 	`lease_until` integer,
-	`is_awaited` integer DEFAULT 0 NOT NULL,
-	`is_careful` integer DEFAULT 0 NOT NULL
+	`is_interactive` integer DEFAULT 0 NOT NULL,
+	`claim_per_job` integer DEFAULT 0 NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `certificates` (
@@ -264,12 +264,12 @@ CREATE TABLE `obligation_rules` (
 	PRIMARY KEY(`due_rule`, `entity`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `import_holdings` (
-	`book` integer NOT NULL,
+CREATE TABLE `import_sources` (
+	`import_partition` integer NOT NULL,
 	`part` integer NOT NULL,
 	`import_id` text NOT NULL,
 	`data` blob NOT NULL,
-	PRIMARY KEY(`book`, `part`)
+	PRIMARY KEY(`import_partition`, `part`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `import_results` (
@@ -281,7 +281,7 @@ CREATE TABLE `import_results` (
 	`updated` integer NOT NULL,
 	`unchanged` integer NOT NULL,
 	`rejected` integer NOT NULL,
-	`places` text NOT NULL,
+	`ranges` text NOT NULL,
 	`data` blob NOT NULL,
 	PRIMARY KEY(`import_id`, `part`)
 ) WITHOUT ROWID;
@@ -290,7 +290,7 @@ CREATE TABLE `imports` (
 	`import_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
 	`fiscal_entity_id` text NOT NULL,
-	`book` integer NOT NULL,
+	`import_partition` integer NOT NULL,
 	`entity` integer NOT NULL,
 	`rfc` text NOT NULL,
 	`object` text NOT NULL,
@@ -300,14 +300,14 @@ CREATE TABLE `imports` (
 	`token` text,
 	`lease_until` integer NOT NULL,
 	`attempts` integer NOT NULL,
-	`place` text,
+	`checkpoint` text,
 	`parts` text DEFAULT '[]' NOT NULL,
 	`created_at` integer NOT NULL,
 	`completed_at` integer
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';--> statement-breakpoint
-CREATE INDEX `imports_book` ON `imports` (`book`,`import_id`);--> statement-breakpoint
+CREATE INDEX `imports_import_partition` ON `imports` (`import_partition`,`import_id`);--> statement-breakpoint
 CREATE TABLE `mailbox_notifications` (
 	`entity` integer NOT NULL,
 	`sent_at` integer NOT NULL,
@@ -334,15 +334,15 @@ CREATE TABLE `mailbox_readers` (
 	PRIMARY KEY(`entity`, `organization_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `status_doubts` (
+CREATE TABLE `status_rechecks` (
 	`entity` integer NOT NULL,
 	`uuid` text NOT NULL,
 	`due_at` integer NOT NULL,
-	`doubt` text NOT NULL,
+	`recheck` text NOT NULL,
 	PRIMARY KEY(`entity`, `uuid`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `status_doubts_due` ON `status_doubts` (`due_at`);--> statement-breakpoint
+CREATE INDEX `status_rechecks_due` ON `status_rechecks` (`due_at`);--> statement-breakpoint
 CREATE TABLE `authority_conversations` (
 	`entity` integer PRIMARY KEY NOT NULL,
 	`due_at` integer,
@@ -434,7 +434,7 @@ CREATE TABLE `outbox` (
 	PRIMARY KEY(`entity`, `outbox_event_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `outbox_aside` (
+CREATE TABLE `outbox_quarantined` (
 	`entity` integer NOT NULL,
 	`outbox_event_id` text NOT NULL,
 	`kind` text NOT NULL,

@@ -39,7 +39,7 @@ async function* packagesOf(login: Login, source: string, month: string): AsyncGe
     until: now,
     asked_at: now,
     is_complete: false,
-    is_awaited: false,
+    is_interactive: false,
   } as const
   const step = await portal.step(request)
   if (step.state === 'ready') yield* step.packages

@@ -10,16 +10,16 @@ import { mirrorInBackground } from '../copies/mirror/work.ts'
 import { deliver } from '../delivery/deliveries/delivery.ts'
 import { fanOut, relayOutbox } from '../delivery/relay/relay.ts'
 import { workOnMailbox } from '../documents/mailbox/fetch.ts'
-import type { goOn } from '../downloads/conversation/converse.ts'
+import type { continueConversation } from '../downloads/conversation/converse.ts'
 import { drain } from '../downloads/drain.ts'
-import { tellMissed } from '../downloads/missed-cancellations.ts'
-import { resolveDoubts } from '../downloads/status/doubts.ts'
+import { notifyMissed } from '../downloads/missed-cancellations.ts'
+import { resolveRechecks } from '../downloads/status/rechecks.ts'
 import { runLookups } from '../lists/repse/repse.ts'
 import { runRoundPage } from '../lists/repse/rounds.ts'
 import { each, type System, systemOf } from '../platform/context.ts'
 import { Budget } from '../platform/db/budget.ts'
 import { log } from '../platform/log.ts'
-import { keepDeadLetter } from '../platform/queues/dead-letters.ts'
+import { recordDeadLetter } from '../platform/queues/dead-letters.ts'
 import { sendAll } from '../platform/queues/send.ts'
 import { runTask, TaskMessage } from './tasks.ts'
 
@@ -42,8 +42,8 @@ export interface Consumer<Message = unknown> {
 }
 
 /** The conversation with the authority is loaded when it is first had. */
-const goOnConversing = async (...asked: Parameters<typeof goOn>): Promise<void> =>
-  (await import('../downloads/conversation/converse.ts')).goOn(...asked)
+const continueConversations = async (...asked: Parameters<typeof continueConversation>): Promise<void> =>
+  (await import('../downloads/conversation/converse.ts')).continueConversation(...asked)
 
 const consumer = <Message>(of: Consumer<Message>): Consumer => of as Consumer
 
@@ -61,15 +61,15 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
     statements: 200,
     handle: (system, it) => {
       if ('mailbox' in it) return workOnMailbox(system, it.mailbox, markReadersDue)
-      if ('partition' in it) return resolveDoubts(system, { shard: it.shard, entity: it.partition })
-      return 'conversation' in it ? goOnConversing(system, it) : drain(system, it, markReadersDue)
+      if ('partition' in it) return resolveRechecks(system, { shard: it.shard, entity: it.partition })
+      return 'conversation' in it ? continueConversations(system, it) : drain(system, it, markReadersDue)
     },
   }),
   'downloads-spread': consumer({
     producer: 'DOWNLOADS_SPREAD',
     message: z.union([EntityCall, ConversationCall]),
     statements: 200,
-    handle: (system, it) => ('conversation' in it ? goOnConversing(system, it) : drain(system, it, markReadersDue)),
+    handle: (system, it) => ('conversation' in it ? continueConversations(system, it) : drain(system, it, markReadersDue)),
   }),
   dispatch: consumer({
     producer: 'DISPATCH',
@@ -95,13 +95,13 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
       z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
       z.strictObject({ shard: z.int().min(0), fan_out: z.string() }),
       z.strictObject({ endpoint: z.string() }),
-      z.strictObject({ untold: z.int().positive() }),
+      z.strictObject({ unnotified: z.int().positive() }),
     ]),
     statements: 700,
     handle: (system, it) => {
       if ('outbox' in it) return relayOutbox(system, it.outbox)
       if ('fan_out' in it) return fanOut(system, it.shard, it.fan_out)
-      return 'endpoint' in it ? deliver(system, it.endpoint) : tellMissed(system, it.untold)
+      return 'endpoint' in it ? deliver(system, it.endpoint) : notifyMissed(system, it.unnotified)
     },
   }),
   storage: consumer({
@@ -138,7 +138,7 @@ export async function consume({ queue, messages }: MessageBatch, env: Env): Prom
   const budget = new Budget()
   await each(messages, (message) => {
     const system = systemOf(env, new Date(), `msg_${message.id}`, budget)
-    return purpose === DEAD_LETTERS ? bury(system, queue, message) : handle(system, purpose, message)
+    return purpose === DEAD_LETTERS ? recordMessage(system, queue, message) : handle(system, purpose, message)
   })
 }
 
@@ -146,7 +146,7 @@ async function handle(system: System, purpose: string, message: Message): Promis
   const known = CONSUMERS[purpose]
   const parsed = known?.message.safeParse(message.body)
   if (!known || !parsed?.success) {
-    await keepDeadLetter(system, {
+    await recordDeadLetter(system, {
       queue: purpose,
       id: message.id,
       body: message.body,
@@ -164,9 +164,9 @@ async function handle(system: System, purpose: string, message: Message): Promis
   }
 }
 
-async function bury(system: System, queue: string, message: Message): Promise<void> {
+async function recordMessage(system: System, queue: string, message: Message): Promise<void> {
   const reason = 'Every attempt failed. The log lines with its request_id say why.'
-  await keepDeadLetter(system, { queue, id: message.id, body: message.body, reason })
+  await recordDeadLetter(system, { queue, id: message.id, body: message.body, reason })
   message.ack()
 }
 

@@ -1,7 +1,7 @@
 import type { Resume } from '../accounts/billing/subscription/subscription.ts'
 import { announceRuns, planRuns } from '../connections/extractors/runs/dispatch.ts'
 import { resumeDownloads } from '../downloads/downloads.ts'
-import { announceUntold } from '../downloads/missed-cancellations.ts'
+import { announceUnnotified } from '../downloads/missed-cancellations.ts'
 
 /** When a suspension ends, the extractors of the connections that are active again run, and their downloads go on. */
 export const resume: Resume = async (ctx, active) => {
@@ -12,7 +12,7 @@ export const resume: Resume = async (ctx, active) => {
     afterCommit: async () => {
       await announceRuns(ctx, runs)
       await resumeDownloads(ctx, active)
-      await announceUntold(ctx, active)
+      await announceUnnotified(ctx, active)
     },
   }
 }

@@ -4,17 +4,17 @@ import { sweepRuns } from '../connections/extractors/runs/dispatch.ts'
 import { sweepTicks } from '../connections/extractors/ticks/ticks.ts'
 import { sweepExports } from '../copies/exports/making/work.ts'
 import { sweepConnectors } from '../copies/mirror/review.ts'
-import { tellAlerts } from '../delivery/alerts/tell-alerts.ts'
-import { tellQuotas } from '../delivery/alerts/tell-quotas.ts'
+import { notifyAlerts } from '../delivery/alerts/notify-alerts.ts'
+import { notifyQuotas } from '../delivery/alerts/notify-quotas.ts'
 import { sweepDeliveries } from '../delivery/deliveries/delivery.ts'
 import { sweepMailboxes } from '../documents/mailbox/requests/requests.ts'
 import { sweepVerifications } from '../downloads/downloads.ts'
-import { sweepUntold } from '../downloads/missed-cancellations.ts'
+import { sweepUnnotified } from '../downloads/missed-cancellations.ts'
 import { sweepLookups } from '../lists/repse/repse.ts'
 import { sweepRounds } from '../lists/repse/rounds.ts'
 import { START, type System, systemOf } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
-import { carryOutLetters } from './letters.ts'
+import { carryOutDeadLetters } from './dead-letters.ts'
 import { resume } from './resume.ts'
 import { DAILY, runTask, sendTasks, type TaskMessage } from './tasks.ts'
 
@@ -23,25 +23,25 @@ type Verb = (system: System) => Promise<unknown>
 const begin =
   (task: TaskMessage['task']): Verb =>
   (system) =>
-    runTask(system, { task, at: system.now.getTime(), place: START })
+    runTask(system, { task, at: system.now.getTime(), cursor: START })
 
 /** The verbs of each cron expression, which share an invocation. A cron can be missed or delivered twice, and the verbs bear both. */
 export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
   '* * * * *': [
     sweepTicks,
     sweepRuns,
-    sweepUntold,
+    sweepUnnotified,
     sweepVerifications,
     sweepMailboxes,
-    tellAlerts,
-    tellQuotas,
+    notifyAlerts,
+    notifyQuotas,
     sweepDeliveries,
     sweepConnectors,
     sweepLookups,
     sweepRounds,
     sweepExports,
     (system) => runOperatorCommands(system, resume),
-    carryOutLetters,
+    carryOutDeadLetters,
     collectInvoices,
     // These go on in invocations of their own when there are many ledgers.
     begin('sweepJobs'),
@@ -51,12 +51,12 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     begin('sweepOutboxes'),
     begin('sweepReports'),
   ],
-  '*/15 * * * *': [begin('midnight'), begin('readPending'), begin('sweepDoubts'), begin('resolveAlerts')],
+  '*/15 * * * *': [begin('midnight'), begin('readPending'), begin('sweepRechecks'), begin('resolveAlerts')],
   '0 10 * * *': [
     (system) =>
       sendTasks(
         system,
-        DAILY.map((task) => ({ task, at: system.now.getTime(), place: START })),
+        DAILY.map((task) => ({ task, at: system.now.getTime(), cursor: START })),
       ),
   ],
 }

@@ -14,21 +14,21 @@ import { rewrapCredentials } from '../copies/rewrap.ts'
 import { resolveAlerts } from '../delivery/alerts/resolve.ts'
 import { pruneEvents } from '../delivery/deliveries/prune.ts'
 import { rewrapSecrets } from '../delivery/endpoints/endpoints.ts'
+import { notifyListings } from '../delivery/list-notifications/notify.ts'
 import { sweepOutboxes } from '../delivery/relay/relay.ts'
-import { tellListings } from '../delivery/watch/tell.ts'
 import { alertCertificates } from '../documents/certificates.ts'
-import { tellDueSoon } from '../documents/obligations/due-soon.ts'
+import { notifyDueSoon } from '../documents/obligations/due-soon.ts'
 import { readPending } from '../documents/pending.ts'
 import { pruneUploads, sweepFetches } from '../downloads/awaited/awaited.ts'
 import { sweepJobs } from '../downloads/downloads.ts'
 import { pruneJobs } from '../downloads/pruning/prune.ts'
-import { sweepDoubts } from '../downloads/status/doubts.ts'
+import { sweepRechecks } from '../downloads/status/rechecks.ts'
 import { refreshLists } from '../lists/loading/load.ts'
 import { refreshRepse } from '../lists/repse/rounds.ts'
 import type { System } from '../platform/context.ts'
 import { each } from '../platform/context.ts'
 import { pruneKeys } from '../platform/idempotency/idempotency.ts'
-import { reportLetters } from '../platform/queues/dead-letters.ts'
+import { reportDeadLetters } from '../platform/queues/dead-letters.ts'
 import { sendAll } from '../platform/queues/send.ts'
 import { pruneAttempts } from '../taxpayers/attempts/attempts.ts'
 import { alertEfirmas } from '../taxpayers/upkeep/ending-efirmas.ts'
@@ -37,10 +37,10 @@ import { verifyIdle } from '../taxpayers/verification.ts'
 import { resume } from './resume.ts'
 
 /**
- * A part of a cron's work that can be of any size. It works from a place, START at first, and returns the place where another invocation
+ * A part of a cron's work that can be of any size. It works from a cursor, START at first, and returns the cursor where another invocation
  * continues, or '' when it is done. A repetition, also one that runs at the same time, does no harm.
  */
-type Task = (system: System, place: string) => Promise<string>
+type Task = (system: System, cursor: string) => Promise<string>
 
 const once =
   (verb: (system: System) => Promise<void>): Task =>
@@ -53,10 +53,10 @@ const once =
 const CADENCES = 'cadences'
 
 /** Suspends, and evaluates cadences only then: an organization that is suspended at midnight gets no downloads that night. */
-async function midnight(system: System, place: string): Promise<string> {
+async function midnight(system: System, cursor: string): Promise<string> {
   let next = ''
   const suspend = async () => {
-    if (place !== CADENCES) next = await suspendExpired(system, resume, place)
+    if (cursor !== CADENCES) next = await suspendExpired(system, resume, cursor)
   }
   const evaluate = async () => {
     if (next === '' && (await evaluateCadences(system)) !== '') next = CADENCES
@@ -75,13 +75,13 @@ export const TASKS = {
   sweepOutboxes,
   sweepReports,
   issueInvoices,
-  reviewSubscriptions: (system: System, place?: string) => reviewSubscriptions(system, resume, place),
+  reviewSubscriptions: (system: System, cursor?: string) => reviewSubscriptions(system, resume, cursor),
   resolveAlerts,
   pruneEvents,
   rewrapSecrets,
   rewrapCredentials,
   refreshLists,
-  tellListings,
+  notifyListings,
   refreshRates: once(refreshRates),
   refreshRepse: once(refreshRepse),
   pruneKeys,
@@ -96,18 +96,18 @@ export const TASKS = {
   rewrapLogins,
   alertEfirmas,
   alertCertificates,
-  tellDueSoon,
+  notifyDueSoon,
   readPending,
-  sweepDoubts,
+  sweepRechecks,
   reviewConnectors,
-  reportLetters: once(reportLetters),
+  reportDeadLetters: once(reportDeadLetters),
 } as const satisfies Record<string, Task>
 
-/** A message of the queue of tasks: the time `at` for which the task works, in milliseconds, and the place where it continues. */
+/** A message of the queue of tasks: the time `at` for which the task works, in milliseconds, and the cursor where it continues. */
 export const TaskMessage = z.strictObject({
   task: z.enum(Object.keys(TASKS) as (keyof typeof TASKS)[]),
   at: z.int().min(0),
-  place: z.string(),
+  cursor: z.string(),
 })
 export type TaskMessage = z.infer<typeof TaskMessage>
 
@@ -118,9 +118,9 @@ export const sendTasks = (system: System, messages: readonly TaskMessage[]): Pro
   )
 
 /** Works on a task, and sends it on when the budget ends first. */
-export async function runTask(system: System, { task, at, place }: TaskMessage): Promise<void> {
-  const next = await TASKS[task]({ ...system, now: new Date(at) }, place)
-  if (next !== '') await sendTasks(system, [{ task, at, place: next }])
+export async function runTask(system: System, { task, at, cursor }: TaskMessage): Promise<void> {
+  const next = await TASKS[task]({ ...system, now: new Date(at) }, cursor)
+  if (next !== '') await sendTasks(system, [{ task, at, cursor: next }])
 }
 
 /** Each daily task gets an invocation of its own. */
@@ -131,7 +131,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'rewrapSecrets',
   'rewrapCredentials',
   'refreshLists',
-  'tellListings',
+  'notifyListings',
   'refreshRates',
   'refreshRepse',
   'pruneKeys',
@@ -145,7 +145,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'rewrapLogins',
   'alertEfirmas',
   'alertCertificates',
-  'tellDueSoon',
+  'notifyDueSoon',
   'reviewConnectors',
-  'reportLetters',
+  'reportDeadLetters',
 ]

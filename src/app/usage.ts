@@ -3,8 +3,8 @@ import type { BillingUsage, QuotaUsage } from '../accounts/billing/contract.ts'
 import { subscriptionStatus } from '../accounts/billing/subscription/status.ts'
 import { getSubscription } from '../accounts/billing/subscription/subscription.ts'
 import { credentialsUsed } from '../accounts/credentials/credentials.ts'
-import { limitsNow } from '../accounts/plans/place.ts'
 import { QUOTAS, type Quota, unitOf } from '../accounts/plans/quotas.ts'
+import { limitsNow } from '../accounts/plans/reserve-quota.ts'
 import { invitationsUsed } from '../accounts/team/invitations.ts'
 import { importUsage } from '../cfdi/imports/usage/usage.ts'
 import { connectorsUsed } from '../copies/connectors/connectors.ts'
@@ -16,7 +16,7 @@ import { prepared } from '../platform/db/statement.ts'
 import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import { countActiveConnections, draftsUsed } from '../taxpayers/taxpayers.ts'
 
-/** How many places of each quota are taken. Each number is a counter, or a count of no more rows than the quota allows. */
+/** How many units of each quota are used. Each number is a counter, or a count of no more rows than the quota allows. */
 async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
   const { db, organization, now } = ctx
   const counts: Record<string, SQL> = {

@@ -37,7 +37,7 @@ const NOT_IN_HEADER = [
   ...(['last_payment_at', 'fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from'] as const),
   ...(['cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
   ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc'] as const),
-  ...(['updated_at', 'related', 'held', 'products', 'chunk', 'chunk_at', 'chunk_parts', 'stored_by'] as const),
+  ...(['updated_at', 'related', 'stored', 'products', 'chunk', 'chunk_at', 'chunk_parts', 'stored_by'] as const),
   ...(['taxes', 'first_paid_on', 'last_paid_on', 'terms_days', 'status_checks'] as const),
 ]
 

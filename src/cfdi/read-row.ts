@@ -24,7 +24,7 @@ import {
 
 const NOT_READ = [
   ...(['cancelled', 'xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc', 'related', 'products'] as const),
-  ...(['chunk', 'chunk_at', 'chunk_parts', 'stored_by', 'held', 'net_mxn', 'taxes', 'first_paid_on', 'last_paid_on'] as const),
+  ...(['chunk', 'chunk_at', 'chunk_parts', 'stored_by', 'stored', 'net_mxn', 'taxes', 'first_paid_on', 'last_paid_on'] as const),
 ]
 
 type AsRead<Value> = Value extends Micros ? string : Value
@@ -142,7 +142,7 @@ function copiedMembers(row: ReadRow): Copied {
 
 /**
  * What the authority last answered to the organization. A document that it called cancelled is shown so at once, although the cancellation is
- * committed, counted and told in the background.
+ * committed, counted and reported in the background.
  */
 function checkMembers({ estatus, status_checks }: ReadRow, fiscal_entity_id: string) {
   const [at = null, status_answer = null, es_cancelable = null, estatus_cancelacion = null] = checkOf(status_checks, fiscal_entity_id) ?? []

@@ -126,9 +126,9 @@ export const cfdi = sqliteTable(
     stored_by: integer('stored_by'),
     /**
      * Of an imported document: the parts that hold what imports say of it, `1,7`. It counts through the import of the first
-     * (imports/holdings.ts).
+     * (imports/store.ts).
      */
-    held: text('held'),
+    stored: text('stored'),
     /**
      * subtotal − descuento in MXN, of an I, E or N whose XML is known. Null when the document is in another currency and does not state its
      * exchange rate, or when an amount does not fit.
@@ -163,7 +163,7 @@ export const cfdi = sqliteTable(
       .on(table.entity, table.payment_status, table.direction, table.issued_at, table.uuid)
       .where(sql`payment_status is not null`),
     // Strays, which are few: their literal day is another than that in UTC−6, by which pages of whole days are bounded.
-    index('cfdi_stray')
+    index('cfdi_dated_in_another_zone')
       .on(table.entity, table.issued_at, table.uuid)
       .where(sql`substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch')`),
     // Payment complements that are over 45 days from a payment of theirs, which are few: the others are found by when they were issued.
@@ -204,7 +204,7 @@ export const cfdiCommits = sqliteTable(
   'cfdi_commits',
   {
     entity: integer('entity').notNull(),
-    /** Its number in the partition, from 1. Chunks and parts of holdings are numbered after it. */
+    /** Its number in the partition, from 1. Chunks and parts of import sources are numbered after it. */
     sequence: integer('sequence').notNull(),
     /** Milliseconds since 1970. */
     committed_at: integer('committed_at').notNull(),
@@ -254,7 +254,7 @@ export const cfdiPayments = sqliteTable(
   (table) => [primaryKey({ columns: [table.entity, table.invoice, table.source, table.n] })],
 )
 
-/** Relations 04: the document `source` states that it substitutes another one, held or not. */
+/** Relations 04: the document `source` states that it substitutes another one, stored or not. */
 export const cfdiSubstitutions = sqliteTable(
   'cfdi_substitutions',
   {

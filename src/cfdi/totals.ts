@@ -139,7 +139,7 @@ export interface Totals {
 /**
  * What one document adds to its month. `cell` is `dd|tipo|metodo|state`; a part that the document does not have is empty. The state is the
  * estatus, or `sustituido` for a valid document that does not count because another one substitutes it. Documents that are in no sum have
- * cells of their own (`ASIDE`).
+ * cells of their own (`QUARANTINED`).
  */
 export interface Contribution {
   month: string
@@ -209,13 +209,13 @@ export function contribution(row: Countable, until: number | null = null): Contr
 }
 
 /** The type of cells with documents that are in no sum: retenciones, and what the RFC issued to itself. */
-export const ASIDE = '-'
+export const QUARANTINED = '-'
 
-/** What a document adds to the cells of its month. One that contributes nothing to sums is counted aside. */
+/** What a document adds to the cells of its month. One that contributes nothing to sums is counted, and in no sum. */
 export const cellOf = (row: Countable): Contribution =>
   contribution(row) ?? {
     month: row.fecha.slice(0, 7),
-    cell: `${row.fecha.slice(8, 10)}|${ASIDE}||${row.estatus}`,
+    cell: `${row.fecha.slice(8, 10)}|${QUARANTINED}||${row.estatus}`,
     values: { ...nothing(), n: 1, with_xml: row.version === null ? 0 : 1 },
   }
 

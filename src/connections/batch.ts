@@ -15,7 +15,7 @@ type Result = Omit<BatchResult, 'fiscal_entity'> & { row?: ShownRow }
 /** An RFC of the batch as it could be read, or why it could not. */
 export type ReadDraft = { draft: FiscalEntityDraft } | { error: unknown }
 
-/** What a request for one RFC alone would have been told; null when nobody refused it. */
+/** What a request for one RFC alone would have been answered; null when nobody refused it. */
 type RefusalOf = (error: unknown) => BatchResult['refusal']
 
 /** The members of a draft that a request would change of a connection. A CIEC or e.firma is not compared with the stored one. */

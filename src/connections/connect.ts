@@ -1,5 +1,5 @@
 import { checkLoginEntitlement } from '../accounts/billing/billing.ts'
-import { takePlace } from '../accounts/plans/place.ts'
+import { reserveQuota } from '../accounts/plans/reserve-quota.ts'
 import { EfirmaRefused } from '../authority/efirma/der.ts'
 import { type EfirmaInput, openEfirma } from '../authority/efirma/efirma.ts'
 import { loginsOf } from '../authority/logins.ts'
@@ -34,7 +34,7 @@ import {
   refusedLogin,
   updateConnection,
   upsertEntity,
-  type WithReaches,
+  type WithGrantedRanges,
 } from '../taxpayers/taxpayers.ts'
 import {
   commitConnectionChange,
@@ -143,12 +143,12 @@ async function storing(ctx: Ctx, entity: number, fiscal_entity_id: string, { acc
   }
   return {
     statements: stored.flatMap(({ statements }) => statements),
-    columns: Object.assign({}, ...unverified, ...stored.map(({ columns }) => columns)) as Partial<WithReaches>,
+    columns: Object.assign({}, ...unverified, ...stored.map(({ columns }) => columns)) as Partial<WithGrantedRanges>,
     areOutstanding: stored.some(({ isVerified, areOthersOutstanding }) => areOthersOutstanding || !isVerified),
   }
 }
 
-async function columnsOf(ctx: Ctx, fiscal_entity_id: string, login: Login, isVerified: boolean): Promise<Partial<WithReaches>> {
+async function columnsOf(ctx: Ctx, fiscal_entity_id: string, login: Login, isVerified: boolean): Promise<Partial<WithGrantedRanges>> {
   const { settings, organization, now } = ctx
   const sealed = await sealLogin(settings.ciecKeys, { organization_id: organization.id, fiscal_entity_id, rfc: login.rfc }, login)
   const verify_at = isVerified ? null : new Date()
@@ -197,9 +197,9 @@ export const mergeMetadata = (stored: Record<string, string>, given: Labels['met
  */
 async function labelling(
   ctx: Ctx,
-  row: WithReaches,
+  row: WithGrantedRanges,
   labels: Labels,
-): Promise<{ columns: Pick<Partial<WithReaches>, 'external_id' | 'metadata'>; guards: Statement[] }> {
+): Promise<{ columns: Pick<Partial<WithGrantedRanges>, 'external_id' | 'metadata'>; guards: Statement[] }> {
   const { external_id, metadata } = labels
   await refuseTaken(ctx, labels, row.fiscal_entity_id)
   const merged = metadata === undefined ? undefined : mergeMetadata(row.metadata, metadata)
@@ -290,12 +290,12 @@ async function commitConnection(
     issued_to: null,
     received_from: null,
     received_to: null,
-    issued_struck: null,
-    received_struck: null,
+    issued_revoked: null,
+    received_revoked: null,
     widened_at: null,
     widened_before: null,
   }
-  const initial = { first_active_at: null, active_since: null, ...noWindows, imported_at: null, untold: null }
+  const initial = { first_active_at: null, active_since: null, ...noWindows, imported_at: null, unnotified: null }
   const row = { ...initial, ...former, ...identity, ...columns }
   const connected = (guards: readonly Statement[]) =>
     change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
@@ -305,7 +305,7 @@ async function commitConnection(
       ...(active?.planned.statements ?? []),
     ])
   if (active) await connected(seat)
-  else await takePlace(ctx, 'drafts', draftsUsed(organization.id), connected)
+  else await reserveQuota(ctx, 'drafts', draftsUsed(organization.id), connected)
   if (active) await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs, stored.areOutstanding)
   return (active && (await findConnection(db, organization.id, fiscal_entity_id))) || row
 }
@@ -314,7 +314,7 @@ async function commitConnection(
 interface Submitted {
   /** The members that were sent. */
   changed: readonly string[]
-  columns: Partial<Pick<WithReaches, 'data_source_keys' | 'name' | 'external_id' | 'metadata'>>
+  columns: Partial<Pick<WithGrantedRanges, 'data_source_keys' | 'name' | 'external_id' | 'metadata'>>
   /** What is erased, because null was sent. */
   withdrawn: readonly LoginKind[]
 }
@@ -355,10 +355,10 @@ const needsLogin = ({ state }: ConnectionRow): boolean => state === 'draft' || s
 const seatFor = async (ctx: Ctx, row: ConnectionRow): Promise<Statement[]> =>
   checkLoginEntitlement(ctx, row.rfc, { isNew: isDraft(row), takesSeat: row.state === 'draft' })
 
-const without = (kinds: readonly LoginKind[]): Partial<WithReaches> => Object.assign({}, ...kinds.map((kind) => NO_LOGIN[kind]))
+const without = (kinds: readonly LoginKind[]): Partial<WithGrantedRanges> => Object.assign({}, ...kinds.map((kind) => NO_LOGIN[kind]))
 
 /** The columns of a connection from which the organization withdraws logins. */
-function withdrawing(ctx: Ctx, row: ConnectionRow, kinds: readonly LoginKind[]): Partial<WithReaches> {
+function withdrawing(ctx: Ctx, row: ConnectionRow, kinds: readonly LoginKind[]): Partial<WithGrantedRanges> {
   const erased = without(kinds)
   const left = LOGIN_KINDS.filter((kind) => !kinds.includes(kind))
   if (kinds.length === 0 || isDraft(row) || canLogIn(ctx, row, left)) return erased
@@ -407,7 +407,7 @@ export const acceptStored = (
   })
 
 /** What an invalid connection holds besides its refused login. Others may have been refused with it meanwhile, so that it is to be verified. */
-const keeping = (row: ConnectionRow, gone: readonly LoginKind[]): Partial<WithReaches> =>
+const keeping = (row: ConnectionRow, gone: readonly LoginKind[]): Partial<WithGrantedRanges> =>
   Object.assign(
     {},
     ...LOGIN_KINDS.filter((kind) => isInvalid(row) && holds(row, kind) && !gone.includes(kind)).map((kind) => ({

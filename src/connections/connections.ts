@@ -6,7 +6,7 @@ import { takesCiecs } from '../authority/port/login.ts'
 import { markDue } from '../copies/due.ts'
 import { withdrawOpenings } from '../documents/mailbox/requests/requests.ts'
 import { announce, resumeDownloads } from '../downloads/downloads.ts'
-import { announceUntold } from '../downloads/missed-cancellations.ts'
+import { announceUnnotified } from '../downloads/missed-cancellations.ts'
 import { resolveStatement } from '../platform/alerts/alerts.ts'
 import { keyOfInvalid } from '../platform/alerts/kinds.ts'
 import { change } from '../platform/audit/audit.ts'
@@ -31,11 +31,11 @@ import {
   listShown,
   unlinkConnection,
   updateConnection,
-  type WithReaches,
+  type WithGrantedRanges,
 } from '../taxpayers/taxpayers.ts'
 import { verifyStored } from '../taxpayers/verification.ts'
 import { viewWindow, viewWindows } from '../taxpayers/visibility/contract.ts'
-import { hullOf, reachOf, windowStateOf, windowsOf } from '../taxpayers/visibility/window.ts'
+import { combinedWindowOf, grantedRangeOf, windowStateOf, windowsOf } from '../taxpayers/visibility/window.ts'
 import type { BillingRfc, BillingRfcQuery, FiscalEntity, FiscalEntityQuery } from './contract.ts'
 import { planRuns, startPlanned } from './extractors/runs/dispatch.ts'
 
@@ -61,7 +61,7 @@ const NOT_VERIFIED = {
 }
 
 /** What of a connection is needed to show it. */
-export type ShownRow = Omit<ConnectionRow, 'connection'> & Pick<WithReaches, 'metadata'>
+export type ShownRow = Omit<ConnectionRow, 'connection'> & Pick<WithGrantedRanges, 'metadata'>
 
 const NO_DOCUMENTS = {
   code: 'ciec.missing',
@@ -82,14 +82,14 @@ function viewEfirma({ now, organization }: Ctx, { efirma_number, efirma_valid_fr
 /** Makes the function that shows these connections of the organization. */
 export async function viewsOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<(row: ShownRow) => FiscalEntity> {
   const { sources: active, kinds, documentKind } = loginsOf(ctx)
-  const isAwaited = ({ ciec_verify_at }: ShownRow): boolean => ciec_verify_at !== null && !kinds.includes('ciec')
+  const isInteractive = ({ ciec_verify_at }: ShownRow): boolean => ciec_verify_at !== null && !kinds.includes('ciec')
   const latest = await latestCeilings(
     ctx.db,
     rows.map(({ entity }) => entity),
   )
   return (row) => {
     const bounds = { ...row, issued_to: row.issued_to?.getTime() ?? null, received_to: row.received_to?.getTime() ?? null }
-    const reached = reachOf(bounds)
+    const reached = grantedRangeOf(bounds)
     return {
       fiscal_entity_id: row.fiscal_entity_id,
       fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
@@ -103,12 +103,12 @@ export async function viewsOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<(row
       ciec_set: row.ciec !== null,
       credential_kind: row.ciec === null ? (row.efirma_number === null ? null : 'efirma') : row.efirma_number === null ? 'ciec' : 'both',
       efirma: viewEfirma(ctx, row),
-      ...viewWindow(hullOf(reached)),
+      ...viewWindow(combinedWindowOf(reached)),
       windows: viewWindows(reached),
       window_state: windowStateOf(windowsOf(ctx.organization.extractor_count, bounds), latest.get(row.entity)),
       warnings: [
         ...(hasValidCheckDigit(row.rfc) ? [] : [CHECK_DIGIT]),
-        ...(row.ciec === null ? [] : isUsed(ctx, 'ciec') ? (isAwaited(row) ? [NOT_VERIFIED] : []) : [noFetcher(row)]),
+        ...(row.ciec === null ? [] : isUsed(ctx, 'ciec') ? (isInteractive(row) ? [NOT_VERIFIED] : []) : [noFetcher(row)]),
         ...(documentKind === 'ciec' && ctx.settings.fetcherKeys !== null && row.ciec === null && row.efirma_number !== null
           ? [NO_DOCUMENTS]
           : []),
@@ -123,7 +123,7 @@ export async function viewsOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<(row
 export const viewConnection = async (ctx: Ctx, row: ShownRow): Promise<FiscalEntity> => (await viewsOf(ctx, [row]))(row)
 
 /** Returns the organization's connection to a fiscal entity. Throws Failure 404 fiscal_entity.not_found. */
-export async function requireConnection(ctx: Ctx, fiscal_entity_id: string): Promise<WithReaches> {
+export async function requireConnection(ctx: Ctx, fiscal_entity_id: string): Promise<WithGrantedRanges> {
   const row = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
   if (!row) throw notFound('fiscal_entity')
   return row
@@ -170,7 +170,7 @@ export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_a
  */
 export async function startDownloads(
   ctx: Ctx,
-  row: Pick<ConnectionRow, 'connection' | 'organization_id' | 'fiscal_entity_id' | 'entity' | 'shard' | 'untold'>,
+  row: Pick<ConnectionRow, 'connection' | 'organization_id' | 'fiscal_entity_id' | 'entity' | 'shard' | 'unnotified'>,
   runs: Runs,
   areOthersOutstanding: boolean,
 ): Promise<void> {
@@ -178,7 +178,7 @@ export async function startDownloads(
     if (areOthersOutstanding) await announce(ctx, [{ entity: row.entity, shard: row.shard }])
     await startPlanned(ctx, runs)
     await resumeDownloads(ctx, [row])
-    if (row.untold !== null) await announceUntold(ctx, [row])
+    if (row.unnotified !== null) await announceUnnotified(ctx, [row])
     await commit(eventsOf(ctx).$client, [markDue(eventsOf(ctx).$client, row.organization_id, row.fiscal_entity_id)])
   } catch (error) {
     log.error(ctx, 'Downloads of an activated connection could not be started. The next sweep starts them.', {}, error)
@@ -237,7 +237,7 @@ async function setActive(ctx: Ctx, fiscal_entity_id: string, active: boolean): P
  * left, the connection resumes as invalid_ciec. Returns whether logins of the RFC are to be verified. Throws Unavailable, so that the
  * connection stays paused.
  */
-async function verifyResumed(ctx: Ctx, row: WithReaches): Promise<boolean> {
+async function verifyResumed(ctx: Ctx, row: WithGrantedRanges): Promise<boolean> {
   if (row.state !== 'paused' || row.paused_from !== 'active') return false
   await checkResumeEntitlement(ctx, row.rfc, true)
   return verifyStored(ctx, row)

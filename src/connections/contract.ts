@@ -86,7 +86,7 @@ const metadataSchema = (type: string | string[]) => ({
   additionalProperties: { type, maxLength: METADATA_VALUE },
 })
 
-/** zod's own records leave the key `__proto__` out, so that nobody would be told of it. */
+/** zod's own records leave the key `__proto__` out, so that nobody would learn of it. */
 const GivenMetadata = z
   .custom<Record<string, string | null>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

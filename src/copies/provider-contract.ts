@@ -30,7 +30,7 @@ const endpoint = (description: string) =>
     .default(null)
     .meta({ description })
 
-const place = {
+const location = {
   prefix: z
     .string()
     .max(300)
@@ -56,7 +56,7 @@ const place = {
 }
 
 /** Faults of the prefix and of the template with it. */
-const judgePlace = ({ prefix, path_template }: { prefix: string; path_template: string }, context: z.RefinementCtx): void => {
+const judgeLocation = ({ prefix, path_template }: { prefix: string; path_template: string }, context: z.RefinementCtx): void => {
   const fault = prefixFault(prefix)
   const message = fault ?? templateFault(path_template, prefix)
   if (message !== null) context.addIssue({ code: 'custom', path: [fault === null ? 'path_template' : 'prefix'], message })
@@ -67,7 +67,7 @@ const AMAZON_BUCKET = /^(?!(?:\d+\.){3}\d+$)[a-z\d.-]+$/
 
 export const S3Config = z
   .strictObject({
-    ...place,
+    ...location,
     bucket: text(
       /^(?!.*\.\.)[A-Za-z\d][A-Za-z\d._-]{1,61}[A-Za-z\d]$/,
       'Must be the name of a bucket: 3 to 63 letters, digits, single dots, hyphens and underscores.',
@@ -85,7 +85,7 @@ export const S3Config = z
         'Whether the bucket stands in the path of the URL (true) or in its host (false). Null: in the path with an `endpoint`, otherwise in the host.',
     }),
   })
-  .superRefine(judgePlace)
+  .superRefine(judgeLocation)
   .superRefine(({ bucket, endpoint }, context) => {
     if (endpoint !== null || AMAZON_BUCKET.test(bucket)) return
     const message =
@@ -97,7 +97,7 @@ export type S3Config = z.infer<typeof S3Config>
 
 export const AzureBlobConfig = z
   .strictObject({
-    ...place,
+    ...location,
     account: text(
       /^[a-z\d]{3,24}$/,
       'Must be the name of a storage account: 3 to 24 lower-case letters and digits.',
@@ -110,7 +110,7 @@ export const AzureBlobConfig = z
     ),
     endpoint: endpoint('The URL of the blob service, if it is not `https://{account}.blob.core.windows.net`.'),
   })
-  .superRefine(judgePlace)
+  .superRefine(judgeLocation)
   .meta({ id: 'AzureBlobConfig' })
 export type AzureBlobConfig = z.infer<typeof AzureBlobConfig>
 
@@ -118,14 +118,14 @@ const folder = /^(?!\.+$)[A-Za-z\d!_.-]{1,200}$/
 
 export const GoogleDriveConfig = z
   .strictObject({
-    ...place,
+    ...location,
     folder_id: text(
       folder,
       'Must be the identifier of a folder, as its URL has it.',
       'The folder, on a shared drive or shared with the account.',
     ),
   })
-  .superRefine(judgePlace)
+  .superRefine(judgeLocation)
   .meta({ id: 'GoogleDriveConfig' })
 export type GoogleDriveConfig = z.infer<typeof GoogleDriveConfig>
 
@@ -134,7 +134,7 @@ const optionalId = (what: string, description: string) =>
 
 export const OneDriveConfig = z
   .strictObject({
-    ...place,
+    ...location,
     tenant: z
       .string()
       .trim()
@@ -150,7 +150,7 @@ export const OneDriveConfig = z
     ),
     folder_id: optionalId('a folder', 'The folder (item) in the drive. Null: the root.'),
   })
-  .superRefine(judgePlace)
+  .superRefine(judgeLocation)
   .meta({ id: 'OneDriveConfig' })
 export type OneDriveConfig = z.infer<typeof OneDriveConfig>
 
@@ -245,10 +245,10 @@ const scope = {
 }
 const everything = { fiscal_entity_ids: null, kinds: [...MIRRORED_KINDS] }
 
-const PLACE = 'Where the destination is. Its members depend on the provider.'
+const LOCATION = 'Where the destination is. Its members depend on the provider.'
 // Which of them is meant depends on another member.
 const members = z.record(z.string(), z.unknown())
-const config = documentedAs(members, AnyConfig).meta({ description: PLACE })
+const config = documentedAs(members, AnyConfig).meta({ description: LOCATION })
 const credentials = documentedAs(members, AnyCredentials).meta({
   description: 'What admits the service to the destination. They are stored encrypted, and no response shows any part of them.',
 })
@@ -354,7 +354,7 @@ export const StorageConnector = z
     connector_status: z.enum(CONNECTOR_STATUSES).meta({
       description: '`error`: copying failed five times in a row, and nothing is sent until you set `active`. Downloads go on.',
     }),
-    config: documentedAs(members as unknown as z.ZodType<ConnectorConfig>, AnyConfig).meta({ description: PLACE }),
+    config: documentedAs(members as unknown as z.ZodType<ConnectorConfig>, AnyConfig).meta({ description: LOCATION }),
     scope: Scope,
     credentials_set: z.literal(true).meta({ description: 'Credentials are stored. They are never shown.' }),
     last_copied_at: Instant.nullable().meta({ description: 'When a document was last copied.' }),

@@ -8,10 +8,10 @@ const PAGE = 100
 
 /**
  * Encrypts all credentials with the current key, so that older keys can leave the keyring. Those that cannot be opened do not stop the
- * others. A task, whose place is the shard and the number of the last connector.
+ * others. A task, whose cursor is the shard and the number of the last connector.
  */
-export const rewrapCredentials = (system: System, place = START): Promise<string> =>
-  pageByPage(system, PAGE + 1, place, async (from, fail) => {
+export const rewrapCredentials = (system: System, cursor = START): Promise<string> =>
+  pageByPage(system, PAGE + 1, cursor, async (from, fail) => {
     const { events, ciecKeys } = system.settings
     const [shard = 0, after = 0] = from === '' ? [] : from.split('.').map(Number)
     const db = connect(events[shard]!)

@@ -7,7 +7,7 @@ import { insertEvents } from './events/store.ts'
 import { insertFanOuts } from './relay/fan-out-store.ts'
 import { wakeFanOuts } from './relay/relay.ts'
 
-/** A change in the events shard itself, which one organization is told. */
+/** A change in the events shard itself, of which one organization is notified. */
 type OwnEvent = EventPayload extends infer Payload
   ? Payload extends { event: 'storage.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' }
     ? Omit<Payload, 'event_id'>

@@ -3,7 +3,7 @@ import type { System } from '../platform/context.ts'
 import { pageByPage } from '../platform/context.ts'
 import { dayOfEpoch, epochDayOf, localDayOf } from '../platform/time/calendar.ts'
 import {
-  type CertificatePlace,
+  type CertificatePosition,
   type CertificateRecipient,
   type ExpiringCertificate,
   holdersOf,
@@ -22,14 +22,14 @@ const NAMES = { efirma: 'e.firma', csd: 'CSD' }
 
 /**
  * Raises an alert 30 and 7 days before a certificate expires, for every organization with an active connection whose latest list of
- * certificates names it. A task; its place is a ledger and the last certificate.
+ * certificates names it. A task; its cursor is a ledger and the last certificate.
  */
-export const alertCertificates = (system: System, place: string): Promise<string> => {
+export const alertCertificates = (system: System, cursor: string): Promise<string> => {
   // West of UTC, yesterday may not be over.
   const today = epochDayOf(localDayOf(system.now, 'UTC'))
-  const first: CertificatePlace = [dayOfEpoch(today - 1), 0, '']
-  return pageByPage(system, STATEMENTS + system.settings.events.length, place, async (from, fail) => {
-    const [shard, after] = from === '' ? ([0, first] as const) : (JSON.parse(from) as [number, CertificatePlace])
+  const first: CertificatePosition = [dayOfEpoch(today - 1), 0, '']
+  return pageByPage(system, STATEMENTS + system.settings.events.length, cursor, async (from, fail) => {
+    const [shard, after] = from === '' ? ([0, first] as const) : (JSON.parse(from) as [number, CertificatePosition])
     const ledger = system.settings.ledgers[shard]!
     const page = await nextCertificates(ledger, after, dayOfEpoch(today + EARLY + 1), PAGE)
     await alertPage(system, ledger, page).catch(fail)
@@ -41,11 +41,11 @@ export const alertCertificates = (system: System, place: string): Promise<string
 
 async function alertPage(system: System, ledger: D1Database, page: Awaited<ReturnType<typeof nextCertificates>>): Promise<void> {
   if (page.length === 0) return
-  const held = await holdersOf(ledger, page)
-  const recipients = held.length === 0 ? [] : await recipientsOf(system.db.$client, held)
+  const stored = await holdersOf(ledger, page)
+  const recipients = stored.length === 0 ? [] : await recipientsOf(system.db.$client, stored)
   await raiseAlerts(
     system,
-    recipients.flatMap((recipient) => alertOf(held[recipient.n]!, recipient, system.now) ?? []),
+    recipients.flatMap((recipient) => alertOf(stored[recipient.n]!, recipient, system.now) ?? []),
     system.now,
   )
 }

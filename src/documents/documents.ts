@@ -16,8 +16,8 @@ import {
   insertObligationRules,
   type KeptRow,
   knownDocuments,
+  notifyRead,
   retireStatement,
-  tellRead,
   upsertDocuments,
 } from './keep-store.ts'
 import {
@@ -120,7 +120,7 @@ export async function keepDocuments(
   }
   await shorten(ledger, job, rows)
   const statements = [
-    ...tellRead(ledger, job.entity, late, now),
+    ...notifyRead(ledger, job.entity, late, now),
     upsertDocuments(ledger, rows, job),
     ...insertObligationRules(ledger, job.entity, obliging),
     ...(created > 0 ? [retireStatement(ledger, job, rows)] : []),

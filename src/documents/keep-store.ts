@@ -5,14 +5,14 @@ import { bare, prepared } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { organizations } from '../platform/tenant/tables.ts'
 import { connections } from '../taxpayers/tables.ts'
-import { askersOf } from '../taxpayers/visibility/askers.ts'
+import { requestersOf } from '../taxpayers/visibility/requesters.ts'
 import { DOCUMENT_READ } from './news.ts'
 import { type DocumentRow, d, fieldsOf } from './store.ts'
 import { certificates, documents, obligationRules } from './tables.ts'
 
 const { entity, serial, valid_to } = certificates
 const [c, o] = [alias(connections, 'c'), alias(organizations, 'o')]
-const PLACE = sql`${valid_to}, ${entity}, ${serial}`
+const POSITION = sql`${valid_to}, ${entity}, ${serial}`
 
 /** Keeps until when certificates are valid. */
 export const insertCertificates = (ledger: D1Database, taxpayer: number, listed: readonly Certificate[]) =>
@@ -33,16 +33,16 @@ export interface ExpiringCertificate {
   organizations: string
 }
 
-/** The place of a certificate in the order of the days on which they expire. */
-export type CertificatePlace = readonly [valid_to: string, entity: number, serial: string]
+/** The position of a certificate in the order of the days on which they expire. */
+export type CertificatePosition = readonly [valid_to: string, entity: number, serial: string]
 
 /** Returns the first certificates after a place that expire up to a day. */
-export const nextCertificates = async (ledger: D1Database, after: CertificatePlace, until: string, limit: number) =>
+export const nextCertificates = async (ledger: D1Database, after: CertificatePosition, until: string, limit: number) =>
   (
     await prepared(
       ledger,
-      sql`select ${PLACE} from ${certificates} indexed by certificates_expiring
-        where (${PLACE}) > ${after} and ${valid_to} <= ${until} order by ${PLACE} limit ${limit}`,
+      sql`select ${POSITION} from ${certificates} indexed by certificates_expiring
+        where (${POSITION}) > ${after} and ${valid_to} <= ${until} order by ${POSITION} limit ${limit}`,
     ).all<Pick<ExpiringCertificate, 'entity' | 'serial' | 'valid_to'>>()
   ).results
 
@@ -80,12 +80,12 @@ export interface CertificateRecipient {
 }
 
 /** Finds the active connections of the holders of certificates. */
-export const recipientsOf = async (control: D1Database, held: readonly ExpiringCertificate[]): Promise<CertificateRecipient[]> =>
+export const recipientsOf = async (control: D1Database, stored: readonly ExpiringCertificate[]): Promise<CertificateRecipient[]> =>
   (
     await prepared(
       control,
       sql`select h.key as n, ${c.organization_id}, ${o.events_shard}, ${o.timezone}, ${c.fiscal_entity_id}, ${c.rfc}
-        from json_each(${JSON.stringify(held.map((one) => [one.entity, JSON.parse(one.organizations) as string[]]))}) h
+        from json_each(${JSON.stringify(stored.map((one) => [one.entity, JSON.parse(one.organizations) as string[]]))}) h
         cross join json_each(h.value->1) named
         cross join ${connections} ${c} indexed by connections_rfc
           on ${c.organization_id} = named.value and ${c.entity} = h.value->>0 and ${c.state} = 'active'
@@ -141,7 +141,7 @@ export const upsertDocuments = (ledger: D1Database, rows: readonly KeptRow[], jo
     ledger,
     sql`insert into ${documents} ${INSERTED.map((name) => bare(documents[name]))}
       with asked as materialized (
-        select json_group_object(o.value, ${created_at}) as organizations from sync_jobs s cross join json_each(${askersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o
+        select json_group_object(o.value, ${created_at}) as organizations from sync_jobs s cross join json_each(${requestersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o
         where s.entity = ${job.entity} and s.source = ${job.source} and s.month = '' and s.job_id = ${job.job_id} group by s.job_id)
       select ${VALUES}, asked.organizations, ${created_at}
       from asked cross join json_each(${JSON.stringify(rows.map((row) => KEPT.map((name) => row[name])))}) j
@@ -163,8 +163,8 @@ export const retireStatement = (ledger: D1Database, { entity, source }: { entity
         and ${documents.document_id} not in (select value from json_each(${JSON.stringify(rows.map(({ document_id }) => document_id))}))`,
   )
 
-/** Tells those who have pending documents that their fields are read, before the statement that stores these. */
-export const tellRead = (ledger: D1Database, entity: number, ids: readonly string[], now: number): D1PreparedStatement[] =>
+/** Notifies those who have pending documents that their fields are read, before the statement that stores these. */
+export const notifyRead = (ledger: D1Database, entity: number, ids: readonly string[], now: number): D1PreparedStatement[] =>
   ids.length === 0
     ? []
     : [

@@ -6,8 +6,8 @@ import { type AskedDocuments, type NewsRow, readNews } from './store.ts'
 /** The kind of the outbox events of documents whose fields were read after the job that brought them. The body names the document. */
 export const DOCUMENT_READ = 'document.read'
 
-/** The data sources of whose documents organizations are told. */
-export const TOLD_SOURCES: readonly string[] = ['sat_csf', 'sat_opinion_32d']
+/** The data sources of whose documents organizations are notified. */
+export const NOTIFIED_SOURCES: readonly string[] = ['sat_csf', 'sat_opinion_32d']
 
 interface Head {
   document_id: string
@@ -17,7 +17,7 @@ interface Head {
   got_at: number
 }
 
-/** What an organization is told of a document that it got: a new tax status certificate, or that the compliance opinion changed. */
+/** What an organization learns of a document that it got: a new tax status certificate, or that the compliance opinion changed. */
 export type DocumentNews = Head &
   (
     | { event: 'document.csf.updated'; fields_status: 'read' | 'unreadable'; changes: FieldChange[] }
@@ -27,13 +27,13 @@ export type DocumentNews = Head &
 export type { AskedDocuments }
 
 /**
- * Returns what each organization is told of documents that it got, in the same order. Nothing of documents whose fields are still to be
+ * Returns what each organization is notified of documents that it got, in the same order. Nothing of documents whose fields are still to be
  * read. One statement.
  */
 export async function readDocumentNews(ledger: D1Database, asked: readonly AskedDocuments[]): Promise<DocumentNews[][]> {
   const rows = asked.length === 0 ? [] : await readNews(ledger, ['csf', 'opinion_32d'], asked)
-  const told = Map.groupBy(rows, ({ n }) => n)
-  return asked.map((_, n) => (told.get(n) ?? []).flatMap((row) => newsOf(row) ?? []))
+  const notified = Map.groupBy(rows, ({ n }) => n)
+  return asked.map((_, n) => (notified.get(n) ?? []).flatMap((row) => newsOf(row) ?? []))
 }
 
 function newsOf({ kind, document_id, document_date, version, got_at, fields, before }: NewsRow): DocumentNews | null {

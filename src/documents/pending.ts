@@ -3,7 +3,7 @@ import { pageByPage } from '../platform/context.ts'
 import { wakeRelay } from '../platform/outbox/outbox.ts'
 import { keptFields } from './changes.ts'
 import { objectOf, PENDING, type Reading, readFields, unreadable } from './documents.ts'
-import { insertObligationRules, readStatement, takePending, tellRead } from './keep-store.ts'
+import { insertObligationRules, notifyRead, readStatement, takePending } from './keep-store.ts'
 import { basesOf } from './store.ts'
 
 /** Attempts after which a PDF counts as one that cannot be read: it may end the Worker that reads it. */
@@ -13,10 +13,10 @@ const STATEMENTS = 6
 
 /**
  * Reads PDFs that could not be read when they were downloaded, those first that were tried the least. A document that is not read is left
- * for the next time, with the rest of its ledger. A task, whose place is a ledger.
+ * for the next time, with the rest of its ledger. A task, whose cursor is a ledger.
  */
-export const readPending = (system: System, place: string): Promise<string> =>
-  pageByPage(system, STATEMENTS, place, async (from, fail) => {
+export const readPending = (system: System, cursor: string): Promise<string> =>
+  pageByPage(system, STATEMENTS, cursor, async (from, fail) => {
     const shard = Number(from)
     const isMore = await readOne(system, shard).catch((error: unknown) => {
       fail(error)
@@ -38,7 +38,7 @@ async function readOne(system: System, shard: number): Promise<boolean> {
   const { entity, document_id, series } = document
   const base = reading.fields === null ? undefined : (await basesOf(ledger, document, [series])).get(series)
   await ledger.batch([
-    ...tellRead(ledger, entity, [document_id], Date.now()),
+    ...notifyRead(ledger, entity, [document_id], Date.now()),
     readStatement(ledger, document, { ...reading, ...keptFields(reading.fields, base) }),
     ...insertObligationRules(ledger, entity, document.kind === 'csf' ? [document_id] : []),
   ])

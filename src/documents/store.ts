@@ -38,7 +38,7 @@ export const basesOf = async (
 /** A document with its place among the versions of its series that the organization may read. */
 export type VersionRow = DocumentRow & { version: number; versions: number; all_fields: string | null }
 
-/** Who reads documents of an entity: an organization through the hull of its windows. */
+/** Who reads documents of an entity: an organization through its combined window. */
 export interface DocumentReader {
   entity: number
   organization_id: string
@@ -145,7 +145,7 @@ export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string
 export const latestRead = async (ledger: ScopedLedger, kinds: readonly string[]): Promise<ReadVersion[]> =>
   (await prepared(ledger.d1, latestReadStatement(ledger, kinds)).all<ReadVersion>()).results
 
-/** What a reader is told of documents of its own. */
+/** What a reader learns of documents of its own. */
 export interface NewsRow {
   /** The number of the question. */
   n: number

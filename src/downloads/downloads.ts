@@ -1,6 +1,6 @@
 import type { System } from '../platform/context.ts'
 import { ledgerByLedger, START } from '../platform/context.ts'
-import { placeOf } from '../platform/hash.ts'
+import { slotOf } from '../platform/hash.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { newJobId } from '../taxpayers/visibility/job-id.ts'
@@ -32,7 +32,7 @@ interface RunOfDemands {
   run_id: string
   instant: Date
   /** Whether somebody may wait for its jobs. */
-  is_awaited: boolean
+  is_interactive: boolean
   /** Whether it is of a range that was asked for, and of no extractor. */
   is_range?: boolean
 }
@@ -49,16 +49,16 @@ const byShard = <T extends { shard: number }>(things: readonly T[]): Map<number,
  */
 export async function requestJobs(
   { settings }: System,
-  { organization_id, run_id, instant, is_awaited, is_range = false }: RunOfDemands,
+  { organization_id, run_id, instant, is_interactive, is_range = false }: RunOfDemands,
   demands: readonly ConnectionDemand[],
   spread: number,
 ): Promise<Queued> {
   const now = Date.now()
-  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, is_awaited, is_range }
+  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, is_interactive, is_range }
   const queued: Queued = { dispatched: 0, gap_jobs: 0 }
   for (const [shard, demandsOfShard] of byShard(demands)) {
     const requested = demandsOfShard.flatMap(({ entity, rfc, jobs }) => {
-      const not_before = now + 1_000 * placeOf(rfc, spread)
+      const not_before = now + 1_000 * slotOf(rfc, spread)
       const job_id = newJobId()
       return jobs.map((job) => ({ entity, ...job, job_id, not_before }))
     })
@@ -96,22 +96,22 @@ export async function watermarks(
 }
 
 /** Work that nobody waits for has a queue of its own, so that it does not delay the other downloads. */
-export const queueOf = ({ env }: System, isAwaited: boolean): Queue => (isAwaited ? env.DOWNLOADS : env.DOWNLOADS_SPREAD)
+export const queueOf = ({ env }: System, isInteractive: boolean): Queue => (isInteractive ? env.DOWNLOADS : env.DOWNLOADS_SPREAD)
 
 /**
- * Sends hints to the consumer, spread over so many seconds. The sweep repeats hints that are lost. An RFC has the same place in every
+ * Sends hints to the consumer, spread over so many seconds. The sweep repeats hints that are lost. An RFC has the same slot in every
  * spread, so that its downloads stay together.
  */
 export const announce = (
   system: System,
   hints: readonly (DownloadHint & { rfc?: string })[],
-  isAwaited = true,
+  isInteractive = true,
   spread = 0,
 ): Promise<void> =>
   sendHints(
     system,
-    queueOf(system, isAwaited),
-    hints.map(({ shard, entity, rfc = '' }) => ({ body: { shard, entity } satisfies DownloadHint, delaySeconds: placeOf(rfc, spread) })),
+    queueOf(system, isInteractive),
+    hints.map(({ shard, entity, rfc = '' }) => ({ body: { shard, entity } satisfies DownloadHint, delaySeconds: slotOf(rfc, spread) })),
   )
 
 /** Resumes the RFCs' jobs that wait for a login, after a CIEC was accepted. One statement for each ledger. */
@@ -133,15 +133,15 @@ export async function sweepVerifications(system: System): Promise<void> {
   await announce(system, await unverifiedEntities(system, SWEEP_LIMIT))
 }
 
-/** Announces jobs again after a lost message or the death of a worker, each in the queue of its kind. A task, whose place is a ledger. */
-export const sweepJobs = (system: System, place = START): Promise<string> =>
-  ledgerByLedger(system, place, async (shard, ledger) => {
+/** Announces jobs again after a lost message or the death of a worker, each in the queue of its kind. A task, whose cursor is a ledger. */
+export const sweepJobs = (system: System, cursor = START): Promise<string> =>
+  ledgerByLedger(system, cursor, async (shard, ledger) => {
     const now = Date.now()
     const { results } = await stuckStatement(ledger, now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT).all<{
       entity: number
-      is_awaited: number
+      is_interactive: number
     }>()
-    const hints = (isAwaited: boolean) =>
-      results.filter(({ is_awaited }) => (is_awaited === 1) === isAwaited).map(({ entity }) => ({ shard, entity }))
-    for (const isAwaited of [true, false]) await announce(system, hints(isAwaited), isAwaited)
+    const hints = (isInteractive: boolean) =>
+      results.filter(({ is_interactive }) => (is_interactive === 1) === isInteractive).map(({ entity }) => ({ shard, entity }))
+    for (const isInteractive of [true, false]) await announce(system, hints(isInteractive), isInteractive)
   })

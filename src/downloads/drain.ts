@@ -4,9 +4,9 @@ import { AuthorityFailed, type DataSourceKey, type Login, LoginRejected, type Pa
 import { type IngestTarget, ingestMetadata, ingestXmlPackage, type Outcomes, rejectedOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
 import { PackageRejected } from '../cfdi/package/central-record.ts'
 import { MOST_LISTED, MonthMetadata, type Rejection } from '../cfdi/package/rejections.ts'
-import { countLacking } from '../cfdi/summary/lacking.ts'
+import { countMissingXml } from '../cfdi/summary/missing-xml.ts'
 import { keepDocuments } from '../documents/documents.ts'
-import type { Tell } from '../documents/mailbox/fetch.ts'
+import type { Notify } from '../documents/mailbox/fetch.ts'
 import { keepNotifications } from '../documents/mailbox/keep.ts'
 import { readersOfFetched } from '../documents/mailbox/mirrored.ts'
 import { refreshListed } from '../lists/listed/counterparties.ts'
@@ -28,6 +28,7 @@ import { requestsOf, waitingSince } from './progress-store.ts'
 import {
   claimJob,
   commitJob,
+  continueWithoutStatement,
   finishJobStatements,
   interruptStatement,
   type Job,
@@ -36,7 +37,6 @@ import {
   progressStatements,
   requeueStatement,
   retryStatement,
-  separateStatement,
   sleepStatement,
 } from './store.ts'
 
@@ -56,16 +56,16 @@ interface JobEnd {
 }
 
 /** Has the lease on the jobs of an RFC while it runs them. */
-class Worker {
+class DownloadLease {
   readonly token = crypto.randomUUID()
   /** Whether something is to be relayed that the relay was not called for. */
-  isSilent = false
+  hasUnrelayedChanges = false
   /** Whether documents came that may have new counterparties. */
   hasNew = false
   /** Whether the lease before ran out. */
-  isCareful = false
+  claimPerJob = false
   /** Whether somebody may wait for the RFC's jobs. */
-  isAwaited = true
+  isInteractive = true
   /** When the first of the jobs that wait for the authority is to be tried again, in milliseconds. */
   asleepUntil = Number.POSITIVE_INFINITY
   #until = 0
@@ -73,14 +73,14 @@ class Worker {
   readonly system: System
   readonly hint: DownloadHint
   /** Learns of those who can read a document of the mailbox that no event tells of. */
-  readonly tell: Tell
+  readonly notify: Notify
   readonly ledger: D1Database
   readonly logins: Logins
 
-  constructor(system: System, hint: DownloadHint, tell: Tell) {
+  constructor(system: System, hint: DownloadHint, notify: Notify) {
     this.system = system
     this.hint = hint
-    this.tell = tell
+    this.notify = notify
     this.ledger = system.settings.ledgers[hint.shard]!
     this.logins = new Logins(system, hint.entity)
   }
@@ -91,8 +91,8 @@ class Worker {
     this.#until = now + LEASE_MS
     const of = { entity: this.hint.entity, token: this.token, now, until: this.#until, limit: JOBS_A_MESSAGE }
     const lease = await takeLease(this.ledger, of)
-    this.isCareful = lease?.isCareful ?? false
-    this.isAwaited = lease?.isAwaited ?? true
+    this.claimPerJob = lease?.claimPerJob ?? false
+    this.isInteractive = lease?.isInteractive ?? true
     return lease?.jobs ?? null
   }
 
@@ -110,14 +110,14 @@ class Worker {
     const statements = [...more, ...finishJobStatements(this.ledger, job, error_class, now, end)]
     await commitJob(this.ledger, job, [...statements, ...(isChanged ? handOverStatements(this.ledger, job.entity, this.token, now) : [])])
     if (!isChanged) return
-    this.isSilent = false
+    this.hasUnrelayedChanges = false
     await wakeRelay(this.system, this.hint.shard)
   }
 
   /** Ends the lease. Returns whether another job is due. */
   async release(): Promise<boolean> {
-    const { isTold, isMore } = await releaseLease(this.ledger, this.hint.entity, this.token, Date.now())
-    if (isTold || this.isSilent) await wakeRelay(this.system, this.hint.shard)
+    const { isNotified, isMore } = await releaseLease(this.ledger, this.hint.entity, this.token, Date.now())
+    if (isNotified || this.hasUnrelayedChanges) await wakeRelay(this.system, this.hint.shard)
     return isMore
   }
 }
@@ -143,12 +143,12 @@ const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (a
  * the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve
  * attempts, or as soon as the authority will not deliver it. A job that the authority is not done with sleeps. One for whose organizations there is no verified CIEC is parked. When the budget ends, the job that is running returns to the
  * queue and another invocation continues with it. The lease fences the progress and the end of jobs, and `cfdi_commits` fences slices:
- * when two workers run the same job, each document is stored once and one of them finishes the job. `tell` learns of those who can read a
+ * when two workers run the same job, each document is stored once and one of them finishes the job. `notify` learns of those who can read a
  * document of the mailbox that comes late, of which no event tells.
  */
-export async function drain(system: System, hint: DownloadHint, tell: Tell): Promise<void> {
+export async function drain(system: System, hint: DownloadHint, notify: Notify): Promise<void> {
   if (await verifyOutstanding(atNow(system), hint.entity)) await resumeDownloads(system, [hint])
-  const worker = new Worker(system, hint, tell)
+  const worker = new DownloadLease(system, hint, notify)
   const due = await worker.take()
   if (!due) return
   let isMore = true
@@ -159,32 +159,32 @@ export async function drain(system: System, hint: DownloadHint, tell: Tell): Pro
       if (end === 'over') due.shift()
     }
     // The lease is still held, so that whoever takes it after a crash does this.
-    if (worker.hasNew || worker.isCareful) await refreshListed(system, hint.entity)
+    if (worker.hasNew || worker.claimPerJob) await refreshListed(system, hint.entity)
   } finally {
     isMore = await worker.release()
   }
-  if (isMore) return announce(system, [hint], worker.isAwaited)
+  if (isMore) return announce(system, [hint], worker.isInteractive)
   const sleep = Math.ceil((worker.asleepUntil - Date.now()) / 1_000)
-  if (sleep <= LONGEST_DELAY_SECONDS) await queueOf(system, worker.isAwaited).send(hint, { delaySeconds: Math.max(0, sleep) })
+  if (sleep <= LONGEST_DELAY_SECONDS) await queueOf(system, worker.isInteractive).send(hint, { delaySeconds: Math.max(0, sleep) })
 }
 
 /** Runs a job of the lease. It is over unless it is to be tried again at once; `lost` when another worker has the lease. */
-async function runJob(worker: Worker, key: JobKey): Promise<'over' | 'again' | 'lost'> {
+async function runJob(worker: DownloadLease, key: JobKey): Promise<'over' | 'again' | 'lost'> {
   // Yields between jobs: the local runtime answers no other request while a handler never waits.
   await scheduler.wait(1)
   const { system, ledger, hint } = worker
   await worker.extend()
-  const { token, isCareful } = worker
-  const claimed = await claimJob(ledger, { entity: hint.entity, token, now: Date.now(), isCareful }, key)
+  const { token, claimPerJob } = worker
+  const claimed = await claimJob(ledger, { entity: hint.entity, token, now: Date.now(), claimPerJob }, key)
   if (!claimed) return 'over'
   let job = claimed
   try {
     const credential = await loginFor(worker, job)
-    // An organization that has left since then is told of the job like one that left while it ran.
+    // An organization that has left since then is notified of the job like one that left while it ran.
     if (credential) job = { ...job, started_at: Math.min(job.started_at, credential.read_at) }
     if (job.attempts > MAX_ATTEMPTS) {
       // Every attempt killed its worker.
-      if (credential) job = await separate(ledger, job, credential)
+      if (credential) job = await continueWithout(ledger, job, credential)
       await worker.finish(job, 'internal_error')
       return 'over'
     }
@@ -193,7 +193,7 @@ async function runJob(worker: Worker, key: JobKey): Promise<'over' | 'again' | '
       return 'over'
     }
     try {
-      job = await separate(ledger, job, credential)
+      job = await continueWithout(ledger, job, credential)
       await download(worker, job, credential.login)
     } catch (error) {
       if (isLeaseLost(error)) throw error
@@ -224,26 +224,26 @@ async function runJob(worker: Worker, key: JobKey): Promise<'over' | 'again' | '
 const atNow = (system: System): System => ({ ...system, now: new Date() })
 
 /** The organizations that asked for a job, also those that wait for a login while it goes on for others. */
-const organizationsOf = ({ organizations, carried }: Job): string[] => [
-  ...new Set([...(JSON.parse(organizations) as string[]), ...Object.keys(JSON.parse(carried) as object)]),
+const organizationsOf = ({ organizations, deferred }: Job): string[] => [
+  ...new Set([...(JSON.parse(organizations) as string[]), ...Object.keys(JSON.parse(deferred) as object)]),
 ]
 
 /**
  * Goes on with a job for the organizations that have a verified CIEC, as if the others had not asked for it. These wait for theirs, as they
  * would if they were alone.
  */
-async function separate(ledger: D1Database, job: Job, { organizations }: DownloadLogin): Promise<Job> {
+async function continueWithout(ledger: D1Database, job: Job, { organizations }: DownloadLogin): Promise<Job> {
   const named = JSON.parse(job.organizations) as string[]
   const absent = named.filter((one) => !organizations.includes(one))
   const back = organizations.filter((one) => !named.includes(one))
   if (absent.length + back.length === 0) return job
-  const [, separated] = await commitJob(ledger, job, [separateStatement(ledger, job, { absent, back })])
-  return { ...job, ...(separated!.results[0] as Pick<Job, 'carried'>) }
+  const [, separated] = await commitJob(ledger, job, [continueWithoutStatement(ledger, job, { absent, back })])
+  return { ...job, ...(separated!.results[0] as Pick<Job, 'deferred'>) }
 }
 
 /** A verified login of an organization that asked for the job; null when there is none. */
-async function loginFor({ system, hint, logins, isCareful }: Worker, job: Job): Promise<DownloadLogin | null> {
-  if (isCareful) logins.forget()
+async function loginFor({ system, hint, logins, claimPerJob }: DownloadLease, job: Job): Promise<DownloadLogin | null> {
+  if (claimPerJob) logins.forget()
   const first = job.month === '' ? loginsOf(system).documentKind : null
   const login = await logins.of(organizationsOf(job), first)
   // A refusal, just now, may have left only CIECs that are to be verified.
@@ -253,26 +253,26 @@ async function loginFor({ system, hint, logins, isCareful }: Worker, job: Job): 
 }
 
 /** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
-async function park({ system, ledger, hint, logins }: Worker, job: Job): Promise<void> {
+async function park({ system, ledger, hint, logins }: DownloadLease, job: Job): Promise<void> {
   await commitJob(ledger, job, [parkStatement(ledger, job, Date.now() + PARKED_MS)])
   logins.forget()
   if ((await logins.of(organizationsOf(job))) !== null) await resumeDownloads(system, [hint])
 }
 
 /** Puts a job back into the queue after a failed attempt, with a wait, or fails it after the last attempt. */
-async function postpone(worker: Worker, job: Job, error: unknown): Promise<void> {
+async function postpone(worker: DownloadLease, job: Job, error: unknown): Promise<void> {
   const { system, ledger, hint } = worker
   const error_class = error instanceof Unavailable ? error.error_class : 'internal_error'
   log.error(system, 'An attempt of a download job failed.', { job: job.job_id, attempts: job.attempts, error_class }, error)
   if (job.attempts >= MAX_ATTEMPTS) return worker.finish(job, error_class)
   const wait = waitAfter(job.attempts)
   await commitJob(ledger, job, [requeueStatement(ledger, job, error_class, Date.now() + wait)])
-  await queueOf(system, worker.isAwaited).send(hint, { delaySeconds: Math.ceil(wait / 1_000) })
+  await queueOf(system, worker.isInteractive).send(hint, { delaySeconds: Math.ceil(wait / 1_000) })
 }
 
 const NOTHING: Progress = { created: 0, updated: 0, cancelled: 0, rejected: 0, counts: null, rejected_files: [] }
 
-async function download(worker: Worker, job: Job, login: Login): Promise<void> {
+async function download(worker: DownloadLease, job: Job, login: Login): Promise<void> {
   const { system, ledger } = worker
   // The present of its run goes on: a cron can be tried with a later time.
   const now = new Date(Date.now() + Math.max(0, job.as_of - job.created_at))
@@ -289,20 +289,24 @@ async function download(worker: Worker, job: Job, login: Login): Promise<void> {
     isChanged: created > 0 || received.isChanged,
     more: [...statements, ...received.statements, ...progress],
   })
-  if (received.hasLate) await tellLate(worker, job, now)
+  if (received.hasLate) await notifyLate(worker, job, now)
 }
 
 /** Puts a job to sleep with which the authority is not done. */
-async function sleep(worker: Worker, job: Job, { ask_again_at, part }: { ask_again_at: Date; part?: { lists: number } }): Promise<void> {
+async function sleep(
+  worker: DownloadLease,
+  job: Job,
+  { ask_again_at, part }: { ask_again_at: Date; part?: { lists: number } },
+): Promise<void> {
   const again = ask_again_at.getTime()
   await commitJob(worker.ledger, job, [sleepStatement(worker.ledger, job, again, part?.lists)])
   worker.asleepUntil = Math.min(worker.asleepUntil, again)
 }
 
 /** Tells of late documents of the mailbox. The job is over: a failure is left to the daily review of storage, as a crash is. */
-async function tellLate({ system, ledger, tell }: Worker, { entity }: Job, since: Date): Promise<void> {
+async function notifyLate({ system, ledger, notify }: DownloadLease, { entity }: Job, since: Date): Promise<void> {
   try {
-    await tell(system, await readersOfFetched(system, ledger, entity, since))
+    await notify(system, await readersOfFetched(system, ledger, entity, since))
   } catch (error) {
     log.error(system, 'Late documents of a mailbox could not be told of. The daily review finds them.', { entity }, error)
   }
@@ -312,14 +316,14 @@ async function tellLate({ system, ledger, tell }: Worker, { entity }: Job, since
  * Downloads a month of CFDIs: reads the metadata, ingests the XML slice by slice, and then ingests the rows of the documents that only the
  * metadata has and of those that it reports as cancelled.
  */
-async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date): Promise<void> {
+async function downloadMonth(worker: DownloadLease, job: Job, login: Login, now: Date): Promise<void> {
   const { system, ledger } = worker
   const { source, entity, month, created_at } = job
   const direction = source === 'sat_cfdi_issued' ? 0 : 1
   const step = await (await authorityOf(system)).step({
     ...{ shard: worker.hint.shard, entity, login, direction: direction === 0 ? 'issued' : 'received', month, until: now },
     ...{ asked_at: new Date(Math.max(created_at, job.as_of)), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
-    is_awaited: worker.isAwaited,
+    is_interactive: worker.isInteractive,
   })
   const delivered = step.state === 'ready' ? step : step.part
   if (delivered === undefined) return sleep(worker, job, step as Extract<typeof step, { state: 'waiting' }>)
@@ -354,7 +358,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
       const rejected_files = withRejected(rejectedOf(outcome.entries))
       isChanged = true
       worker.hasNew ||= outcome.created > 0
-      worker.isSilent ||= outcome.cancellations.length > 0
+      worker.hasUnrelayedChanges ||= outcome.cancellations.length > 0
       return [
         ...progressStatements(ledger, job, { ...outcome, counts, rejected_files }),
         ...cancellationStatements(ledger, job.entity, outcome.cancellations, until, requestsOf(job)),
@@ -402,12 +406,12 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     false,
   )
   if (step.state === 'waiting') {
-    worker.isSilent ||= isChanged
+    worker.hasUnrelayedChanges ||= isChanged
     return sleep(worker, job, step)
   }
   const hasRejected = rejected.length + metadata.rejected.count > 0
-  // What the authority announces and does not deliver shows in what is held only.
-  const isIncomplete = !step.is_whole || hasRejected || (isShared && (await countLacking(ledger, entity, direction, month)) > 0)
+  // What the authority announces and does not deliver shows in what is stored only.
+  const isIncomplete = !step.is_whole || hasRejected || (isShared && (await countMissingXml(ledger, entity, direction, month)) > 0)
   const error_class = failed?.error_class ?? null
   await worker.finish(job, error_class, {
     isChanged: isChanged || hasRejected,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../platform/db/statement.ts'
-import { askersOf } from '../taxpayers/visibility/askers.ts'
+import { requestersOf } from '../taxpayers/visibility/requesters.ts'
 import { isJob, LISTED } from './jobs/key.ts'
 import { syncJobs } from './jobs/tables.ts'
 import type { JobKey } from './lease-store.ts'
@@ -22,22 +22,22 @@ export interface EndedJobRow {
   error_class: string | null
   /** JSON, as in the table. */
   organizations: string
-  carried: string
+  deferred: string
   started_at: number | null
   finished_at: number
 }
 
 const s = alias(syncJobs, 's')
-const ASKERS = askersOf(s)
+const REQUESTERS = requestersOf(s)
 
 /** Reads the jobs of lists. */
 export const readEndedJobs = async (ledger: D1Database, lists: readonly JobList[]): Promise<EndedJobRow[]> => {
   const json = JSON.stringify(lists.map(({ entity, organizations, jobs }) => [entity, organizations, jobs]))
   const statement = prepared(
     ledger,
-    sql`select l.key as list, j.key as n, ${s.status}, ${s.error_class}, ${s.carried}, ${s.started_at}, ${s.finished_at},
-          coalesce(l.value->>1, iif(${s.late} is null, ${ASKERS}, (
-            select json_group_array(value) from json_each(${ASKERS}) where value not in (select value from json_each(${s.late}))))) as organizations
+    sql`select l.key as list, j.key as n, ${s.status}, ${s.error_class}, ${s.deferred}, ${s.started_at}, ${s.finished_at},
+          coalesce(l.value->>1, iif(${s.late} is null, ${REQUESTERS}, (
+            select json_group_array(value) from json_each(${REQUESTERS}) where value not in (select value from json_each(${s.late}))))) as organizations
         from json_each(${json}) l cross join json_each(l.value->2) j
         left join ${syncJobs} ${s} on ${isJob(s, sql`l.value->>0`, LISTED)}
         order by l.key, j.key`,

@@ -19,7 +19,7 @@ export interface EndedJobs {
 
 /**
  * Returns the events of the first jobs of these lists, in the order of their identifiers, which says nothing of who asked for a job, or when.
- * A list for one organization is of jobs that its run found finished: it is told of them as of then.
+ * A list for one organization is of jobs that its run found finished: it is notified of them as of then.
  */
 export async function endedJobs(ledger: D1Database, lists: readonly (PendingEvent & { body: string })[]): Promise<EndedJobs[]> {
   if (lists.length === 0) return []
@@ -54,7 +54,7 @@ function eventOf(list: PendingEvent, [source, month, job_id]: JobKey, row: Ended
   const kind = row.status === 'succeeded' ? 'sync.completed' : 'sync.failed'
   const created_at = late === undefined ? row.finished_at : list.created_at
   const body = {
-    ...{ job_id, data_source_key: source, period: month || null, carried: JSON.parse(row.carried) as unknown },
+    ...{ job_id, data_source_key: source, period: month || null, deferred: JSON.parse(row.deferred) as unknown },
     ...{ error_class: row.error_class, completed_at: created_at, begun_at: late === undefined ? row.started_at : null },
   }
   const outbox_event_id = [kind, list.entity, source, month, job_id, ...(late === undefined ? [] : [late])].join(':')

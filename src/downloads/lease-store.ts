@@ -1,14 +1,14 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { entities as partitions } from '../cfdi/tables.ts'
-import { MAILBOX_SOURCE, tellStatements } from '../documents/mailbox/keep.ts'
+import { MAILBOX_SOURCE, notifyStatements } from '../documents/mailbox/keep.ts'
 import { documents } from '../documents/tables.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
 import { bare, inlined, prepared, rendered } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { outbox } from '../platform/outbox/tables.ts'
-import { askersOf } from '../taxpayers/visibility/askers.ts'
+import { requestersOf } from '../taxpayers/visibility/requesters.ts'
 import { ASKED_FOR, isJob, LISTED, NEW_JOB } from './jobs/key.ts'
 import { extractions, syncJobs, syncWork } from './jobs/tables.ts'
 
@@ -44,7 +44,7 @@ const ENDED = rendered(sql`select json_group_array(json(entry)) from (
   union all select ${RUN} from json_each(${syncWork.runs}) r where ${IS_ENDED})`)
 
 const OPEN = rendered(sql`select json_group_array(json(j.value)) from ${JOBS_OF_WORK} where ${s.open} = 1`)
-const isHeld = (entity: number, token: string): SQL => sql`${syncWork.entity} = ${entity} and ${syncWork.token} = ${token}`
+const isLeased = (entity: number, token: string): SQL => sql`${syncWork.entity} = ${entity} and ${syncWork.token} = ${token}`
 
 /**
  * Takes the lease on an RFC's jobs when one is due and nobody has it, and returns the jobs that are due, newest months first. Null when there
@@ -53,25 +53,31 @@ const isHeld = (entity: number, token: string): SQL => sql`${syncWork.entity} = 
 export async function takeLease(
   ledger: D1Database,
   { entity, token, now, until, limit }: { entity: number; token: string; now: number; until: number; limit: number },
-): Promise<{ jobs: JobKey[]; isCareful: boolean; isAwaited: boolean } | null> {
-  const [taken, due] = await ledger.batch<{ is_careful?: number; is_awaited?: number; source?: string; month?: string; job_id?: string }>([
+): Promise<{ jobs: JobKey[]; claimPerJob: boolean; isInteractive: boolean } | null> {
+  const [taken, due] = await ledger.batch<{
+    claim_per_job?: number
+    is_interactive?: number
+    source?: string
+    month?: string
+    job_id?: string
+  }>([
     prepared(
       ledger,
-      sql`update ${syncWork} set ${bare(syncWork.is_careful)} = max(${syncWork.is_careful}, ${syncWork.token} is not null),
+      sql`update ${syncWork} set ${bare(syncWork.claim_per_job)} = max(${syncWork.claim_per_job}, ${syncWork.token} is not null),
             ${bare(syncWork.token)} = ${token}, ${bare(syncWork.leased_at)} = ${now}, ${bare(syncWork.lease_until)} = ${until}
           where ${syncWork.entity} = ${entity} and ${syncWork.due_at} <= ${now} and (${syncWork.token} is null or ${syncWork.lease_until} < ${now})
-          returning ${syncWork.is_careful}, ${syncWork.is_awaited}`,
+          returning ${syncWork.claim_per_job}, ${syncWork.is_interactive}`,
     ),
     prepared(
       ledger,
       sql`select ${s.source}, ${s.month}, ${s.job_id} from ${syncWork} cross join ${JOBS_OF_WORK}
-          where ${isHeld(entity, token)} and ${s.open} = 1 and ${s.not_before} <= ${now} order by ${s.source} desc, ${s.month} desc limit ${limit}`,
+          where ${isLeased(entity, token)} and ${s.open} = 1 and ${s.not_before} <= ${now} order by ${s.source} desc, ${s.month} desc limit ${limit}`,
     ),
   ])
   const [lease] = taken!.results
   if (!lease) return null
-  const [isCareful, isAwaited] = [lease.is_careful === 1, lease.is_awaited === 1]
-  return { isCareful, isAwaited, jobs: due!.results.map(({ source, month, job_id }) => [source!, month!, job_id!]) }
+  const [claimPerJob, isInteractive] = [lease.claim_per_job === 1, lease.is_interactive === 1]
+  return { claimPerJob, isInteractive, jobs: due!.results.map(({ source, month, job_id }) => [source!, month!, job_id!]) }
 }
 
 /** Takes the lease when nobody has it, whether a job is due or not. Returns whether there are jobs and it was taken. */
@@ -86,10 +92,10 @@ export const takeOver = async (
   ).first()) !== null
 
 export const extendLease = (ledger: D1Database, entity: number, token: string, until: number): D1PreparedStatement =>
-  prepared(ledger, sql`update ${syncWork} set ${bare(syncWork.lease_until)} = ${until} where ${isHeld(entity, token)}`)
+  prepared(ledger, sql`update ${syncWork} set ${bare(syncWork.lease_until)} = ${until} where ${isLeased(entity, token)}`)
 
 /** The condition that a worker has the lease. */
-export const holdsLease = (entity: number, token: string): SQL => sql`exists (select 1 from ${syncWork} where ${isHeld(entity, token)})`
+export const holdsLease = (entity: number, token: string): SQL => sql`exists (select 1 from ${syncWork} where ${isLeased(entity, token)})`
 
 /** Refuses its batch unless the worker still has the lease. */
 export const assertLease = (ledger: D1Database, entity: number, token: string): D1PreparedStatement =>
@@ -104,7 +110,7 @@ const handOver = (ledger: D1Database, entity: number, token: string, now: number
     ledger,
     sql`${INTO_OUTBOX}
         select entity, ${ENDED_JOBS}, ${ENDED_JOBS}, null, ended, ${now}
-        from (select ${syncWork.entity}, (${ENDED}) as ended from ${syncWork} where ${isHeld(entity, token)}) where ended <> '[]'
+        from (select ${syncWork.entity}, (${ENDED}) as ended from ${syncWork} where ${isLeased(entity, token)}) where ended <> '[]'
         on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))} returning ${outbox.entity}`,
   )
 
@@ -113,7 +119,7 @@ export const handOverStatements = (ledger: D1Database, entity: number, token: st
   handOver(ledger, entity, token, now),
   prepared(
     ledger,
-    sql`update ${syncWork} set ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}) where ${isHeld(entity, token)}`,
+    sql`update ${syncWork} set ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}) where ${isLeased(entity, token)}`,
   ),
 ]
 
@@ -123,23 +129,23 @@ export async function releaseLease(
   entity: number,
   token: string,
   now: number,
-): Promise<{ isTold: boolean; isMore: boolean }> {
-  const [told, , left] = await ledger.batch<{ due_at?: number }>([
+): Promise<{ isNotified: boolean; isMore: boolean }> {
+  const [notified, , left] = await ledger.batch<{ due_at?: number }>([
     handOver(ledger, entity, token, now),
     prepared(
       ledger,
-      sql`delete from ${syncWork} where ${isHeld(entity, token)} and not exists (select 1 from ${JOBS_OF_WORK} where ${s.open} = 1)`,
+      sql`delete from ${syncWork} where ${isLeased(entity, token)} and not exists (select 1 from ${JOBS_OF_WORK} where ${s.open} = 1)`,
     ),
     prepared(
       ledger,
       sql`update ${syncWork} set ${bare(syncWork.token)} = null, ${bare(syncWork.leased_at)} = null, ${bare(syncWork.lease_until)} = null,
-            ${bare(syncWork.is_careful)} = 0, ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}),
+            ${bare(syncWork.claim_per_job)} = 0, ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}),
             ${bare(syncWork.due_at)} = (select min(${s.not_before}) from ${JOBS_OF_WORK} where ${s.open} = 1)
-          where ${isHeld(entity, token)} returning ${syncWork.due_at}`,
+          where ${isLeased(entity, token)} returning ${syncWork.due_at}`,
     ),
   ])
   const [row] = left!.results
-  return { isTold: told!.results.length > 0, isMore: row !== undefined && row.due_at! <= now }
+  return { isNotified: notified!.results.length > 0, isMore: row !== undefined && row.due_at! <= now }
 }
 
 /**
@@ -148,7 +154,7 @@ export async function releaseLease(
 export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>
   prepared(
     ledger,
-    sql`select ${syncWork.entity}, ${syncWork.is_awaited} from ${syncWork}
+    sql`select ${syncWork.entity}, ${syncWork.is_interactive} from ${syncWork}
         where (${syncWork.token} is null and ${syncWork.due_at} <= ${since}) or ${syncWork.lease_until} < ${now} limit ${limit}`,
   )
 
@@ -163,7 +169,7 @@ export interface RequestedJob {
   /** `YYYY-MM`; empty for document sources. */
   month: string
   job_id: string
-  /** The job is not run before this time, in milliseconds: its place in the spread. */
+  /** The job is not run before this time, in milliseconds: its slot in the spread. */
   not_before: number
   /** Whether the month is of a gap before the run's range. */
   is_gap: boolean
@@ -178,13 +184,13 @@ export interface RequestingRun {
   /** Milliseconds. */
   now: number
   /** Whether somebody may wait for its jobs. */
-  is_awaited: boolean
+  is_interactive: boolean
   /** Whether it is of a range that was asked for, and of no extractor. */
   is_range?: boolean
 }
 
 const [requestS, requestE, p] = [alias(syncJobs, 's'), alias(extractions, 'e'), alias(partitions, 'p')]
-const FIRST_ASKER = bare(partitions.organization_id)
+const FIRST_REQUESTER = bare(partitions.organization_id)
 
 /** The identifier of the newest job of the requested source and month `w`. One seek, however many jobs there are. */
 const NEWEST = sql`(select max(${syncJobs.job_id}) from ${syncJobs}
@@ -201,8 +207,8 @@ const ATTEMPTS_BEFORE = sql`${requestS.attempts} - (${requestS.status} <> 'queue
 /** Extractions kept per organization and entity: enough for the progress, and for the watermark to be among them. Each takes the place of one. */
 const KEPT_EXTRACTIONS = sql`60`
 
-const ASKERS = askersOf(syncJobs)
-const isNamed = (organization_id: string): SQL => sql`exists (select 1 from json_each(${ASKERS}) o where o.value = ${organization_id})`
+const REQUESTERS = requestersOf(syncJobs)
+const isNamed = (organization_id: string): SQL => sql`exists (select 1 from json_each(${REQUESTERS}) o where o.value = ${organization_id})`
 
 /**
  * A queued job that may start earlier. An organization that joins it does not wait for what it knows nothing of, and its own job does not wait
@@ -215,7 +221,7 @@ const mayStartEarlier = (organization_id: string): SQL =>
 const joinFinished = (ledger: D1Database, requested: string, { organization_id, instant, now }: RequestingRun): D1PreparedStatement[] => {
   // Jobs that have finished, serve the run, and do not name the organization yet.
   const found = sql`${requestedJobs(requested)} where ${requestS.open} = 0 and ${serves(instant)} and not exists (
-    select 1 from json_each(${askersOf(requestS)}) o where o.value = ${organization_id})`
+    select 1 from json_each(${requestersOf(requestS)}) o where o.value = ${organization_id})`
   return [
     prepared(
       ledger,
@@ -227,7 +233,7 @@ const joinFinished = (ledger: D1Database, requested: string, { organization_id, 
     ),
     prepared(
       ledger,
-      sql`update ${syncJobs} set ${bare(syncJobs.organizations)} = json_insert(${ASKERS}, '$[#]', ${organization_id}),
+      sql`update ${syncJobs} set ${bare(syncJobs.organizations)} = json_insert(${REQUESTERS}, '$[#]', ${organization_id}),
             ${bare(syncJobs.late)} = json_insert(coalesce(${syncJobs.late}, '[]'), '$[#]', ${organization_id})
           where ${[syncJobs.entity, syncJobs.source, syncJobs.month, syncJobs.job_id]} in (
             select ${requestS.entity}, ${requestS.source}, ${requestS.month}, ${requestS.job_id} from ${found})`,
@@ -245,13 +251,13 @@ export function requestStatements(
   entities: readonly { entity: number; rfc: string }[],
   requested: readonly RequestedJob[],
 ) {
-  const { organization_id, run_id, instant, now, is_awaited } = run
+  const { organization_id, run_id, instant, now, is_interactive } = run
   const rows = jsonChunks(requested.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before]))
   const insertEntities = prepared(
     ledger,
     sql`insert into ${partitions} ${[partitions.entity, partitions.rfc, partitions.organization_id].map(bare)}
         select value->>0, value->>1, ${organization_id} from json_each(${JSON.stringify(entities.map(({ entity, rfc }) => [entity, rfc]))}) where true
-        on conflict do update set ${FIRST_ASKER} = excluded.${FIRST_ASKER} where ${partitions.organization_id} is null`,
+        on conflict do update set ${FIRST_REQUESTER} = excluded.${FIRST_REQUESTER} where ${partitions.organization_id} is null`,
   )
   const insertJobs = rows.map((json) =>
     prepared(
@@ -271,7 +277,7 @@ export function requestStatements(
       ledger,
       sql`update ${syncJobs} set
             ${bare(syncJobs.organizations)} = case when ${named} then ${syncJobs.organizations}
-              else json_insert(${ASKERS}, '$[#]', ${organization_id}) end,
+              else json_insert(${REQUESTERS}, '$[#]', ${organization_id}) end,
             ${bare(syncJobs.not_before)} = case when ${mayBeEarlier} then min(${syncJobs.not_before}, r.not_before) else ${syncJobs.not_before} end,
             ${bare(syncJobs.error_class)} = nullif(${syncJobs.error_class}, 'invalid_credentials')
           from (
@@ -281,19 +287,19 @@ export function requestStatements(
             and ${syncJobs.open} = 1 and (not ${named} or (${mayBeEarlier} and r.not_before < ${syncJobs.not_before}))`,
     ),
   )
-  const work = [syncWork.jobs, syncWork.runs, syncWork.due_at, syncWork.is_awaited] as const
+  const work = [syncWork.jobs, syncWork.runs, syncWork.due_at, syncWork.is_interactive] as const
   const [newJobs, newRuns, newDueAt, newIsAwaited] = work.map((column) => sql`excluded.${bare(column)}`)
   const leave = rows.map((json) =>
     prepared(
       ledger,
       sql`insert into ${syncWork} ${[syncWork.entity, ...work].map(bare)}
           select ${requestS.entity}, json_group_array(json_array(${requestS.source}, ${requestS.month}, ${requestS.job_id})), json_array(json_array(${organization_id}, ${run_id})),
-            min(${requestS.not_before}), ${Number(is_awaited)}
+            min(${requestS.not_before}), ${Number(is_interactive)}
           from ${requestedJobs(json)} where ${requestS.open} = 1 group by ${requestS.entity}
           on conflict do update set ${bare(syncWork.jobs)} = ${united(syncWork, bare(syncWork.jobs))},
             ${bare(syncWork.runs)} = ${united(syncWork, bare(syncWork.runs))}, ${bare(syncWork.due_at)} = min(${syncWork.due_at}, ${newDueAt}),
-            ${bare(syncWork.is_awaited)} = max(${syncWork.is_awaited}, ${newIsAwaited})
-          where ${newDueAt} < ${syncWork.due_at} or ${newIsAwaited} > ${syncWork.is_awaited}
+            ${bare(syncWork.is_interactive)} = max(${syncWork.is_interactive}, ${newIsAwaited})
+          where ${newDueAt} < ${syncWork.due_at} or ${newIsAwaited} > ${syncWork.is_interactive}
           or exists (select 1 from json_each(${newJobs}) where value not in (select value from json_each(${syncWork.jobs})))
           or exists (select 1 from json_each(${newRuns}) where value not in (select value from json_each(${syncWork.runs})))`,
     ),
@@ -354,8 +360,8 @@ export function requestStatements(
           where ${requestE.n} <= (select ${extractions.n} ${own} desc limit 1) - ${KEPT_EXTRACTIONS})`,
   )
   const share = shareDocuments(ledger, run, requested)
-  const tell = shareNotifications(ledger, run, requested)
-  return [insertEntities, ...insertJobs, ...join, ...leave, ...joined, record, end, ...share, ...tell, prune, outcome]
+  const notify = shareNotifications(ledger, run, requested)
+  return [insertEntities, ...insertJobs, ...join, ...leave, ...joined, record, end, ...share, ...notify, prune, outcome]
 }
 
 /** Shows the organization what the mailboxes listed whose jobs it found finished. */
@@ -369,7 +375,12 @@ function shareNotifications(
   const readers = inlined(
     sql`select ${requestS.entity}, ?2 from ${requestedJobs(sql`?1`)} where ${requestS.open} = 0 and ${serves(sql`?3`)}`,
   )
-  return tellStatements(ledger, { sql: readers, values: [JSON.stringify(jobs), organization_id, instant] }, organization_id, new Date(now))
+  return notifyStatements(
+    ledger,
+    { sql: readers, values: [JSON.stringify(jobs), organization_id, instant] },
+    organization_id,
+    new Date(now),
+  )
 }
 
 /** Shares the files of finished jobs with the organization: those of their sources that are current. */

@@ -4,7 +4,13 @@ import type { System } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../platform/outbox/outbox.ts'
 import { sendHints } from '../platform/queues/send.ts'
-import { findUntold, findUntoldConnection, moveUntold, type Untold, type UntoldConnection } from '../taxpayers/untold.ts'
+import {
+  findUnnotified,
+  findUnnotifiedConnection,
+  moveUnnotified,
+  type Unnotified,
+  type UnnotifiedConnection,
+} from '../taxpayers/unnotified.ts'
 import { shows, windowsOf } from '../taxpayers/visibility/window.ts'
 import { type CancellationBody, cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { findCancellations, insertCancellations } from './progress-store.ts'
@@ -16,7 +22,7 @@ const STEPS_A_MESSAGE = 20
 const SWEEP_LIMIT = 50
 /** Statements that must be left for what one message may do and for the other sweeps of the minute. */
 const SWEEP_RESERVE = 500
-/** How long cancellations are kept. No event of a younger one has left the feed, so that none is told twice. */
+/** How long cancellations are kept. No event of a younger one has left the feed, so that none is reported twice. */
 export const KEPT_MS = 90 * 86_400_000
 /**
  * How long before the connection was left a cancellation may have been found whose event was not relayed by then. Events that were relayed
@@ -25,49 +31,49 @@ export const KEPT_MS = 90 * 86_400_000
 const RELAY_LAG_MS = 10 * 60_000
 
 /**
- * Announces connections that are active again, so that their organizations are told at once what they missed. The sweep repeats lost
+ * Announces connections that are active again, so that their organizations are notified at once of what they missed. The sweep repeats lost
  * messages.
  */
-export const announceUntold = (system: System, rows: readonly { connection: number }[]): Promise<void> =>
+export const announceUnnotified = (system: System, rows: readonly { connection: number }[]): Promise<void> =>
   sendHints(
     system,
     system.env.WEBHOOKS,
-    rows.map(({ connection }) => ({ body: { untold: connection } })),
+    rows.map(({ connection }) => ({ body: { unnotified: connection } })),
   )
 
 /**
- * Tells an organization of the cancellations that were found while its connection was not active, of the CFDIs that its windows showed when
+ * Notifies an organization of the cancellations that were found while its connection was not active, of the CFDIs that its windows showed when
  * the connection was left: later ones it sees cancelled from the start. Each step puts a page of events into the outbox, for this
- * organization alone, and then records its place. A step that is repeated tells nothing twice, because the events' identifiers derive from
+ * organization alone, and then saves its checkpoint. A step that is repeated tells nothing twice, because the events' identifiers derive from
  * the CFDI.
  */
-export async function tellMissed(system: System, connection: number): Promise<void> {
+export async function notifyMissed(system: System, connection: number): Promise<void> {
   let shard: number | null = null
   let isMore = true
   for (let steps = 0; steps < STEPS_A_MESSAGE && isMore; steps++) {
-    const row = await findUntoldConnection(system.db, connection)
-    isMore = row !== null && (await tellPage(system, row))
+    const row = await findUnnotifiedConnection(system.db, connection)
+    isMore = row !== null && (await notifyPage(system, row))
     shard = row?.shard ?? shard
   }
   if (shard !== null) await wakeRelay(system, shard)
-  if (isMore) await announceUntold(system, [{ connection }])
+  if (isMore) await announceUnnotified(system, [{ connection }])
 }
 
 /** Tells a page, and returns whether another may follow. */
-async function tellPage(system: System, row: UntoldConnection): Promise<boolean> {
+async function notifyPage(system: System, row: UnnotifiedConnection): Promise<boolean> {
   const ledger = system.settings.ledgers[row.shard]!
-  const untold = JSON.parse(row.untold) as Untold
-  const windows = windowsOf(row.extractor_count, untold)
-  const page = await findCancellations(ledger, row.entity, untold.after ?? [firstOf(untold), ''], PAGE)
+  const unnotified = JSON.parse(row.unnotified) as Unnotified
+  const windows = windowsOf(row.extractor_count, unnotified)
+  const page = await findCancellations(ledger, row.entity, unnotified.after ?? [firstOf(unnotified), ''], PAGE)
   const bodies = page.map(({ body }) => JSON.parse(body) as CancellationBody).filter((body) => shows(windows[body.direction], body))
   const events = bodies.map((body) => eventFor(row, body))
   if (events.length > 0) await ledger.batch(insertOutboxEvents(ledger, events, Date.now()))
   const last = page.length === PAGE ? page.at(-1)! : null
-  const next = last && JSON.stringify({ ...untold, after: [last.found_at, last.uuid] } satisfies Untold)
-  return (await moveUntold(system.db, row, next)) && last !== null
+  const next = last && JSON.stringify({ ...unnotified, after: [last.found_at, last.uuid] } satisfies Unnotified)
+  return (await moveUnnotified(system.db, row, next)) && last !== null
 }
 
-const firstOf = ({ since }: Untold): number => Math.max(since - RELAY_LAG_MS, Date.now() - KEPT_MS)
+const firstOf = ({ since }: Unnotified): number => Math.max(since - RELAY_LAG_MS, Date.now() - KEPT_MS)
 
 /**
  * Announces cancellations that were found, and keeps them for those whose connections are not active, for the commit of the change.
@@ -92,7 +98,7 @@ export function cancellationStatements(
 }
 
 /** The outbox event of a cancellation for one organization. */
-function eventFor({ entity, organization_id }: UntoldConnection, body: CancellationBody): OutboxEvent {
+function eventFor({ entity, organization_id }: UnnotifiedConnection, body: CancellationBody): OutboxEvent {
   const event = cancellationEvent(entity, body)
   return { ...event, outbox_event_id: `${event.outbox_event_id}:${organization_id}`, organizations: [organization_id] }
 }
@@ -101,14 +107,14 @@ function eventFor({ entity, organization_id }: UntoldConnection, body: Cancellat
  * Tells what is left to tell: after a crash, or when a message was lost. A connection that fails is logged and does not stop the others.
  * What the sweep has no budget for is announced.
  */
-export async function sweepUntold(system: System): Promise<void> {
+export async function sweepUnnotified(system: System): Promise<void> {
   const left: { connection: number }[] = []
-  for (const { connection } of await findUntold(system.db, 0, SWEEP_LIMIT)) {
+  for (const { connection } of await findUnnotified(system.db, 0, SWEEP_LIMIT)) {
     if (!system.budget.allows(SWEEP_RESERVE)) left.push({ connection })
     else
-      await tellMissed(system, connection).catch((error: unknown) =>
+      await notifyMissed(system, connection).catch((error: unknown) =>
         log.error(system, 'Missed cancellations could not be told. The next sweep tries again.', { connection }, error),
       )
   }
-  await announceUntold(system, left)
+  await announceUnnotified(system, left)
 }

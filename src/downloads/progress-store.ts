@@ -60,7 +60,7 @@ export const insertCancellations = (
     ),
   )
 
-/** A page of an RFC's cancellations behind a place, oldest first. */
+/** A page of an RFC's cancellations behind a position, oldest first. */
 export const findCancellations = async (
   ledger: D1Database,
   entity: number,
@@ -104,8 +104,8 @@ export type JobRow = Pick<
   asked_again_at: number | null
 }
 
-/** The place of a job in the list: the organization's first run that covers it, its source and its month. */
-export type JobPlace = readonly [first_run: string, source: string, month: string]
+/** The position of a job in the list: the organization's first run that covers it, its source and its month. */
+export type JobPosition = readonly [first_run: string, source: string, month: string]
 
 const [s, w, e] = [alias(syncJobs, 's'), alias(syncWork, 'w'), alias(extractions, 'e')]
 /** The conversation with the authority. */
@@ -144,7 +144,7 @@ export const isAsleep = (now: number): SQL =>
 export const askedAgainAt = (now: number): SQL => sql`coalesce(min(${s.wait_until}, max(${conversation.due_at}, ${now})), ${s.wait_until})`
 
 /**
- * What the organization is told of the state of a job. A job waits after a failed attempt, for the authority, and for an organization whose
+ * What the organization learns of the state of a job. A job waits after a failed attempt, for the authority, and for an organization whose
  * connection is not active: it runs for others only.
  */
 export const stateOf = (isActive: number | SQL, now: number): SQL =>
@@ -156,7 +156,7 @@ export const jobsOfOrganization = async (
   ledger: D1Database,
   organization_id: string,
   entity: number,
-  { after, status, isActive, limit }: { after: JobPlace | null; status: string | null; isActive: boolean; limit: number },
+  { after, status, isActive, limit }: { after: JobPosition | null; status: string | null; isActive: boolean; limit: number },
 ) => {
   const now = Date.now()
   const [run, source, month] = after ?? [null, null, null]
@@ -169,7 +169,7 @@ export const jobsOfOrganization = async (
           from ${extractions} ${e}, json_each(${e.jobs}) j, json_each(j.value) x, json_each(x.value) m
           where ${e.organization_id} = ${organization_id} and ${e.entity} = ${entity}
           group by x.key, m.value, j.key)
-        select ${s.source}, ${s.month}, ${s.job_id}, coalesce(${s.carried}->>${organization_id}, ${s.job_id}) as known_as, ${s.open},
+        select ${s.source}, ${s.month}, ${s.job_id}, coalesce(${s.deferred}->>${organization_id}, ${s.job_id}) as known_as, ${s.open},
           ${state} as status, ${ATTEMPTS} as attempts, ${s.rejected_count}, ${s.rejected_files}, ${s.error_class}, ${s.not_before},
           ${s.wait_until}, ${askedAgainAt(now)} as asked_again_at, ${STARTED_AT} as started_at, ${s.finished_at}, j.first_run, j.requested_at,
           j.attempts_before

@@ -8,7 +8,7 @@ import { shownJobId } from '../taxpayers/visibility/job-id.ts'
 import { NOTHING, shows, type Window, windowsOf } from '../taxpayers/visibility/window.ts'
 import type { JobState, SyncJob, SyncJobQuery } from './contract.ts'
 import { countJobs, type JobCounts, windowOf } from './counts/counts.ts'
-import { type JobPlace, type JobRow, jobsOfOrganization } from './progress-store.ts'
+import { type JobPosition, type JobRow, jobsOfOrganization } from './progress-store.ts'
 
 /** The connection of the request, in any state (decisions.md 4). Throws Failure 404 fiscal_entity.not_found. */
 function requireConnection(ctx: Ctx): Connection {
@@ -18,7 +18,7 @@ function requireConnection(ctx: Ctx): Connection {
 
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
-/** What a job did not keep. Windows hide what has a date, like any document; what nobody could date is told to all whose job it is. */
+/** What a job did not keep. Windows hide what has a date, like any document; what nobody could date is reported to all whose job it is. */
 function rejectedFiles({ rejected_files, finished_at }: JobRow, window: Window): SyncJob['rejected_files'] {
   if (rejected_files === null || finished_at === null || window.isEmpty) return []
   return (JSON.parse(rejected_files) as (Rejection & { fecha?: string; issued_at: number })[])
@@ -80,7 +80,7 @@ export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
   const connection = requireConnection(ctx)
   const { entity, shard } = connection
   const scope = { list: `sync_jobs:${entity}`, filters: query }
-  const after = ((await openCursor(ctx, scope, query.cursor)) as JobPlace | undefined) ?? null
+  const after = ((await openCursor(ctx, scope, query.cursor)) as JobPosition | undefined) ?? null
   const isActive = connection.state === 'active'
   const page = { after, status: query.status ?? null, isActive, limit: query.limit + 1 }
   const ledger = ctx.settings.ledgers[shard]!
@@ -96,6 +96,6 @@ export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
   const shown = await Promise.all(
     rows.map(async (row, n) => ({ row, job: await view(ctx, connection, row, counts[n]!, windowOf(jobs[n]!)) })),
   )
-  const placeOf = ({ row: { first_run, source, month } }: { row: JobRow }): JobPlace => [first_run, source, month]
-  return paginate(ctx, scope, query.limit, shown, placeOf, ({ job }) => job)
+  const positionOf = ({ row: { first_run, source, month } }: { row: JobRow }): JobPosition => [first_run, source, month]
+  return paginate(ctx, scope, query.limit, shown, positionOf, ({ job }) => job)
 }

@@ -3,9 +3,9 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { Rejection } from '../cfdi/package/rejections.ts'
 import { cfdi } from '../cfdi/tables.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
-import { askersOf } from '../taxpayers/visibility/askers.ts'
 import { coverageAfter, type EndedDownload, type MonthCoverage } from '../taxpayers/visibility/coverage.ts'
 import { newJobId } from '../taxpayers/visibility/job-id.ts'
+import { requestersOf } from '../taxpayers/visibility/requesters.ts'
 import type { SliceCounts } from '../taxpayers/visibility/slice-counts.ts'
 import { isJob, LISTED, NEW_JOB } from './jobs/key.ts'
 import { coverage, extractions, syncJobs, syncWork } from './jobs/tables.ts'
@@ -18,7 +18,7 @@ export interface Job {
   job_id: string
   /** JSON, as in the table. */
   organizations: string
-  carried: string
+  deferred: string
   as_of: number
   /** When it was created. */
   created_at: number
@@ -37,13 +37,13 @@ export interface Job {
 
 const [s, c] = [alias(syncJobs, 's'), alias(cfdi, 'c')]
 const KEY = [syncJobs.entity, syncJobs.source, syncJobs.month, syncJobs.job_id]
-const ASKERS = askersOf(syncJobs)
+const REQUESTERS = requestersOf(syncJobs)
 const isThis = ({ entity, source, month, job_id }: Pick<Job, 'entity' | 'source' | 'month' | 'job_id'>): SQL =>
   isJob(syncJobs, entity, [source, month, job_id])
 
 /** Selects a job as the holder of a lease runs it. */
 const readJob = ({ entity, token, now }: { entity: number; token: string; now: number }, [source]: JobKey): SQL =>
-  sql`select ${sql.join(KEY, sql`, `)}, ${ASKERS} as organizations, ${syncJobs.carried}, ${syncJobs.as_of}, ${syncJobs.created_at},
+  sql`select ${sql.join(KEY, sql`, `)}, ${REQUESTERS} as organizations, ${syncJobs.deferred}, ${syncJobs.as_of}, ${syncJobs.created_at},
     ${syncJobs.attempts} + (${syncJobs.status} = 'queued') as attempts, coalesce(${syncJobs.started_at}, ${now}) as started_at, ${token} as token,
     ${syncJobs.is_continued}, ${syncJobs.created_count} + ${syncJobs.updated_count} + ${syncJobs.cancelled_count} as ingested,
     ${syncJobs.rejected_count},
@@ -62,13 +62,13 @@ export const readOpenJob = (ledger: D1Database, lease: { entity: number; token: 
  */
 export async function claimJob(
   ledger: D1Database,
-  { entity, token, now, isCareful }: { entity: number; token: string; now: number; isCareful: boolean },
+  { entity, token, now, claimPerJob }: { entity: number; token: string; now: number; claimPerJob: boolean },
   key: JobKey,
 ): Promise<Job | null> {
   const due = sql`where ${isJob(syncJobs, entity, key)} and ${syncJobs.open} = 1 and ${syncJobs.not_before} <= ${now} and ${holdsLease(entity, token)}`
   const read = () => prepared(ledger, sql`${readJob({ entity, token, now }, key)} ${due}`)
-  const found = isCareful ? null : await read().first<Job & { rejected_count: number }>()
-  if (!isCareful && !found?.rejected_count) return found
+  const found = claimPerJob ? null : await read().first<Job & { rejected_count: number }>()
+  if (!claimPerJob && !found?.rejected_count) return found
   const [, claimed] = await ledger.batch<Job>([
     prepared(
       ledger,
@@ -152,7 +152,7 @@ export const finishJobStatements = (
           ${bare(syncJobs.rejected_files)} = iif(${syncJobs.rejected_files} is null, null, ${DATED})
         where ${isThis(job)}`,
   ),
-  ...(job.carried === '{}' ? [] : carryStatements(ledger, job, now)),
+  ...(job.deferred === '{}' ? [] : carryStatements(ledger, job, now)),
 ]
 
 function coverageStatements(ledger: D1Database, job: Job, end: Omit<EndedDownload, 'as_of'>): D1PreparedStatement[] {
@@ -181,11 +181,11 @@ function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedS
   return [
     prepared(
       ledger,
-      sql`insert into ${syncJobs} ${[...NEW_JOB, bare(syncJobs.carried)]}
+      sql`insert into ${syncJobs} ${[...NEW_JOB, bare(syncJobs.deferred)]}
           select ${syncJobs.entity}, ${syncJobs.source}, ${syncJobs.month}, ${job_id}, json_group_array(w.key), 1, ${syncJobs.as_of}, 0, 0,
             ${now + 1} - ${syncJobs.as_of}, 0, 0, 0, 0, json_group_object(w.key, w.value)
-          from ${syncJobs} cross join json_each(${syncJobs.carried}) w
-          where ${isThis(job)} and w.key not in (select value from json_each(${ASKERS}))
+          from ${syncJobs} cross join json_each(${syncJobs.deferred}) w
+          where ${isThis(job)} and w.key not in (select value from json_each(${REQUESTERS}))
           group by ${syncJobs.job_id}`,
     ),
     prepared(
@@ -205,14 +205,14 @@ function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedS
           where ${extractions.entity} = ${job.entity}
             and exists (select 1 from json_each(${extractions.jobs} -> ${job.job_id} -> ${job.source}) where value = ${job.month})
             and ${extractions.organization_id} in (
-              select o.value from ${syncJobs} ${s} cross join json_each(${askersOf(s)}) o
+              select o.value from ${syncJobs} ${s} cross join json_each(${requestersOf(s)}) o
               where ${isJob(s, job.entity, [job.source, job.month, job_id])})`,
     ),
   ]
 }
 
-/** Lets organizations of a job wait for a login, which are not told of its end, and takes others back that need not wait any more. */
-export const separateStatement = (
+/** Lets organizations of a job wait for a login, which are not notified of its end, and takes others back that need not wait any more. */
+export const continueWithoutStatement = (
   ledger: D1Database,
   job: Job,
   { absent, back }: { absent: readonly string[]; back: readonly string[] },
@@ -221,12 +221,12 @@ export const separateStatement = (
   return prepared(
     ledger,
     sql`update ${syncJobs} set
-          ${bare(syncJobs.carried)} = json_patch(${syncJobs.carried}, (
-            select json_group_object(value, coalesce(${syncJobs.carried}->>value, ${syncJobs.job_id})) from json_each(${waiting}))),
+          ${bare(syncJobs.deferred)} = json_patch(${syncJobs.deferred}, (
+            select json_group_object(value, coalesce(${syncJobs.deferred}->>value, ${syncJobs.job_id})) from json_each(${waiting}))),
           ${bare(syncJobs.organizations)} = (select json_group_array(value) from (
-            select value from json_each(${ASKERS}) where value not in (select value from json_each(${waiting}))
+            select value from json_each(${REQUESTERS}) where value not in (select value from json_each(${waiting}))
             union select value from json_each(${JSON.stringify(back)})))
-        where ${isThis(job)} returning ${syncJobs.carried}`,
+        where ${isThis(job)} returning ${syncJobs.deferred}`,
   )
 }
 
@@ -290,7 +290,7 @@ export const parkStatement = (ledger: D1Database, { entity, organizations }: Job
     ledger,
     sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.error_class)} = 'invalid_credentials',
           ${bare(syncJobs.not_before)} = ${notBefore}, ${bare(syncJobs.attempts)} = 0, ${bare(syncJobs.started_at)} = null
-        where ${isLeft([entity])} and ${syncJobs.open} = 1 and ${ASKERS} = ${organizations}`,
+        where ${isLeft([entity])} and ${syncJobs.open} = 1 and ${REQUESTERS} = ${organizations}`,
   )
 
 /** Makes the entities' jobs that wait for an accepted CIEC due now. The first result has a row `{entity}` for each of them. */
@@ -303,7 +303,7 @@ export const resumeStatements = (ledger: D1Database, entities: readonly number[]
   ),
   prepared(
     ledger,
-    sql`update ${syncWork} set ${bare(syncWork.due_at)} = 0, ${bare(syncWork.is_awaited)} = 1
+    sql`update ${syncWork} set ${bare(syncWork.due_at)} = 0, ${bare(syncWork.is_interactive)} = 1
         where ${syncWork.entity} in (select value from json_each(${JSON.stringify(entities)})) and ${syncWork.due_at} > 0`,
   ),
 ]

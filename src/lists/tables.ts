@@ -13,8 +13,8 @@ export const blacklistLists = sqliteTable(
     source: text().notNull(),
     /** The number of loads; 0 while no list is loaded. A load is committed on the version that it was checked against. */
     version: integer().notNull(),
-    /** The version up to which counterparties are marked, and changes told (delivery/watch/tell.ts). */
-    told_version: integer().notNull().default(0),
+    /** The version up to which counterparties are marked, and changes reported (delivery/list-notifications/notify.ts). */
+    notified_version: integer().notNull().default(0),
     /** The name that an organization gave its own list. */
     label: text(),
     /** SHA-256 of the loaded file, in hexadecimal. */
@@ -33,7 +33,7 @@ export const blacklistLists = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.organization_id, table.source] }),
     // The task that tells of changes.
-    index('blacklist_lists_untold').on(table.organization_id).where(sql`told_version < version`),
+    index('blacklist_lists_unnotified').on(table.organization_id).where(sql`notified_version < version`),
   ],
 )
 

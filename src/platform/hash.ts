@@ -12,10 +12,10 @@ export const shardOf = (text: string, shards: number): number => fnv1a(text) % s
 export const shardAmong = (text: string, numbers: readonly number[]): number => numbers[shardOf(text, numbers.length)]!
 
 /**
- * A place among so many, always the same one of a text, by the hash's high bits: those of one shard are spread over all places. With the
+ * A slot among so many, always the same one of a text, by the hash's high bits: those of one shard are spread over all slots. With the
  * remainder instead, the RFCs of a second would all be of one ledger.
  */
-export const placeOf = (text: string, places: number): number => Math.floor((fnv1a(text) * places) / 2 ** 32)
+export const slotOf = (text: string, slots: number): number => Math.floor((fnv1a(text) * slots) / 2 ** 32)
 
 const QUICK_XOR_BITS = 160
 const QUICK_XOR_SHIFT = 11
@@ -25,11 +25,11 @@ const QUICK_XOR_SHIFT = 11
  * of 160 bits, and the length is added to the last 64 of them. Returns 20 bytes. It is not fit for secrets.
  */
 export function quickXorHash(bytes: Uint8Array): Uint8Array {
-  // Bytes that are 160 apart have the same place.
-  const places = new Uint8Array(QUICK_XOR_BITS)
-  for (let at = 0; at < bytes.length; at++) places[at % QUICK_XOR_BITS]! ^= bytes[at]!
+  // Bytes that are 160 apart have the same slot.
+  const slots = new Uint8Array(QUICK_XOR_BITS)
+  for (let at = 0; at < bytes.length; at++) slots[at % QUICK_XOR_BITS]! ^= bytes[at]!
   const hash = new Uint8Array(QUICK_XOR_BITS / 8)
-  for (const [n, byte] of places.entries()) {
+  for (const [n, byte] of slots.entries()) {
     const bit = (n * QUICK_XOR_SHIFT) % QUICK_XOR_BITS
     hash[bit >> 3]! ^= byte << (bit & 7)
     hash[((bit >> 3) + 1) % hash.length]! ^= byte >> (8 - (bit & 7))

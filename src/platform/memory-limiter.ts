@@ -11,7 +11,7 @@ const MIB = 1024 ** 2
 export class MemoryLimiter {
   readonly #size: number
   readonly #longestMs: number
-  readonly #held = new Map<object, { weight: number; until: number }>()
+  readonly #admitted = new Map<object, { weight: number; until: number }>()
   /** When each of those that wait looked last, in their order. */
   readonly #waiting = new Map<object, number>()
 
@@ -26,15 +26,15 @@ export class MemoryLimiter {
     this.#waiting.set(holder, Date.now())
     // Yields in any case: the local runtime answers no other request while a handler never waits.
     do {
-      await scheduler.wait(this.#held.size === 0 ? 1 : LOOK_EVERY_MS)
+      await scheduler.wait(this.#admitted.size === 0 ? 1 : LOOK_EVERY_MS)
       this.#waiting.set(holder, Date.now())
     } while (!(this.#isNext(holder) && this.#fits(weight)))
     this.#waiting.delete(holder)
-    this.#held.set(holder, { weight, until: Date.now() + this.#longestMs })
+    this.#admitted.set(holder, { weight, until: Date.now() + this.#longestMs })
     try {
       return await work()
     } finally {
-      this.#held.delete(holder)
+      this.#admitted.delete(holder)
     }
   }
 
@@ -49,8 +49,8 @@ export class MemoryLimiter {
 
   #fits(weight: number): boolean {
     const now = Date.now()
-    for (const [holder, { until }] of this.#held) if (until < now) this.#held.delete(holder)
-    const used = [...this.#held.values()].reduce((sum, held) => sum + held.weight, 0)
+    for (const [holder, { until }] of this.#admitted) if (until < now) this.#admitted.delete(holder)
+    const used = [...this.#admitted.values()].reduce((sum, admitted) => sum + admitted.weight, 0)
     return used === 0 || used + weight <= this.#size
   }
 }

@@ -1,4 +1,4 @@
-/** What is told of a document, in its order. */
+/** What is reported of a document, in its order. */
 export interface Handler {
   /** An attribute of the element that opens next: its value is normalized and its references are resolved. */
   attribute: (name: string, value: string) => void
@@ -67,11 +67,11 @@ export class XmlReader {
       if (mark === '!') this.#readMarkup(handler, names.length > 0)
       else if (mark === '?') this.#skipInstruction()
       else if (mark === '/') {
-        this.#reach(begin + 2)
+        this.#grantedRange(begin + 2)
         if (this.#takeName() !== names.pop() || !this.#takes(TAG_END)) throw new Error('a closing tag is not right')
         handler.close()
       } else {
-        this.#reach(begin + 1)
+        this.#grantedRange(begin + 1)
         const name = this.#takeName()
         if (name === '') throw new Error('a tag has no name')
         if (hasRoot && names.length === 0) throw new Error('there is a second root')
@@ -92,7 +92,7 @@ export class XmlReader {
   #readText(handler: Handler, isInRoot: boolean): boolean {
     const next = this.#text.indexOf('<', this.#at)
     const text = this.#text.slice(this.#at, next < 0 ? undefined : next)
-    this.#reach(this.#at + text.length)
+    this.#grantedRange(this.#at + text.length)
     if (!isInRoot && /[^ \t\r\n]/.test(text)) throw new Error('there is text outside the root')
     if (text.includes(']]>')) throw new Error('text contains ]]>')
     const value = resolved(handler.text && text.includes('\r') ? withLineFeeds(text) : text)
@@ -117,7 +117,7 @@ export class XmlReader {
   }
 
   #skipInstruction(): void {
-    this.#reach(this.#at + 2)
+    this.#grantedRange(this.#at + 2)
     if (/^(xml)?$/i.test(this.#takeName()) || !this.#takes(INSTRUCTION_BODY)) throw new Error('an instruction or declaration is not right')
     this.#takeUntil('?>')
   }
@@ -136,7 +136,7 @@ export class XmlReader {
   #takes(pattern: RegExp): boolean {
     pattern.lastIndex = this.#at
     if (!pattern.test(this.#text)) return false
-    this.#reach(pattern.lastIndex)
+    this.#grantedRange(pattern.lastIndex)
     return true
   }
 
@@ -151,11 +151,11 @@ export class XmlReader {
     const from = this.#at
     const end = this.#text.indexOf(mark, from)
     if (end < 0) throw new Error('the text ends too early')
-    this.#reach(end + mark.length)
+    this.#grantedRange(end + mark.length)
     return this.#text.slice(from, end)
   }
 
-  #reach(end: number): void {
+  #grantedRange(end: number): void {
     this.#at = Math.min(end, this.#forbidden)
     if (end > this.#forbidden) throw new Error('there is a character that XML does not allow')
   }

@@ -13,7 +13,7 @@ export const isReadable = ({ state, paused_by }: Pick<Connection, 'state' | 'pau
 type Standing = Pick<Connection, 'state' | 'paused_by'>
 
 /** What a connection that is not active lacks, and what makes it active. Where nobody logs in with CIECs, only an e.firma does. */
-function wayOut({ state, paused_by }: Standing, settings: System['settings']): string {
+function remedy({ state, paused_by }: Standing, settings: System['settings']): string {
   const [login, an] = takesCiecs(settings) ? ['CIEC or e.firma', 'a CIEC or an e.firma'] : ['e.firma', 'an e.firma']
   const give = `Send ${an} with PATCH /v1/fiscal-entities/{fiscal_entity_id}.`
   if (state === 'draft') return `is a draft, because no ${login} was accepted yet. ${give}`
@@ -27,5 +27,5 @@ function wayOut({ state, paused_by }: Standing, settings: System['settings']): s
 /** The refusal for an RFC that is not active. When it is absent, or only others connected it, there is nothing else to tell. */
 export const notActive = ({ settings }: Pick<System, 'settings'>, connection: Standing | null | undefined): Failure =>
   connection
-    ? new Failure('not_found', 'fiscal_entity.not_active', `The connection to this fiscal entity ${wayOut(connection, settings)}`)
+    ? new Failure('not_found', 'fiscal_entity.not_active', `The connection to this fiscal entity ${remedy(connection, settings)}`)
     : notFound('fiscal_entity')

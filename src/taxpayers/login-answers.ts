@@ -17,8 +17,8 @@ import {
   assertLoginVersion,
   assertStatesUnchanged,
   bumpLoginVersion,
+  connectionsWithLogin,
   eraseLogin,
-  heldConnections,
   invalidateLogin,
   type LoginRow,
   loginVersion,
@@ -28,21 +28,21 @@ import {
 import { connections } from './tables.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
-/** How many reaches of a source a connection keeps. When some are forgotten, whoever follows the changes is told everything again. */
-export const MOST_REACHES = 256
+/** How many granted ranges of a source a connection keeps. When some are forgotten, whoever follows the changes gets everything again. */
+export const MOST_GRANTED_RANGES = 256
 /** How far behind UTC a month ends in the last of Mexico's time zones. */
 const WESTERNMOST_SECONDS = 8 * 3_600
 
 /** A member of an item in the stored form. */
-const itemOf = (column: SQLiteColumn, place: string, n: number): SQL => sql`(${column}->>${sql.raw(`'$[${place}][${n}]'`)})`
+const itemOf = (column: SQLiteColumn, path: string, n: number): SQL => sql`(${column}->>${sql.raw(`'$[${path}][${n}]'`)})`
 
 /** A number of ours, in the text. */
 const literal = (value: number): SQL => sql.raw(String(value))
 
 /**
- * The reaches of a column, as numbered rows of the instant `at`, in milliseconds, and the floor, in days since 1970. They are stored as
- * `[[at, floor, count], [milliseconds, days, times], …]`: the last reach with their number; then, from the first one on, how much later than those
- * of the reach before both are, so many times in a row. So the runs of every day are one item. `[]` without any.
+ * The granted ranges of a column, as numbered rows of the instant `at`, in milliseconds, and the floor, in days since 1970. They are stored as
+ * `[[at, floor, count], [milliseconds, days, times], …]`: the last range with their number; then, from the first one on, how much later than those
+ * of the range before both are, so many times in a row. So the runs of every day are one item. `[]` without any.
  */
 const unpacked = (column: SQLiteColumn): SQL => sql`(
   with recursive steps (key, later, further, times) as (
@@ -66,7 +66,7 @@ const packed = (rows: SQL): SQL => sql`coalesce((
   cross join (select at, floor, count(*) over () as size from ${rows} order by n desc limit 1)), '[]')`
 
 /**
- * The reaches of a column without every second one of the older half, except those that reached further back than
+ * The granted ranges of a column without every second one of the older half, except those that reached further back than
  * all before them, and those without which a month would no longer be reached: the next one begins after the month in which the previous one
  * ended.
  */
@@ -74,22 +74,22 @@ const thinned = (column: SQLiteColumn): SQL => sql`
   select n, at, floor from (
     select *, min(floor) over (order by n rows between unbounded preceding and 1 preceding) as earliest,
       lead(floor) over (order by n) as next, lag(at) over (order by n) as previous from ${unpacked(column)})
-  where n > ${literal(MOST_REACHES / 2)} or n % 2 = 1 or floor < earliest
+  where n > ${literal(MOST_GRANTED_RANGES / 2)} or n % 2 = 1 or floor < earliest
     or strftime('%Y-%m', next * 86400, 'unixepoch') > strftime('%Y-%m', previous / 1000 - ${literal(WESTERNMOST_SECONDS)}, 'unixepoch')`
 
 /**
- * The reaches of a column with another one, (j.ceiling, j.day), unless it is among the last three. Only when there are too many, which is once
+ * The granted ranges of a column with another one, (j.ceiling, j.day), unless it is among the last three. Only when there are too many, which is once
  * in many runs, they are unpacked.
  */
 const added = (column: SQLiteColumn): SQL => {
-  const item = (place: string) => [0, 1, 2].map((n) => itemOf(column, place, n)) as [SQL, SQL, SQL]
+  const item = (path: string) => [0, 1, 2].map((n) => itemOf(column, path, n)) as [SQL, SQL, SQL]
   const [[at, floor, size], [later, further, times], before] = [item('0'), item('#-1'), item('#-2')]
   const [laterBefore, furtherBefore] = [sql`iif(${times} > 1, ${later}, ${before[0]})`, sql`iif(${times} > 1, ${further}, ${before[1]})`]
   return sql`case when ${column} = '[]' then json_array(json_array(j.ceiling, j.day, 1)) else (
     select case
       when later = 0 and further >= 0 or later + ${later} = 0 and further + ${further} >= 0
         or later + ${later} + ${laterBefore} = 0 and further + ${further} + ${furtherBefore} >= 0 then ${column}
-      when ${size} >= ${literal(MOST_REACHES)} then ${packed(sql`(${thinned(column)} union all select 1e9, j.ceiling, j.day)`)}
+      when ${size} >= ${literal(MOST_GRANTED_RANGES)} then ${packed(sql`(${thinned(column)} union all select 1e9, j.ceiling, j.day)`)}
       else json_set(
         iif(later = ${later} and further = ${further}, json_set(${column}, '$[#-1][2]', ${times} + 1),
           json_insert(${column}, '$[#]', json_array(later, further, 1))),
@@ -110,7 +110,7 @@ const noted = sql`iif(j.last is null or ${itemOf(asked_ranges, '#-1', 0)} is j.c
 /**
  * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
  * active and have a verified login, and notes what the run reached, once when the run is dispatched again. A run that reaches back as far as
- * what was struck makes up for it, unless it was asked for a range of days alone. `from` is a day, `to` the instant of the run in
+ * what was revoked makes up for it, unless it was asked for a range of days alone. `from` is a day, `to` the instant of the run in
  * milliseconds since 1970; `last`, the last day of a range, is noted, too. There is at most one row for each connection. The result names the
  * connections. Both directions of a run are widened at the same time, `now`.
  */
@@ -120,7 +120,7 @@ export const widenWindows = (
   rows: readonly { connection: number; from: string; to: number; last?: string | null }[],
   now: number,
 ): D1PreparedStatement => {
-  const [reaches, struck] = [connections[`${direction}_reaches`], connections[`${direction}_struck`]]
+  const [grantedRanges, revoked] = [connections[`${direction}_granted_ranges`], connections[`${direction}_revoked`]]
   const [floor, ceiling] = [connections[`${direction}_from`], connections[`${direction}_to`]]
   const { widened_at, widened_before, state, ciec, ciec_verify_at, efirma, efirma_verify_at, efirma_valid_to } = connections
   const isWider = sql`coalesce(j.ceiling > ${ceiling} or j.floor < ${floor}, 1)`
@@ -130,11 +130,11 @@ export const widenWindows = (
   return prepared(
     db.$client,
     sql`update ${connections} set
-        ${bare(reaches)} = ${added(reaches)},
+        ${bare(grantedRanges)} = ${added(grantedRanges)},
         ${bare(asked_ranges)} = ${noted},
-        ${bare(struck)} = case
-          when j.last is not null then coalesce(min(${struck}, ${unasked}), ${struck}, ${unasked})
-          when ${struck} < j.floor then ${struck} end,
+        ${bare(revoked)} = case
+          when j.last is not null then coalesce(min(${revoked}, ${unasked}), ${revoked}, ${unasked})
+          when ${revoked} < j.floor then ${revoked} end,
         ${bare(widened_before)} = iif(${isWider} and ${widened_at} is not ${now}, ${widened_at}, ${widened_before}),
         ${bare(widened_at)} = iif(${isWider}, ${now}, ${widened_at}),
         ${bare(floor)} = min(coalesce(${floor}, j.floor), j.floor),
@@ -153,17 +153,17 @@ export const widenWindows = (
  * Strikes what the runs of connections reached at an instant, in milliseconds, or later, because it was not downloaded. How far back that was
  * is kept for the next run.
  */
-export const strikeReaches = (db: Database, strikes: readonly { connection: number; since: number }[]): D1PreparedStatement => {
-  const struck = (direction: 'issued' | 'received') => {
-    const [column, kept] = [connections[`${direction}_reaches`], connections[`${direction}_struck`]]
-    const reaches = unpacked(column)
-    const floor = sql`(select date(min(floor) * 86400, 'unixepoch') from ${reaches} where at >= j.since)`
-    return sql`${bare(column)} = ${packed(sql`(select n, at, floor from ${reaches} where at < j.since)`)},
+export const revokeGrantedRanges = (db: Database, strikes: readonly { connection: number; since: number }[]): D1PreparedStatement => {
+  const revoked = (direction: 'issued' | 'received') => {
+    const [column, kept] = [connections[`${direction}_granted_ranges`], connections[`${direction}_revoked`]]
+    const grantedRanges = unpacked(column)
+    const floor = sql`(select date(min(floor) * 86400, 'unixepoch') from ${grantedRanges} where at >= j.since)`
+    return sql`${bare(column)} = ${packed(sql`(select n, at, floor from ${grantedRanges} where at < j.since)`)},
       ${bare(kept)} = coalesce(min(${kept}, ${floor}), ${kept}, ${floor})`
   }
   return prepared(
     db.$client,
-    sql`update ${connections} set ${struck('issued')}, ${struck('received')}
+    sql`update ${connections} set ${revoked('issued')}, ${revoked('received')}
       from (select value->>0 as connection, value->>1 as since
         from json_each(${JSON.stringify(strikes.map(({ connection, since }) => [connection, since]))})) j
       where ${connections.connection} = j.connection`,
@@ -197,7 +197,7 @@ const message_es = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reas
  * Raises an alert for each organization of connections that lose one of their two logins, once for each version of the RFC's logins of that
  * kind. A repetition changes nothing.
  */
-async function tellRefused(system: System, rows: readonly ConnectionRow[], reason: RefusedReason, version: number): Promise<void> {
+async function notifyRefused(system: System, rows: readonly ConnectionRow[], reason: RefusedReason, version: number): Promise<void> {
   if (rows.length === 0) return
   const ids = JSON.stringify(rows.map(({ organization_id }) => organization_id))
   const { results } = await prepared(
@@ -231,7 +231,8 @@ async function holdersOf(system: System, entity: number, login: Login): Promise<
   const kind = kindOf(login)
   const same: LoginRow[] = []
   const others: LoginRow[] = []
-  for (const { row } of await heldConnections(system.db, entity, kind)) ((await holdsThis(system, row, login)) ? same : others).push(row)
+  for (const { row } of await connectionsWithLogin(system.db, entity, kind))
+    ((await holdsThis(system, row, login)) ? same : others).push(row)
   return { same, others }
 }
 
@@ -323,7 +324,7 @@ async function invalidation(system: System, entity: number, rows: readonly Login
     const since = stopped?.get(organization_id)
     return since === undefined ? [] : { connection, since }
   })
-  await tellRefused(system, going, reason, version)
+  await notifyRefused(system, going, reason, version)
   const audited = (of: readonly LoginRow[], changed: string) =>
     auditedEach(
       { ...system, actor: { kind: 'system', process: 'downloads' } },
@@ -334,7 +335,7 @@ async function invalidation(system: System, entity: number, rows: readonly Login
     assertStatesUnchanged(db, rows, kind),
     ...(going.length === 0 ? [] : [eraseLogin(db, going, kind, now), ...audited(going, kind)]),
     ...(ended.length === 0 ? [] : [invalidateLogin(db, ended, kind, reason, now), ...audited(ended, 'status')]),
-    ...(strikes.length === 0 ? [] : [strikeReaches(db, strikes)]),
+    ...(strikes.length === 0 ? [] : [revokeGrantedRanges(db, strikes)]),
     ...insertOutboxEvents(
       db.$client,
       ended.map((row) => ({

@@ -6,10 +6,10 @@ import { assertThat } from '../platform/db/guard.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
 import type { InvalidReason } from '../platform/tenant/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
-import { type ConnectionRow, holds, NO_LOGIN, type WithReaches } from './taxpayers.ts'
+import { type ConnectionRow, holds, NO_LOGIN, type WithGrantedRanges } from './taxpayers.ts'
 
 /** A connection with its sealed logins. */
-export type LoginRow = ConnectionRow & Pick<WithReaches, 'efirma'>
+export type LoginRow = ConnectionRow & Pick<WithGrantedRanges, 'efirma'>
 
 /** The same with the versions of its RFC's logins. */
 export interface VersionedRow {
@@ -36,7 +36,7 @@ const versioned = (db: Database) =>
 const wasActive = or(eq(connections.state, 'active'), and(eq(connections.state, 'paused'), eq(connections.paused_from, 'active')))
 
 /** The connections to an RFC whose stored login of a kind counts: active ones, and those that were paused while they were active. */
-export const heldConnections = (db: Database, entity: number, kind: LoginKind): Promise<VersionedRow[]> =>
+export const connectionsWithLogin = (db: Database, entity: number, kind: LoginKind): Promise<VersionedRow[]> =>
   versioned(db)
     .where(and(eq(connections.entity, entity), isNotNull(connections[kind]), wasActive))
     .orderBy(desc(connections[`${kind}_accepted_at`]), desc(connections.connection))

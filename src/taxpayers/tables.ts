@@ -86,29 +86,29 @@ export const connections = sqliteTable(
     received_from: text(),
     received_to: instant(),
     /**
-     * What the connection's own runs reached of the issued CFDIs: the instant and the floor of each, as JSON (reaches.ts), to which one is
-     * added when the window widens. It tells when the organization alone would have stored a document (taxpayers/visibility/reaches.ts).
+     * What the connection's own runs reached of the issued CFDIs: the instant and the floor of each, as JSON (granted-ranges.ts), to which one is
+     * added when the window widens. It tells when the organization alone would have stored a document (taxpayers/visibility/granted-ranges.ts).
      */
-    issued_reaches: text().notNull().default('[]'),
+    issued_granted_ranges: text().notNull().default('[]'),
     /** The same of the received CFDIs. */
-    received_reaches: text().notNull().default('[]'),
+    received_granted_ranges: text().notNull().default('[]'),
     /** The last of the runs that asked for a range of days alone, as JSON: instant, floor and last day of each (taxpayers/login-answers.ts). */
     asked_ranges: text().notNull().default('[]'),
     /**
-     * The first day of the ranges that were struck from the reaches of a source (strikeReaches), or that a range of past days left out
+     * The first day of the ranges that were revoked from the granted ranges of a source (strikeReaches), or that a range of past days left out
      * (widenWindows); null when the next run need not make up for any.
      */
-    issued_struck: text(),
-    received_struck: text(),
+    issued_revoked: text(),
+    received_revoked: text(),
     /** When a run last widened a window, and when one did before, by the clock: a run can be dispatched long after its instant. */
     widened_at: instant(),
     widened_before: instant(),
     /** When the organization first imported files for this RFC; null before. */
     imported_at: instant(),
     /**
-     * Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON.
+     * Set by a trigger when the connection leaves active, and cleared when all cancellations since are reported: an `Unnotified` as JSON.
      */
-    untold: text(),
+    unnotified: text(),
     /** The counterparties that are on a blacklist, as JSON (lists/listed/listed.ts). Null when that is to be found out. */
     listed: text(),
     /** Incremented when `listed` no longer holds. What was found out before does not replace it. */
@@ -125,8 +125,8 @@ export const connections = sqliteTable(
     uniqueIndex('connections_external_id').on(table.organization_id, table.external_id).where(sql`external_id is not null`),
     // Logins, invalid ones, and the relay, which goes through the connections to an RFC in the order of their numbers.
     index('connections_entity').on(table.entity, table.connection, table.state),
-    // The sweep: active connections with cancellations to be told.
-    index('connections_untold').on(table.connection).where(sql`untold is not null and state = 'active'`),
+    // The sweep: active connections with cancellations to be reported.
+    index('connections_unnotified').on(table.connection).where(sql`unnotified is not null and state = 'active'`),
     // The quota of drafts.
     index('connections_drafts')
       .on(table.organization_id, table.state, table.paused_from)
@@ -141,8 +141,8 @@ export const connections = sqliteTable(
 )
 
 const {
-  issued_reaches: _,
-  received_reaches: __,
+  issued_granted_ranges: _,
+  received_granted_ranges: __,
   asked_ranges: ___,
   listed: ____,
   listed_version: _____,
@@ -152,7 +152,7 @@ const {
 } = getTableColumns(connections)
 
 /**
- * The columns of a connection without its reaches and listed counterparties, which are long and matter only where CFDIs are shown,
+ * The columns of a connection without its granted ranges and listed counterparties, which are long and matter only where CFDIs are shown,
  * without its sealed e.firma, which is long and matters only to a login, and without its metadata, which matters only to the customer.
  */
 export { connectionColumns }

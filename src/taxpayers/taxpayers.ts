@@ -9,10 +9,10 @@ import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
 const c = alias(connections, 'c')
 
-/** A connection as it is read alone. Lists leave out its reaches and listed counterparties, which are long. */
-export type WithReaches = typeof connections.$inferSelect
-export type StoredReaches = Pick<WithReaches, 'issued_reaches' | 'received_reaches' | 'asked_ranges'>
-export type ConnectionRow = Omit<WithReaches, keyof StoredReaches | 'listed' | 'listed_version' | 'efirma' | 'metadata'>
+/** A connection as it is read alone. Lists leave out its granted ranges and listed counterparties, which are long. */
+export type WithGrantedRanges = typeof connections.$inferSelect
+export type StoredGrantedRanges = Pick<WithGrantedRanges, 'issued_granted_ranges' | 'received_granted_ranges' | 'asked_ranges'>
+export type ConnectionRow = Omit<WithGrantedRanges, keyof StoredGrantedRanges | 'listed' | 'listed_version' | 'efirma' | 'metadata'>
 export type EntityRow = typeof fiscalEntities.$inferSelect
 
 /** Returns the entity of an RFC, and creates it when no organization connected the RFC before. */
@@ -28,7 +28,11 @@ const linked = (organization_id: string, fiscal_entity_id: string) =>
     ne(connections.state, 'unlinked'),
   )
 
-export const findConnection = async (db: Database, organization_id: string, fiscal_entity_id: string): Promise<WithReaches | undefined> =>
+export const findConnection = async (
+  db: Database,
+  organization_id: string,
+  fiscal_entity_id: string,
+): Promise<WithGrantedRanges | undefined> =>
   (await db.select().from(connections).where(linked(organization_id, fiscal_entity_id)).limit(1))[0]
 
 /** Returns which of these fiscal entities an organization is connected to. */
@@ -74,7 +78,7 @@ export const findConnectionsByRfc = (db: Database, organization_id: string, rfcs
     )
 
 /** A connection to insert. */
-export type NewConnection = Omit<ConnectionRow, 'connection'> & Pick<WithReaches, 'efirma' | 'metadata'>
+export type NewConnection = Omit<ConnectionRow, 'connection'> & Pick<WithGrantedRanges, 'efirma' | 'metadata'>
 
 export const insertConnection = (db: Database, row: NewConnection) => db.insert(connections).values(row)
 
@@ -93,7 +97,7 @@ export const assertConnectionUnchanged = (
     'connection.unchanged',
   )
 
-export const updateConnection = (db: Database, connection: number, changes: Partial<WithReaches>) =>
+export const updateConnection = (db: Database, connection: number, changes: Partial<WithGrantedRanges>) =>
   db.update(connections).set(changes).where(eq(connections.connection, connection))
 
 /** Whether no CIEC or e.firma was ever given for the connection, also while it is paused. */
@@ -107,7 +111,7 @@ export const NO_LOGIN = {
     ...{ efirma: null, efirma_number: null, efirma_valid_from: null, efirma_valid_to: null },
     ...{ efirma_accepted_at: null, efirma_verified_at: null, efirma_verify_at: null, efirma_verify_attempts: 0 },
   },
-} as const satisfies Record<LoginKind, Partial<WithReaches>>
+} as const satisfies Record<LoginKind, Partial<WithGrantedRanges>>
 
 /** The columns of a connection without any login. */
 export const NO_LOGINS = { ...NO_LOGIN.ciec, ...NO_LOGIN.efirma, invalid_reason: null } as const
@@ -179,7 +183,7 @@ export const findByExternalId = async (db: Database, organization_id: string, ex
   )[0]?.fiscal_entity_id
 
 /** Refuses its batch when the metadata of a connection has changed since it was read. */
-export const assertMetadataUnchanged = (db: Database, { connection, metadata }: WithReaches) =>
+export const assertMetadataUnchanged = (db: Database, { connection, metadata }: WithGrantedRanges) =>
   assertThat(
     db.$client,
     sql`exists (select 1 from ${connections} where ${connections.connection} = ${connection}
@@ -188,14 +192,14 @@ export const assertMetadataUnchanged = (db: Database, { connection, metadata }: 
   )
 
 /** Returns what the runs of connections reached, as their rows have it, by their numbers. */
-export const storedReachesOf = async (db: Database, numbers: readonly number[]): Promise<Map<number, StoredReaches>> =>
+export const storedGrantedRangesOf = async (db: Database, numbers: readonly number[]): Promise<Map<number, StoredGrantedRanges>> =>
   new Map(
     (
       await prepared(
         db.$client,
-        sql`select ${c.connection}, ${c.issued_reaches}, ${c.received_reaches}, ${c.asked_ranges}
+        sql`select ${c.connection}, ${c.issued_granted_ranges}, ${c.received_granted_ranges}, ${c.asked_ranges}
            from json_each(${JSON.stringify(numbers)}) j cross join ${connections} ${c} on ${c.connection} = j.value`,
-      ).all<StoredReaches & { connection: number }>()
+      ).all<StoredGrantedRanges & { connection: number }>()
     ).results.map((row) => [row.connection, row]),
   )
 

@@ -35,8 +35,8 @@ const TRUSTED_MS = 7 * 86_400_000
 const IDLE_PAGE = 1_000
 
 /** Has the logins verified that no run uses, so that a connection without extractors does not read on with a dead one. A task. */
-export const verifyIdle = (system: System, place = START): Promise<string> =>
-  pageByPage(system, 2, place, async (after) => {
+export const verifyIdle = (system: System, cursor = START): Promise<string> =>
+  pageByPage(system, 2, cursor, async (after) => {
     const last = await requireIdle(system.db, Number(after), IDLE_PAGE, new Date(system.now.getTime() - TRUSTED_MS))
     return last === 0 ? '' : String(last)
   })

@@ -1,7 +1,7 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { cashEvents } from '../../src/cfdi/cash/events.ts'
-import { type Measurable, measure } from '../../src/cfdi/cash/measure.ts'
+import { type ExactEvent, exactAmounts } from '../../src/cfdi/cash/exact-amounts.ts'
 import { BREAKDOWN } from '../../src/cfdi/taxes/breakdown.ts'
 import { prepared } from '../../src/platform/db/statement.ts'
 import { openLedger, partitionsToRead } from '../../src/taxpayers/visibility/scoped-ledger.ts'
@@ -50,18 +50,20 @@ async function foundIn(world: World, ctx: ReturnType<typeof contextOf>, directio
   for (const partition of partitionsToRead(openLedger(ctx))) {
     const events = cashEvents(partition, direction, { first: from, last: to })
     if (events === null) continue
-    const { results } = await prepared(env.LEDGER_0, events).all<Record<string, string | number | null> & Measurable>()
+    const { results } = await prepared(env.LEDGER_0, events).all<Record<string, string | number | null> & ExactEvent>()
     for (const row of results) {
       const key = [row['uuid'], row['applies_to'], row.day]
-      const measured =
+      const exact =
         row['reason'] ??
-        (row['is_odd'] === 1 || row['net'] === null ? measure(row, (currency, day) => world.rates(currency, day)?.rate ?? null) : row)
-      if (measured === 'not_counted' || (measured === 'missing_rate' && row['tipo'] !== 'P')) continue
-      if (typeof measured === 'object')
+        (row['needs_exact'] === 1 || row['net'] === null
+          ? exactAmounts(row, (currency, day) => world.rates(currency, day)?.rate ?? null)
+          : row)
+      if (exact === 'not_counted' || (exact === 'missing_rate' && row['tipo'] !== 'P')) continue
+      if (typeof exact === 'object')
         found.push(
-          [...key, row['forma'], ...['paid', 'net', ...COMPARED].map((name) => (measured as Record<string, unknown>)[name])].join('|'),
+          [...key, row['forma'], ...['paid', 'net', ...COMPARED].map((name) => (exact as Record<string, unknown>)[name])].join('|'),
         )
-      else found.push([...key, measured].join('|'))
+      else found.push([...key, exact].join('|'))
     }
   }
   return found.sort()

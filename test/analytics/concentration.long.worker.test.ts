@@ -2,7 +2,7 @@ import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, it } from 'vitest'
 import { runs } from '../support/fuzz.ts'
 import { expectSurface } from './support/compare.ts'
-import { asker, seenOf } from './support/seeded.ts'
+import { requester, seenOf } from './support/seeded.ts'
 import { surfacesOf } from './support/surfaces.ts'
 import { rangesOf } from './years/sights.ts'
 import { yearOf } from './years/year.ts'
@@ -19,6 +19,7 @@ describe('concentration, concepts and EFOS exposure are what the oracle adds up'
     const year = yearOf(seed)
     for (const { ctx, world } of await seenOf(year))
       for (const range of rangesOf(year))
-        for (const asked of surfacesOf(world, range).filter(({ path }) => PATHS.includes(path))) await expectSurface(asker(ctx), asked, 7)
+        for (const asked of surfacesOf(world, range).filter(({ path }) => PATHS.includes(path)))
+          await expectSurface(requester(ctx), asked, 7)
   })
 })

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { insertCfdi, rowOf } from '../cfdi/support/ledger.ts'
 import { contextOf } from '../support/context.ts'
 import { randomOf, uuidFrom } from '../support/random.ts'
-import { asker } from './support/seeded.ts'
+import { requester } from './support/seeded.ts'
 
 const ENTITY = 7_016
 const COUNT = 5_001
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 describe('concepts of more documents than lines are read of', () => {
   it('adds product keys up exactly and says that it has no figures of lines', async () => {
-    const answer = await asker(ctx)('/analytics/concepts', { ...RANGE, level: 'family' })
+    const answer = await requester(ctx)('/analytics/concepts', { ...RANGE, level: 'family' })
     expect(answer).toMatchObject({ total: `${COUNT}00.00`, has_line_figures: false, line_count: null, outlier_count: null })
     expect(answer.data).toMatchObject([
       { key: '8411', amount: `${COUNT}00.00`, share: '100.00', invoice_count: COUNT, quantity: null, avg_unit_price: null, iva_mix: null },
@@ -40,8 +40,8 @@ describe('concepts of more documents than lines are read of', () => {
 
   it('refuses what needs the lines', async () => {
     const refused = { code: 'concepts.too_many' }
-    await expect(asker(ctx)('/analytics/concepts', { ...RANGE, level: 'description' })).rejects.toMatchObject(refused)
-    await expect(asker(ctx)('/analytics/concepts/entries', { ...RANGE, figure: 'outliers' })).rejects.toMatchObject(refused)
-    expect((await asker(ctx)('/analytics/concepts/entries', { ...RANGE, figure: 'amount', key: '84111506' })).data).toHaveLength(100)
+    await expect(requester(ctx)('/analytics/concepts', { ...RANGE, level: 'description' })).rejects.toMatchObject(refused)
+    await expect(requester(ctx)('/analytics/concepts/entries', { ...RANGE, figure: 'outliers' })).rejects.toMatchObject(refused)
+    expect((await requester(ctx)('/analytics/concepts/entries', { ...RANGE, figure: 'amount', key: '84111506' })).data).toHaveLength(100)
   })
 })

@@ -10,7 +10,7 @@ import { costOf } from '../support/meter.ts'
 import { randomOf } from '../support/random.ts'
 import { zipOf } from '../support/zip.ts'
 import type { Ask } from './support/compare.ts'
-import { asker } from './support/seeded.ts'
+import { requester } from './support/seeded.ts'
 
 const [CUSTOMER, SUPPLIER, OTHER, PERSON] = ['BBB020202BB1', 'DDD040404DD3', 'CCC030303CC2', 'EEEE850505EE4']
 const random = randomOf(23)
@@ -76,7 +76,7 @@ beforeAll(async () => {
       "insert into blacklist_entries (organization_id, source, rfc, name, situacion, history) values ('', 'sat_69b', ?, 'X', 'presunto', ?)",
     ).bind(SUPPLIER, '[["presunto",null,"2026-02-01",null]]'),
   ])
-  ask = asker(
+  ask = requester(
     contextOf({ entity: book.entity, connection: book.entity, rfc: RFC, listed: JSON.stringify({ 'sat_69b|presunto': [SUPPLIER] }) }),
   )
 })

@@ -11,7 +11,7 @@ import { contextOf } from '../support/context.ts'
 import { costOf } from '../support/meter.ts'
 import { randomOf } from '../support/random.ts'
 import { zipOf } from '../support/zip.ts'
-import { asker } from './support/seeded.ts'
+import { requester } from './support/seeded.ts'
 
 const [CUSTOMER, SUPPLIER] = ['BBB020202BB1', 'DDD040404DD3']
 const random = randomOf(61)
@@ -62,7 +62,7 @@ beforeAll(async () => {
     ).bind(SUPPLIER, '[[null,"2026-02-01",null,null]]'),
   ])
   const listing = JSON.stringify({ 'sat_csd_sin_efectos|': [SUPPLIER] })
-  const ask = asker(contextOf({ entity: book.entity, connection: book.entity, rfc: RFC, listed: listing }))
+  const ask = requester(contextOf({ entity: book.entity, connection: book.entity, rfc: RFC, listed: listing }))
   // The first request reads the rules, and so does one that a busy machine delays until they are no longer fresh.
   const asked = [] as Awaited<ReturnType<typeof costOf>>[]
   for (let n = 0; n < 4; n++) asked.push(await costOf(env.LEDGER_0, env.FILES, () => ask('/cfdi/risk', RANGE)))

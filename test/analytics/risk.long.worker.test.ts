@@ -4,7 +4,7 @@ import rows from '../../assets/rules.json' with { type: 'json' }
 import { runs } from '../support/fuzz.ts'
 import { expectSurface } from './support/compare.ts'
 import { rulesFrom } from './support/rules.ts'
-import { asker, seenOf } from './support/seeded.ts'
+import { requester, seenOf } from './support/seeded.ts'
 import { surfacesOf } from './support/surfaces.ts'
 import { rangesOf } from './years/sights.ts'
 import { yearOf } from './years/year.ts'
@@ -22,7 +22,8 @@ describe('risk is what the oracle says', () => {
     for (const { ctx, world } of await seenOf(year))
       for (const range of rangesOf(year)) {
         const ruled = { ...world, rules: rulesFrom(rows as never) }
-        for (const asked of surfacesOf(ruled, range).filter(({ path }) => PATHS.includes(path))) await expectSurface(asker(ctx), asked, 2)
+        for (const asked of surfacesOf(ruled, range).filter(({ path }) => PATHS.includes(path)))
+          await expectSurface(requester(ctx), asked, 2)
       }
   })
 })

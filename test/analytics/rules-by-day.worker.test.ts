@@ -6,7 +6,7 @@ import { connect, type Organization, organization } from '../support/tenants.ts'
 import { expectAddedUp, linksIn } from './support/added-up.ts'
 import { setOwnRules } from './support/facts.ts'
 import { importInto } from './support/imported.ts'
-import { askerOf } from './support/served.ts'
+import { requesterOf } from './support/served.ts'
 import type { Written } from './support/xml.ts'
 
 /**
@@ -91,7 +91,7 @@ const get = async (path: string, query: string): Promise<any> => {
 const cited = ({ basis }: { basis: { rules: RuleRow[] } }, key: RuleKey) =>
   basis.rules.filter((one) => one.key === key).map(({ value, valid_from }) => [value, valid_from])
 const followed = async (body: object) => {
-  for (const link of linksIn(body as never)) await expectAddedUp(askerOf(of.owner, fiscal_entity_id), link)
+  for (const link of linksIn(body as never)) await expectAddedUp(requesterOf(of.owner, fiscal_entity_id), link)
 }
 
 const TERMS = 'financing.default_terms_days'

@@ -7,7 +7,7 @@ import { deductionsOf } from './oracle/drilldowns/deductions.ts'
 import { expectAddedUp, linksIn } from './support/added-up.ts'
 import { worldOf } from './support/documents.ts'
 import { importInto } from './support/imported.ts'
-import { askerOf, documentsOf as documentsIn, rulesByDay } from './support/served.ts'
+import { documentsOf as documentsIn, requesterOf, rulesByDay } from './support/served.ts'
 import type { Written } from './support/xml.ts'
 
 /**
@@ -95,11 +95,11 @@ describe('tuition', () => {
     // 14,200 + 19,900 + 12,900, of which 14,200 + 19,900 + 3,000 are used.
     expect(year).toMatchObject({ year: '2026', limit: '47000.00', used: '37100.00', remaining: '9900.00', review_amount: '1300.00' })
     expect(body.basis.rules.map(({ key }: { key: string }) => key)).toContain('deduction.tuition')
-    for (const link of linksIn(body)) await expectAddedUp(askerOf(of.owner, fiscal_entity_id), link)
+    for (const link of linksIn(body)) await expectAddedUp(requesterOf(of.owner, fiscal_entity_id), link)
   })
 
   it('is what the oracle adds up', async () => {
-    const ask = askerOf(of.owner, fiscal_entity_id)
+    const ask = requesterOf(of.owner, fiscal_entity_id)
     const world = worldOf(await documentsIn(ask), { rfc: 'PEPJ800101AB1', rules: await rulesByDay() })
     const { rows, totals } = deductionsOf(world, { from: '2025-12-01', to: '2026-11-30' })
     expect(await ask('/cfdi/deductions', { from: '2025-12', to: '2026-11', limit: '100' })).toMatchObject({ data: rows, totals })

@@ -148,32 +148,32 @@ describe('what different surfaces say of the same year agrees', () => {
 })
 
 /** How often something was there to be told. */
-function toldIn(seeds: readonly number[]): Map<string, number> {
-  const told = new Map<string, number>()
-  const tell = (what: string, times = 1) => told.set(what, (told.get(what) ?? 0) + times)
+function notifiedIn(seeds: readonly number[]): Map<string, number> {
+  const notified = new Map<string, number>()
+  const notify = (what: string, times = 1) => notified.set(what, (notified.get(what) ?? 0) + times)
   for (const seed of seeds) {
     const { world, range, year } = lived(seed)
-    for (const { flags } of riskOf(world, range)) for (const { code } of flags) tell(code)
-    for (const { reason } of movementsOf(world).unreconciled) tell(`unreconciled.${reason}`)
+    for (const { flags } of riskOf(world, range)) for (const { code } of flags) notify(code)
+    for (const { reason } of movementsOf(world).unreconciled) notify(`unreconciled.${reason}`)
     for (const { reasons, status, category } of deductionsOf(world, { ...range, annual_income: '20000' }).rows)
-      for (const what of [...reasons, status, category ?? 'none']) tell(`deductions.${what}`)
+      for (const what of [...reasons, status, category ?? 'none']) notify(`deductions.${what}`)
     for (const { concept_class, source, impuesto, missing } of withholdingsOf(world, range).rows)
-      for (const what of [concept_class ?? source, impuesto, ...(missing ? ['missing'] : [])]) tell(`withholdings.${what}`)
-    for (const [name, count] of Object.entries(qualityOf(world, range).counts)) tell(`quality.${name}`, count)
-    for (const { reason } of financingOf(world, {}).pool.ineligible) tell(`pool.${reason}`)
-    for (const { currency, realized_gain_loss } of fxOf(world, range).rows) if (realized_gain_loss !== '0.00') tell(`fx.${currency}`)
-    for (const { situacion } of efosOf(world, range).rows) tell(`efos.${situacion}`)
-    for (const { version, kind } of world.documents) tell(`version.${kind}.${version}`)
+      for (const what of [concept_class ?? source, impuesto, ...(missing ? ['missing'] : [])]) notify(`withholdings.${what}`)
+    for (const [name, count] of Object.entries(qualityOf(world, range).counts)) notify(`quality.${name}`, count)
+    for (const { reason } of financingOf(world, {}).pool.ineligible) notify(`pool.${reason}`)
+    for (const { currency, realized_gain_loss } of fxOf(world, range).rows) if (realized_gain_loss !== '0.00') notify(`fx.${currency}`)
+    for (const { situacion } of efosOf(world, range).rows) notify(`efos.${situacion}`)
+    for (const { version, kind } of world.documents) notify(`version.${kind}.${version}`)
     for (const row of vatPositionOf(world, range).rows)
       for (const figure of ['no_deducible_excluded', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva'] as const)
-        if (row[figure] !== '0.00') tell(`vat.${figure}`)
-    tell('outliers', conceptsOf(world, range).header.outlier_count)
-    tell('people', year.rfc.length === 13 ? 1 : 0)
+        if (row[figure] !== '0.00') notify(`vat.${figure}`)
+    notify('outliers', conceptsOf(world, range).header.outlier_count)
+    notify('people', year.rfc.length === 13 ? 1 : 0)
   }
-  return told
+  return notified
 }
 
-const TOLD = [
+const NOTIFIED = [
   ...['counterparty_69b_definitivo', 'counterparty_69b_presunto', 'counterparty_69', 'cancelled_after_payment', 'ppd_missing_complement'],
   ...['complement_late', 'complement_cancelled', 'pue_forma_99', 'ppd_forma_not_99', 'cash_over_2000', 'withholding_missing'],
   ...['repse_not_valid_at_payment', 'substituted_not_cancelled', 'receptor_regimen_uso_invalid', 'metadata_only'],
@@ -195,7 +195,7 @@ const TOLD = [
 
 describe('the seeded years', () => {
   it('have something to say about each rule', () => {
-    const told = toldIn(SEEDS)
-    expect(TOLD.filter((what) => !(told.get(what)! > 0))).toEqual([])
+    const notified = notifiedIn(SEEDS)
+    expect(NOTIFIED.filter((what) => !(notified.get(what)! > 0))).toEqual([])
   })
 })

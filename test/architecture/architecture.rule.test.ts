@@ -181,13 +181,25 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
     { 'src/copies/size.ts': 'export interface Size {}', 'src/cfdi/size.ts': 'export type Size = 1' },
     'src/copies/size.ts, src/cfdi/size.ts: each exports a type Size',
   ],
-  ...['settleRun', 'Lane', 'billingGate', 'Books', 'FactRow', 'termsOf', 'Standing', 'reckoning', 'Tally'].map(
-    (name): [string, Tree, string] => [
-      `the old word in ${name}`,
-      { 'src/cfdi/words.ts': `export const ${name} = 1` },
-      `src/cfdi/words.ts: ${name} – the glossary of AGENTS.md has another word`,
-    ],
-  ),
+  ...[
+    'settleRun',
+    'Lane',
+    'billingGate',
+    'Books',
+    'FactRow',
+    'termsOf',
+    'Standing',
+    'reckoning',
+    'Tally',
+    'tellRead',
+    'hullOf',
+    'isHeld',
+    'Surroundings',
+  ].map((name): [string, Tree, string] => [
+    `the old word in ${name}`,
+    { 'src/cfdi/words.ts': `export const ${name} = 1` },
+    `src/cfdi/words.ts: ${name} – the glossary of AGENTS.md has another word`,
+  ]),
   [
     'an old word as the name of a type',
     { 'src/cfdi/words.ts': 'export abstract class HostGate {}' },

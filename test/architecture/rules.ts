@@ -51,7 +51,14 @@ const variablesOf = (tree: Tree): string[] =>
   [...(tree['src/bindings.d.ts'] ?? '').matchAll(/^\s*([A-Z0-9_]+)\??: (?:string|")/gm)].map(([, name]) => name!)
 
 /** Single words that the glossary has replaced. */
-const OLD_WORDS = /^(settle[sd]?|settling|settlement|lanes?|gates?|books|facts?|terms|standings?|reckon(s|ed|ing)?|tall(y|ies))$/i
+const OLD_WORDS = new RegExp(
+  `^(${[
+    'settle[sd]?|settling|settlement|lanes?|gates?|books?|facts?|terms|standings?|reckon(s|ed|ing)?|tall(y|ies)',
+    'reach|reaches|stretch(es)?|hulls?|struck|told|untold|tells?|aside|bury|lacking|denied|strays?|portions?|held|holdings?',
+    'odds?|doubt(s|ed|ful)?|askers?|patience|surroundings|causes|carried|careful|silent',
+  ].join('|')})$`,
+  'i',
+)
 const wordsOf = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []
 
 /** What a file reaches at run time, over any number of imports, with the way there. */

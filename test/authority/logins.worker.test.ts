@@ -3,12 +3,12 @@ import { describe, expect, it, vi } from 'vitest'
 import { openEfirma } from '../../src/authority/efirma/efirma.ts'
 import { loginsOf } from '../../src/authority/logins.ts'
 import type { Login } from '../../src/authority/port/authority.ts'
-import { paceOf } from '../../src/authority/sat/send.ts'
+import { rateLimiterOf } from '../../src/authority/sat/send.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { Unavailable } from '../../src/platform/failures.ts'
-import { makeEfirma } from '../stand-in/certificates.ts'
-import type { FalseAnswer } from '../stand-in/script.ts'
-import { newAuthority, sendTo } from '../stand-in/stand-in.ts'
+import { makeEfirma } from '../../tools/stand-in/certificates.ts'
+import type { FalseAnswer } from '../../tools/stand-in/script.ts'
+import { newAuthority, sendTo } from '../../tools/stand-in/stand-in.ts'
 import { freshRfc } from '../support/tenants.ts'
 
 /** The logins of TAX_AUTHORITY = sat, in workerd and by the binding EGRESS, with the authority's stand-in behind it. */
@@ -64,7 +64,7 @@ describe('the pace of an RFC', () => {
     const started = Date.now()
     const turns: number[] = []
     const turn = async (of: string) => {
-      await paceOf(system(), of).turn()
+      await rateLimiterOf(system(), of).turn()
       turns.push(Date.now() - started)
     }
     await Promise.all([turn(rfc), turn(other)])
@@ -76,12 +76,12 @@ describe('the pace of an RFC', () => {
 
   it('keeps them two seconds apart also when one of them was long on its way', async () => {
     const rfc = freshRfc()
-    const pace = paceOf(system(), rfc)
-    await pace.turn()
+    const rateLimiter = rateLimiterOf(system(), rfc)
+    await rateLimiter.turn()
     await scheduler.wait(1_000)
-    pace.answered!()
+    rateLimiter.answered!()
     const answered = Date.now()
-    await paceOf(system(), rfc).turn()
+    await rateLimiterOf(system(), rfc).turn()
     expect(Date.now() - answered).toBeGreaterThanOrEqual(2_000)
   })
 
@@ -91,7 +91,7 @@ describe('the pace of an RFC', () => {
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => (now += 1_000))
     const COOLDOWNS = { getByName: () => ({ acquire: async () => ({ acquired: false, retry_after_seconds: 2 }) }) }
     try {
-      await expect(paceOf(system({ COOLDOWNS }), freshRfc()).turn()).rejects.toMatchObject({ error_class: 'rate_limited' })
+      await expect(rateLimiterOf(system({ COOLDOWNS }), freshRfc()).turn()).rejects.toMatchObject({ error_class: 'rate_limited' })
       expect(waited).toHaveBeenCalledWith(2_000)
     } finally {
       clock.mockRestore()

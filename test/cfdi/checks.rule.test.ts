@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ESTATUS_CANCELACION, STATUS_ANSWERS } from '../../src/authority/port/status.ts'
-import { checkOf, checkWith, isCalledCancelled, isDoubtful, type StatusCheck } from '../../src/cfdi/checks/checks.ts'
-import { nextDaily } from '../../src/cfdi/checks/doubts.ts'
+import { checkOf, checkWith, isCalledCancelled, needsRecheck, type StatusCheck } from '../../src/cfdi/checks/checks.ts'
+import { nextDaily } from '../../src/cfdi/checks/rechecks.ts'
 
 const DAY_MS = 86_400_000
 const NOW = Date.parse('2026-03-20T18:00:00Z')
@@ -15,8 +15,8 @@ describe('a status check', () => {
       const check = checkWith(answer, NOW)
       const days =
         answer.estatus === 'no_encontrado' ? 7 : answer.estatus === 'vigente' && answer.estatus_cancelacion === 'en_proceso' ? 30 : 0
-      expect([answer, isDoubtful(check, NOW + days * DAY_MS - 1)]).toEqual([answer, days > 0])
-      expect(isDoubtful(check, NOW + days * DAY_MS)).toBe(false)
+      expect([answer, needsRecheck(check, NOW + days * DAY_MS - 1)]).toEqual([answer, days > 0])
+      expect(needsRecheck(check, NOW + days * DAY_MS)).toBe(false)
     }
   })
 
@@ -26,7 +26,7 @@ describe('a status check', () => {
         const before = checkWith(first, NOW)
         const after = checkWith(second, NOW + DAY_MS, before)
         expect(after.slice(0, 4)).toEqual([NOW + DAY_MS, second.estatus, null, second.estatus_cancelacion])
-        const kind = (check: StatusCheck) => (isDoubtful(check, check[0]) ? check[1] : null)
+        const kind = (check: StatusCheck) => (needsRecheck(check, check[0]) ? check[1] : null)
         expect(after[4]).toBe(kind(before) !== null && kind(before) === kind(after) ? NOW : NOW + DAY_MS)
       }
   })

@@ -60,27 +60,28 @@ describe('chunks of documents', () => {
         for (const { data } of chunks) expect(unpacked(data).length).toBeLessThanOrEqual(256 * KIB)
         const placed = all
           .filter(({ content }) => content !== null)
-          .map((it) => ({ ...it, place: it.row as never as { chunk: number; chunk_at: number; chunk_parts: number } }))
-        const read = (from: readonly { chunk: number; data: string | null }[], { place }: (typeof placed)[number]) =>
+          .map((it) => ({ ...it, checkpoint: it.row as never as { chunk: number; chunk_at: number; chunk_parts: number } }))
+        const read = (from: readonly { chunk: number; data: string | null }[], { checkpoint }: (typeof placed)[number]) =>
           partOf(
-            chunksOf([place]).map((n) => from.find(({ chunk }) => chunk === n)!.data!),
-            place.chunk_at,
+            chunksOf([checkpoint]).map((n) => from.find(({ chunk }) => chunk === n)!.data!),
+            checkpoint.chunk_at,
           )
         for (const it of placed) {
           expect(read(chunks, it)).toBe(JSON.parse(it.content!))
-          expect(it.place.chunk_parts > 1).toBe(Buffer.byteLength(it.content!) + 2 > 256 * KIB)
+          expect(it.checkpoint.chunk_parts > 1).toBe(Buffer.byteLength(it.content!) + 2 > 256 * KIB)
         }
-        for (const some of Object.values(Object.groupBy(placed, ({ place }) => place.chunk))) expect(some!.length).toBeLessThanOrEqual(100)
+        for (const some of Object.values(Object.groupBy(placed, ({ checkpoint }) => checkpoint.chunk)))
+          expect(some!.length).toBeLessThanOrEqual(100)
         const gone = placed.filter(({ isGone }) => isGone)
-        const touched = new Set(chunksOf(gone.map(({ place }) => place)))
+        const touched = new Set(chunksOf(gone.map(({ checkpoint }) => checkpoint)))
         const after = withoutDocuments(
           chunks.filter(({ chunk }) => touched.has(chunk)),
-          gone.map(({ place }) => place),
+          gone.map(({ checkpoint }) => checkpoint),
         )
         const left = [...chunks.filter(({ chunk }) => !touched.has(chunk)), ...after]
         for (const it of placed.filter(({ isGone }) => !isGone)) expect(read(left, it)).toBe(JSON.parse(it.content!))
         for (const { chunk, data } of after) {
-          const stay = placed.filter(({ place, isGone }) => !isGone && place.chunk === chunk)
+          const stay = placed.filter(({ checkpoint, isGone }) => !isGone && checkpoint.chunk === chunk)
           if (data === null) expect(stay).toEqual([])
           else expect((JSON.parse(unpacked(data).toString()) as unknown[]).filter((part) => part !== 0)).toHaveLength(stay.length)
         }

@@ -12,7 +12,7 @@ import { sumSuppliers } from '../../src/cfdi/suppliers/suppliers.ts'
 import type { Ctx } from '../../src/platform/context.ts'
 import { openLedger } from '../../src/taxpayers/visibility/scoped-ledger.ts'
 import { shows, type Window, type Windows, windowsOf } from '../../src/taxpayers/visibility/window.ts'
-import { contextOf, FISCAL_ENTITY, type Reach, reaching } from '../support/context.ts'
+import { contextOf, FISCAL_ENTITY, type GrantedRange, reaching } from '../support/context.ts'
 import { runs } from '../support/fuzz.ts'
 import { randomOf, uuidFrom } from '../support/random.ts'
 import { all, newBook, reported } from './support/book.ts'
@@ -102,7 +102,7 @@ function documentsOf(random: () => number, pick: Pick): Plain[] {
 }
 
 /** What an organization has been given: by the authority, and by its own imports. */
-interface Held {
+interface Leased {
   authority: Map<string, Seen>
   import: Map<string, Seen>
 }
@@ -110,7 +110,7 @@ interface Held {
 /** Ingests some of the documents, and notes what is known of them now. */
 async function bring(
   target: IngestTarget,
-  held: Map<string, Seen>,
+  stored: Map<string, Seen>,
   some: readonly Plain[],
   cancelled: ReadonlySet<string>,
   isXml: boolean,
@@ -123,8 +123,8 @@ async function bring(
   } else await all(ingestMetadata(target, () => [rows]))
   for (const document of some) {
     const isCancelled = cancelled.has(document.uuid) && !(isXml && isImport)
-    const before = held.get(document.uuid)
-    if (before === undefined) held.set(document.uuid, { document, hasXml: isXml, isCancelled })
+    const before = stored.get(document.uuid)
+    if (before === undefined) stored.set(document.uuid, { document, hasXml: isXml, isCancelled })
     else if (isXml) before.hasXml = true
     else before.isCancelled ||= isCancelled
   }
@@ -133,14 +133,14 @@ async function bring(
 const rowOf = (one: Seen) => ({ fecha: one.document.fecha, issued_at: instantOf(one) })
 
 /** What counts together: what the authority delivered up to the ceiling of its direction, or everything that was imported. */
-const alike = (held: Held, windows: Windows, origin: keyof Held): Seen[] => {
+const alike = (stored: Leased, windows: Windows, origin: keyof Leased): Seen[] => {
   const isReached = ({ isEmpty, ceiling }: Window, one: Seen) => !isEmpty && (ceiling === null || instantOf(one) * 1_000 <= ceiling)
-  const seen = [...held[origin].values()]
+  const seen = [...stored[origin].values()]
   return origin === 'import' ? seen : seen.filter((one) => isReached(windows[directionOf(one)], one))
 }
 
 interface Sight {
-  origin: keyof Held
+  origin: keyof Leased
   /** What is seen. */
   shown: Seen[]
   /** What counts together with it, seen or not. */
@@ -149,10 +149,10 @@ interface Sight {
 }
 
 /** What an organization sees with these windows. An import is seen until the authority's copy is. */
-function sightsOf(held: Held, windows: Windows): Sight[] {
+function sightsOf(stored: Leased, windows: Windows): Sight[] {
   const known = new Set<string>()
   return (['authority', 'import'] as const).map((origin) => {
-    const among = alike(held, windows, origin)
+    const among = alike(stored, windows, origin)
     const isShown = (one: Seen) => (origin === 'authority' ? shows(windows[directionOf(one)], rowOf(one)) : !known.has(one.document.uuid))
     const shown = among.filter(isShown)
     if (origin === 'authority') for (const { document } of shown) known.add(document.uuid)
@@ -308,7 +308,7 @@ async function listed(ctx: Ctx, query: Record<string, string> = {}): Promise<Cfd
 }
 
 /** How often something was there to be told, so that no rule goes untried. */
-const told: Record<string, number> = {
+const notified: Record<string, number> = {
   ...{
     substituted: 0,
     restored: 0,
@@ -322,9 +322,9 @@ const told: Record<string, number> = {
   },
 }
 
-async function check(ctx: Ctx, held: Held, pick: Pick): Promise<void> {
+async function check(ctx: Ctx, stored: Leased, pick: Pick): Promise<void> {
   const windows = windowsOf(ctx.organization.extractor_count, ctx.connection!)
-  const sights = sightsOf(held, windows)
+  const sights = sightsOf(stored, windows)
   const expected = sights.flatMap((sight) => sight.shown.map((one) => expectedOf(sight, one)))
   const byUuid = <T extends { uuid: string }>(list: readonly T[]) => [...list].sort((a, b) => (a.uuid < b.uuid ? -1 : 1))
   const found = await listed(ctx)
@@ -386,15 +386,15 @@ async function check(ctx: Ctx, held: Held, pick: Pick): Promise<void> {
         .sort(),
     )
     for (const { reason, warnings } of applications) {
-      for (const what of [...(reason === null ? [] : [reason]), ...warnings]) told[what] = told[what]! + 1
+      for (const what of [...(reason === null ? [] : [reason]), ...warnings]) notified[what] = notified[what]! + 1
     }
   }
-  const full = countedAmong(alike(held, windowsOf(0, ctx.connection!), 'authority'))
-  told['restored']! += sights[0]!.shown.filter(
+  const full = countedAmong(alike(stored, windowsOf(0, ctx.connection!), 'authority'))
+  notified['restored']! += sights[0]!.shown.filter(
     (one) => !one.isCancelled && !full.has(one.document.uuid) && sights[0]!.counted.has(one.document.uuid),
   ).length
-  told['imports']! += sights[1]!.shown.length
-  told['paid']! += expected.filter((one) => one.payment_status === 'paid').length
+  notified['imports']! += sights[1]!.shown.length
+  notified['paid']! += expected.filter((one) => one.payment_status === 'paid').length
 }
 
 beforeAll(async () => {
@@ -409,22 +409,22 @@ async function liveThrough(seed: number): Promise<void> {
   const documents = documentsOf(random, pick)
   const target = newBook()
   const own: IngestTarget = { ...target, entity: -target.entity, provenance: 'import' }
-  const held: Held = { authority: new Map(), import: new Map() }
+  const stored: Leased = { authority: new Map(), import: new Map() }
   const cancelled = new Set<string>()
   for (let step = 0; step < 6; step++) {
     for (const { uuid } of documents) if (random() < 0.06) cancelled.add(uuid)
     const some = documents.filter(() => random() < 0.45).sort(() => random() - 0.5)
     const isImport = random() < 0.25
-    await bring(isImport ? own : target, isImport ? held.import : held.authority, some, cancelled, random() < 0.7)
+    await bring(isImport ? own : target, isImport ? stored.import : stored.authority, some, cancelled, random() < 0.7)
   }
   const instants = documents.map((document) => instantOf({ document, hasXml: true, isCancelled: false }) * 1_000)
-  const reach = (): Reach =>
+  const grantedRange = (): GrantedRange =>
     random() < 0.1 ? null : [`2026-01-${pick(['01', '01', '05', '12'])}`, pick(instants) + pick([0, 0, -1_000, 86_400_000])]
-  const connection = { entity: target.entity, connection: target.entity, imported_at: held.import.size > 0 ? 1 : null }
-  for (const windows of [null, reaching(reach()), reaching(reach(), reach())]) {
+  const connection = { entity: target.entity, connection: target.entity, imported_at: stored.import.size > 0 ? 1 : null }
+  for (const windows of [null, reaching(grantedRange()), reaching(grantedRange(), grantedRange())]) {
     const ctx = contextOf({ ...connection, ...windows }, { extractor_count: windows === null ? 0 : 1 })
     try {
-      await check(ctx, held, pick)
+      await check(ctx, stored, pick)
     } catch (error) {
       throw new Error(`History ${seed}, windows ${JSON.stringify(windows)}: ${(error as Error).message}`, { cause: error })
     }
@@ -439,6 +439,6 @@ describe('every list, balance, month, supplier and payment is what the visible d
   })
 
   it('and in them each rule had something to say', () => {
-    for (const [what, times] of Object.entries(told)) expect([what, times > 0]).toEqual([what, true])
+    for (const [what, times] of Object.entries(notified)) expect([what, times > 0]).toEqual([what, true])
   })
 })

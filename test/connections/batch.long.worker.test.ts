@@ -21,7 +21,7 @@ const batch = (of: Organization, fiscal_entities: readonly unknown[], more: { ke
   const headers = { ...sent.headers, ...(key && { 'idempotency-key': key }) }
   return send('POST', `${PATH}/batch`, { ...sent, headers, authorization: basic(of.owner), ...rest })
 }
-const told = (data: Item[]) => data.map(({ rfc, result, refusal }) => [rfc, result, refusal && `${refusal.status} ${refusal.code}`])
+const notified = (data: Item[]) => data.map(({ rfc, result, refusal }) => [rfc, result, refusal && `${refusal.status} ${refusal.code}`])
 const linked = async (of: Organization): Promise<string[]> => {
   const { results } = await env.DB.prepare(
     "select rfc from connections where organization_id = ? and state <> 'unlinked' order by connection",
@@ -51,7 +51,7 @@ describe('connecting many RFCs', () => {
       { rfc: e, ciec: 'rejected' },
     ])
     expect(status).toBe(200)
-    expect(told(body.data)).toEqual([
+    expect(notified(body.data)).toEqual([
       [a, 'connected', null],
       [b, 'refused', '422 fiscal_entity.ciec_rejected'],
       [null, 'refused', '422 request.invalid'],

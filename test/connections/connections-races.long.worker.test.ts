@@ -176,15 +176,15 @@ async function shared() {
     newest: all[0]!,
     states: async () => (await Promise.all(all.map((one) => one.row()))).map(({ state }) => state),
     unverified: async () => (await Promise.all(all.map((one) => one.row()))).map(({ ciec_verify_at }) => ciec_verify_at !== null),
-    told: () => Promise.all(all.map((one) => one.audited('ciec_invalid'))),
+    notified: () => Promise.all(all.map((one) => one.audited('ciec_invalid'))),
   }
 }
 
 describe('a refused CIEC', () => {
   it('is the one that was used: its holder is invalid, and every other one is verified before it is used', async () => {
-    const { rfc, all, states, told, unverified } = await shared()
+    const { rfc, all, states, notified, unverified } = await shared()
     await refusedNow(rfc, 'empty2')
-    expect([await states(), await told(), await unverified()]).toEqual([
+    expect([await states(), await notified(), await unverified()]).toEqual([
       ['active', 'invalid_ciec', 'active'],
       [0, 1, 0],
       [true, false, true],
@@ -211,11 +211,11 @@ describe('a refused CIEC', () => {
   })
 
   it('is reported once to each organization, by however many consumers', async () => {
-    const { rfc, states, told } = await shared()
+    const { rfc, states, notified } = await shared()
     const report = () => refusedNow(rfc, 'empty3')
     const met = beforeCommit(report)
     await Promise.all([report(), report(), report()])
-    expect([met(), await states(), await told()]).toEqual([1, ['invalid_ciec', 'active', 'active'], [1, 0, 0]])
+    expect([met(), await states(), await notified()]).toEqual([1, ['invalid_ciec', 'active', 'active'], [1, 0, 0]])
   })
 
   it('that nobody holds changes nothing', async () => {
@@ -226,13 +226,13 @@ describe('a refused CIEC', () => {
   })
 
   it('that was given again and accepted in the same moment is verified instead', async () => {
-    const { rfc, all, newest, states, told, unverified } = await shared()
+    const { rfc, all, newest, states, notified, unverified } = await shared()
     beforeCommit(() => newest.patch({ ciec: 'empty3' }))
     const system = systemNow()
     const login = { rfc, ciec: 'empty3' }
     const asked = { login, version: await loginVersionOf(system, login) }
     await rejectLogin(system, newest.entity, asked)
-    expect([await states(), await told(), (await unverified())[0]]).toEqual([['active', 'active', 'active'], [0, 0, 0], true])
+    expect([await states(), await notified(), (await unverified())[0]]).toEqual([['active', 'active', 'active'], [0, 0, 0], true])
     await deliver([await callOf(rfc)])
     expect(await ciecFor(rfc, [all[0]!.id])).toBe('empty3')
   })

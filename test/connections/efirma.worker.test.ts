@@ -32,7 +32,7 @@ async function linked(more: object | null = {}, ciec: string | null = null, rfc 
     expire: async (kind: 'ciec' | 'efirma' = 'efirma') => one.ask('POST', `/v1/test-helpers${one.path.slice(3)}/expire-${kind}`),
     row: async () =>
       (await env.DB.prepare('select * from connections where organization_id = ?').bind(one.id).first<Record<string, unknown>>())!,
-    told: async () => (await factsOf((await callOf(rfc)).entity, 'connection.ciec_invalid')).length,
+    notified: async () => (await factsOf((await callOf(rfc)).entity, 'connection.ciec_invalid')).length,
     audits: async (action: string) => (await audited(one, `fiscal_entity.${action}`)).map(({ changed }) => changed),
     alerts: async (kind: string) => (await one.ask('GET', `/v1/alerts?kind=${kind}`)).body.data as { message: string; severity: string }[],
   }
@@ -230,7 +230,7 @@ describe('changing and withdrawing', () => {
     expect((await one.patch({ efirma: null })).body).toMatchObject({
       ...{ status: 'invalid_ciec', credential_kind: null, invalid_reason: 'withdrawn' },
     })
-    expect([await one.audits('efirma_withdrawn'), await one.audits('ciec_withdrawn'), await one.told()]).toEqual([
+    expect([await one.audits('efirma_withdrawn'), await one.audits('ciec_withdrawn'), await one.notified()]).toEqual([
       ...[[['efirma'], ['efirma']], [['ciec']], 0],
     ])
     expect((await one.page()).status).toBe(404)
@@ -291,7 +291,7 @@ describe('pausing and resuming', () => {
     expect((await one.setActive(true)).body).toMatchObject({ active: true })
     expect(asked.map(secretOf)).toEqual([numberOf('0001'), 'secreta1'])
     expect(await one.entity()).toMatchObject({ status: 'active', credential_kind: 'ciec', efirma: null })
-    expect([(await one.alerts('connection.login_refused')).map(({ message }) => message), await one.told()]).toEqual([
+    expect([(await one.alerts('connection.login_refused')).map(({ message }) => message), await one.notified()]).toEqual([
       [`The tax authority refused the e.firma ${numberOf('0001')} of ${one.rfc}, and it was erased. Downloads go on with the CIEC.`],
       0,
     ])
@@ -303,7 +303,7 @@ describe('pausing and resuming', () => {
     await one.expire()
     expect((await one.setActive(true)).body).toMatchObject({ active: false, connection_status: 'invalid_ciec' })
     expect(await one.entity()).toMatchObject({ status: 'invalid_ciec', invalid_reason: 'efirma_refused', efirma: SHOWN })
-    expect([await one.told(), await one.audits('efirma_invalid')]).toEqual([1, [['status']]])
+    expect([await one.notified(), await one.audits('efirma_invalid')]).toEqual([1, [['status']]])
   })
 
   it('without an answer about one, the other suffices; without any, it stays paused with 503', async () => {
@@ -326,6 +326,6 @@ describe('pausing and resuming', () => {
     const { asked } = watchLogins()
     expect((await one.setActive(true)).body).toMatchObject({ connection_status: 'invalid_ciec' })
     expect(await one.entity()).toMatchObject({ invalid_reason: 'efirma_expired', efirma: { days_to_expiry: -1 } })
-    expect([asked, await one.told()]).toEqual([[], 1])
+    expect([asked, await one.notified()]).toEqual([[], 1])
   })
 })

@@ -32,7 +32,7 @@ async function linked(rfc = freshRfc(), ciec = 'secreta1') {
     expire: async () => one.ask('POST', `/v1/test-helpers/fiscal-entities/${one.fiscal_entity_id}/expire-ciec`),
     row: async () =>
       (await env.DB.prepare('select * from connections where organization_id = ?').bind(one.id).first<Record<string, unknown>>())!,
-    told: async () =>
+    notified: async () =>
       (await factsOf((await callOf(rfc)).entity, 'connection.ciec_invalid')).filter(({ organizations }) => organizations![0] === one.id)
         .length,
     audits: async (action = 'ciec_invalid') => (await audited(one, `fiscal_entity.${action}`)).length,
@@ -52,7 +52,7 @@ describe('resuming', () => {
     expect([status, body]).toEqual([200, expect.objectContaining({ active: false, connection_status: 'invalid_ciec', active_since: null })])
     expect(await one.entity()).toMatchObject({ status: 'invalid_ciec', invalid_reason: 'rejected' })
     expect((await other.entity()).status).toBe('invalid_ciec')
-    for (const each of [one, other]) expect([await each.told(), await each.audits(), await each.started()]).toEqual([1, 1, 0])
+    for (const each of [one, other]) expect([await each.notified(), await each.audits(), await each.started()]).toEqual([1, 1, 0])
     const again = await one.setActive(true)
     expect([again.status, again.body.code]).toEqual([409, 'fiscal_entity.invalid_ciec'])
     expect((await one.give('secreta2')).body.status).toBe('active')
@@ -121,10 +121,10 @@ describe('an invalidation', () => {
     await other.give('nueva1')
     await pass(one.rfc)
     expect(await one.entity()).toMatchObject({ status: 'paused', invalid_reason: 'rejected' })
-    expect([await one.told(), await one.audits(), (await other.entity()).status]).toEqual([1, 1, 'active'])
+    expect([await one.notified(), await one.audits(), (await other.entity()).status]).toEqual([1, 1, 'active'])
     const { asked } = watchLogins()
     expect((await one.setActive(true)).body.connection_status).toBe('invalid_ciec')
-    expect([asked, await one.told(), await one.started()]).toEqual([[], 1, 0])
+    expect([asked, await one.notified(), await one.started()]).toEqual([[], 1, 0])
   })
 })
 
@@ -140,9 +140,9 @@ describe('a crash while resuming', () => {
     const before = await one.row()
     beforeBatch('json_array(connection, state, has_other)', 'spoil')
     expect((await one.setActive(true)).status).toBe(500)
-    expect([await one.row(), await one.told()]).toEqual([before, 0])
+    expect([await one.row(), await one.notified()]).toEqual([before, 0])
     expect((await one.setActive(true)).body.connection_status).toBe('invalid_ciec')
-    expect([await one.told(), await one.audits()]).toEqual([1, 1])
+    expect([await one.notified(), await one.audits()]).toEqual([1, 1])
   })
 
   it('after it, and before the resumption, leaves it paused and invalid; the next request resumes it, and it is told once', async () => {
@@ -153,7 +153,7 @@ describe('a crash while resuming', () => {
     expect((await one.setActive(true)).status).toBe(500)
     expect(await one.row()).toMatchObject({ state: 'paused', paused_from: 'invalid_ciec' })
     expect((await one.setActive(true)).body.connection_status).toBe('invalid_ciec')
-    expect([await one.told(), await one.audits(), await one.audits('resumed')]).toEqual([1, 1, 1])
+    expect([await one.notified(), await one.audits(), await one.audits('resumed')]).toEqual([1, 1, 1])
   })
 
   it('after an acceptance leaves it paused; the next request asks again', async () => {
@@ -185,14 +185,14 @@ describe('the end of a suspension', () => {
     await one.pay()
     expect([asked, (await one.entity()).status]).toEqual([[], 'active'])
     await pass(one.rfc)
-    expect([(await one.entity()).status, await one.told(), used]).toEqual(['invalid_ciec', 1, []])
+    expect([(await one.entity()).status, await one.notified(), used]).toEqual(['invalid_ciec', 1, []])
   })
 
   it('runs what is verified; while the authority is silent nothing runs, and what was readable stays so', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const one = await suspended()
-    let isSilent = true
-    watchLogins(() => (isSilent ? 'unavailable' : undefined))
+    let hasUnrelayedChanges = true
+    watchLogins(() => (hasUnrelayedChanges ? 'unavailable' : undefined))
     const before = await one.entity()
     later(3_600)
     await one.pay()
@@ -201,7 +201,7 @@ describe('the end of a suspension', () => {
     await pass(one.rfc)
     expect(await one.entity()).toMatchObject({ status: 'active', visible_to: before.visible_to })
     expect((await one.page()).status).toBe(200)
-    isSilent = false
+    hasUnrelayedChanges = false
     later(3_600 + 3_600)
     await sweep()
     await work(one.rfc)
@@ -218,6 +218,6 @@ describe('the end of a suspension', () => {
     expect(await one.entity()).toMatchObject({ status: 'paused', invalid_reason: 'rejected' })
     await one.pay()
     expect(await one.entity()).toMatchObject({ status: 'invalid_ciec', invalid_reason: 'rejected' })
-    expect([await one.started(), await one.told()]).toEqual([0, 1])
+    expect([await one.started(), await one.notified()]).toEqual([0, 1])
   })
 })

@@ -31,7 +31,7 @@ async function linked(ciec: string | null = 'secreta1') {
     owe: async () => expect((await one.ask('POST', '/v1/test-helpers/invoices', { due_date: '2026-05-01' })).body.status).toBe('open'),
     row: async () =>
       (await env.DB.prepare('select * from connections where organization_id = ?').bind(one.id).first<Record<string, unknown>>())!,
-    told: async () => factsOf((await callOf(rfc)).entity, 'connection.ciec_invalid'),
+    notified: async () => factsOf((await callOf(rfc)).entity, 'connection.ciec_invalid'),
     audits: async () => (await audited(one, 'fiscal_entity.ciec_withdrawn')).map(({ changed }) => changed),
   }
 }
@@ -45,7 +45,7 @@ describe('withdrawing the CIEC', () => {
       ...{ status: 'invalid_ciec', invalid_reason: 'withdrawn', ciec_set: false, name: 'Uno' },
     })
     expect(await one.row()).toMatchObject(ERASED)
-    expect([await one.told(), await one.audits()]).toEqual([[], [['ciec', 'name']]])
+    expect([await one.notified(), await one.audits()]).toEqual([[], [['ciec', 'name']]])
     expect((await one.page()).status).toBe(404)
     expect((await one.give('secreta2')).body).toMatchObject({ status: 'active', invalid_reason: null, ciec_set: true })
   })
@@ -108,7 +108,7 @@ describe('withdrawing the CIEC', () => {
     await deliver([await callOf(one.rfc)])
     expect(met()).toBe(1)
     expect(await one.entity()).toMatchObject({ status: 'invalid_ciec', invalid_reason: 'withdrawn', ciec_set: false })
-    expect(await one.told()).toEqual([])
+    expect(await one.notified()).toEqual([])
   })
 
   it('happens whole or not at all', async () => {

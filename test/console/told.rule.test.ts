@@ -8,9 +8,9 @@ const read = (file: string): string => readFileSync(`src/${file}`, 'utf8')
 /** The sentences that a file has as texts: between the same quotes, a capital at the beginning and a stop at the end. */
 const sentencesOf = (text: string): string[] => [...text.matchAll(/'(?:\w+: )?([A-Z][^'\n]*\.)'/g)].map(([, sentence]) => sentence!)
 
-const told = [
+const notified = [
   ...Object.values(MEANING_IN_WORDS),
-  ...sentencesOf(read('authority/sat/conversation/told.ts')),
+  ...sentencesOf(read('authority/sat/conversation/stated.ts')),
   ...sentencesOf(read('authority/port/error-words.ts')),
   ...sentencesOf(read('authority/sat/answers.ts').split('export class')[0]!),
   ...sentencesOf(/function whyPartial[\s\S]+?\n}/.exec(read('downloads/completeness/coverage.ts'))![0]),
@@ -18,8 +18,8 @@ const told = [
 
 describe('what the authority answered to a download, in Spanish', () => {
   it('has every sentence that the API can say, and no other', () => {
-    expect([...new Set(told)].filter((one) => !ANSWERS[one])).toEqual([])
-    expect(Object.keys(ANSWERS).filter((one) => !told.includes(one))).toEqual([])
+    expect([...new Set(notified)].filter((one) => !ANSWERS[one])).toEqual([])
+    expect(Object.keys(ANSWERS).filter((one) => !notified.includes(one))).toEqual([])
   })
 
   it('is followed by its code', () => {

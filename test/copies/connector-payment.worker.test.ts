@@ -23,8 +23,8 @@ it.each([
   const made = await connector(of)
   const { invoice_id } = await of.invoice(due)
   const asked = async (method: string, path: string, body?: object) => {
-    const { status, body: told } = await of.ask(method, path, body)
-    return told?.code === undefined ? `${status}` : `${status} ${told.code}`
+    const { status, body: notified } = await of.ask(method, path, body)
+    return notified?.code === undefined ? `${status}` : `${status} ${notified.code}`
   }
   const { credentials } = DRAFTS.s3
   const ADDS: readonly [string, string, object | undefined, string][] = [

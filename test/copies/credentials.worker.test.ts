@@ -51,7 +51,7 @@ describe('stored credentials', () => {
     await acme.ask('DELETE', deleted.path)
     const rotating = { CIEC_KEYS: `7:${KEY},${env.CIEC_KEYS}` }
     const before = await stored(sound)
-    await expect(runTask(systemWith(rotating), { task: 'rewrapCredentials', at: Date.now(), place: '' })).rejects.toThrow()
+    await expect(runTask(systemWith(rotating), { task: 'rewrapCredentials', at: Date.now(), cursor: '' })).rejects.toThrow()
     const after = await stored(sound)
     expect(after).toEqual({ ...before, credentials: expect.stringMatching(/^7:/) })
     expect(await openCredentials(systemWith({ CIEC_KEYS: `7:${KEY}` }), after)).toEqual(DRAFTS.s3.credentials)
@@ -59,7 +59,7 @@ describe('stored credentials', () => {
     await set(broken, 'credentials = ?2', '')
     await acme.ask('DELETE', broken.path)
     // A repetition has nothing to do.
-    await runTask(systemWith(rotating), { task: 'rewrapCredentials', at: Date.now(), place: '' })
+    await runTask(systemWith(rotating), { task: 'rewrapCredentials', at: Date.now(), cursor: '' })
     expect(await stored(sound)).toEqual(after)
   })
 })

@@ -17,9 +17,9 @@ import {
   left,
   link,
   newEntity,
+  notify,
   organizations,
   systemIn,
-  tell,
   watchedEnv,
 } from './support/relay.ts'
 import { eventsOf, inShards, SHARDS, shardOf } from './support/shards.ts'
@@ -148,26 +148,26 @@ async function shared() {
     ),
   )
   const hooks = await endpoints(ids.map((organization_id) => ({ organization_id, ...key })))
-  const tellAll = (count: number) =>
-    tell(
+  const notifyAll = (count: number) =>
+    notify(
       env.LEDGER_0,
       Array.from({ length: count }, () => cancelled(entity.entity, '2026-03-03T10:15:00')),
     )
-  const told = async () => Promise.all(ids.map(async (id) => (await feedOf([id])).length))
-  return { ids, hooks, tellAll, told }
+  const notified = async () => Promise.all(ids.map(async (id) => (await feedOf([id])).length))
+  return { ids, hooks, notifyAll, notified }
 }
 const outbox = 0
 
 describe('a page of the relay with organizations in several shards', () => {
   it('is one batch in each, and then one in the outbox', async () => {
-    const { tellAll, told, hooks } = await shared()
-    await tellAll(10)
+    const { notifyAll, notified, hooks } = await shared()
+    await notifyAll(10)
     const batches: string[] = []
     const it = watchedEnv((name, when, batch) => {
       if (when === 'before' && batch.length > 0) batches.push(name)
     })
     await relayOutbox(systemIn(it.env), outbox)
-    expect(await told()).toEqual(SHARDS.map(() => 10))
+    expect(await notified()).toEqual(SHARDS.map(() => 10))
     expect((await deliveriesOf(hooks)).length).toBe(10 * SHARDS.length)
     const commits = SHARDS.map((_, shard) => `EVENTS_${shard}`)
     // The events, the outbox, and the records of what the shards know, which are cleared.
@@ -177,8 +177,8 @@ describe('a page of the relay with organizations in several shards', () => {
   })
 
   it('that loses one of them tells the others, puts nothing aside, and tells the rest once it is back', async () => {
-    const { tellAll, told } = await shared()
-    await tellAll(30)
+    const { notifyAll, notified } = await shared()
+    await notifyAll(30)
     const broken = SHARDS.length - 1
     const down = watchedEnv((name, when, batch) => {
       if (name === `EVENTS_${broken}` && when === 'before' && batch.length > 0) throw new Error('D1 is overloaded.')
@@ -188,17 +188,17 @@ describe('a page of the relay with organizations in several shards', () => {
       await relayOutbox(systemIn(down.env), outbox)
       vi.setSystemTime(Date.now() + 600_000)
     }
-    expect(await told()).toEqual(SHARDS.map((_, shard) => (shard === broken ? 0 : 30)))
+    expect(await notified()).toEqual(SHARDS.map((_, shard) => (shard === broken ? 0 : 30)))
     expect((await left(env.LEDGER_0)).length).toBe(30)
-    expect(await env.LEDGER_0.prepare('select count(*) as n from outbox_aside').first('n')).toBe(0)
+    expect(await env.LEDGER_0.prepare('select count(*) as n from outbox_quarantined').first('n')).toBe(0)
     await relayOutbox(systemIn(env), outbox)
-    expect([await told(), await left(env.LEDGER_0)]).toEqual([SHARDS.map(() => 30), []])
+    expect([await notified(), await left(env.LEDGER_0)]).toEqual([SHARDS.map(() => 30), []])
   })
 
   it.each(['before', 'after'] as const)('that dies %s any round trip tells each of them once', async (when) => {
     for (let step = 1, isOver = false; !isOver; step++) {
-      const { tellAll, told, hooks } = await shared()
-      await tellAll(3)
+      const { notifyAll, notified, hooks } = await shared()
+      await notifyAll(3)
       expect(step, 'It never ends.').toBeLessThan(60)
       let [steps, hasDied] = [0, false]
       const dying = watchedEnv((_, now) => {
@@ -212,7 +212,7 @@ describe('a page of the relay with organizations in several shards', () => {
       vi.setSystemTime(Date.now() + 31_000)
       await sweepOutboxes(systemIn(watchedEnv().env))
       await relayOutbox(systemIn(watchedEnv().env), outbox)
-      expect([await told(), (await deliveriesOf(hooks)).length, await left(env.LEDGER_0)], `${step}`).toEqual([
+      expect([await notified(), (await deliveriesOf(hooks)).length, await left(env.LEDGER_0)], `${step}`).toEqual([
         SHARDS.map(() => 3),
         3 * SHARDS.length,
         [],
@@ -226,7 +226,7 @@ describe('a page of the relay with organizations in several shards', () => {
       .bind(ids[0])
       .first<{ entity: number }>())!
     const fact = { kind: 'connection.ciec_invalid' as const, entity, organizations: ids, body: { rejected_at: NOW } }
-    await tell(env.LEDGER_0, [{ ...fact, outbox_event_id: `connection.ciec_invalid:${entity}:late` }])
+    await notify(env.LEDGER_0, [{ ...fact, outbox_event_id: `connection.ciec_invalid:${entity}:late` }])
     const dying = watchedEnv((name, when, batch) => {
       if (name === 'LEDGER_0' && when === 'before' && batch.some(({ statement }) => /delete from "outbox"/.test(statement)))
         throw new Error('Died.')
@@ -240,8 +240,8 @@ describe('a page of the relay with organizations in several shards', () => {
   })
 
   it('that two relays have read is appended by one of them, also when the other had stalled', async () => {
-    const { tellAll, told } = await shared()
-    await tellAll(120)
+    const { notifyAll, notified } = await shared()
+    await notifyAll(120)
     const free = { getByName: () => ({ enter: async () => true, leave: async () => false }) }
     let hasRun = false
     const stalled = watchedEnv((name, when, batch) => {
@@ -266,7 +266,7 @@ describe('a page of the relay with organizations in several shards', () => {
           : Reflect.get(target, name),
     })
     await relayOutbox(systemIn({ ...stalled.env, EVENTS_0, MUTEXES: free } as unknown as Env), outbox)
-    expect([hasRun, await told(), await left(env.LEDGER_0)]).toEqual([true, SHARDS.map(() => 120), []])
+    expect([hasRun, await notified(), await left(env.LEDGER_0)]).toEqual([true, SHARDS.map(() => 120), []])
   })
 })
 

@@ -170,8 +170,8 @@ describe('the content of a document', () => {
       `attachment; filename="${name.replace(/[^\w.-]/g, '_')}"`,
     ])
     const partOf = async (range: string, headers: Record<string, string> = {}) => {
-      const { status, body, headers: told } = await get({ range, ...headers })
-      return [status, status === 416 ? null : body, told.get('content-range'), told.get('content-length')]
+      const { status, body, headers: notified } = await get({ range, ...headers })
+      return [status, status === 416 ? null : body, notified.get('content-range'), notified.get('content-length')]
     }
     const part = (from: number, to: number) => [206, text.slice(from, to + 1), `bytes ${from}-${to}/${size}`, String(to - from + 1)]
     expect(await partOf('bytes=0-9')).toEqual(part(0, 9))
@@ -244,6 +244,6 @@ describe('a PDF that cannot be read', () => {
     })
     expect((await one.jobs()).every(({ status }) => status === 'succeeded')).toBe(true)
     expect((await one.profile()).tax_status).toBeNull()
-    expect(await one.told()).toMatchObject([{ event: 'document.csf.updated', fields_status: 'unreadable', changes: [] }])
+    expect(await one.notified()).toMatchObject([{ event: 'document.csf.updated', fields_status: 'unreadable', changes: [] }])
   })
 })

@@ -170,7 +170,7 @@ describe('document.csf.updated and document.opinion_32d.changed', () => {
     await runsOn(day, rfc, [both, late, none])
     await runsOn(day.replace(/10$/, '12'), rfc, [both, late, none])
     const [csf] = await both.documents('&kind=csf&version=latest')
-    const all = await both.told()
+    const all = await both.notified()
     expect(all.map(({ event, version, from, to }) => [event, version, from, to])).toEqual([
       ['document.csf.updated', 1, undefined, undefined],
       ['document.csf.updated', 2, undefined, undefined],
@@ -179,15 +179,17 @@ describe('document.csf.updated and document.opinion_32d.changed', () => {
     expect(all[1]).toMatchObject({ document_id: csf!.document_id, document_date: csf!.document_date, fields_status: 'read', rfc })
     expect(all[1]!['changes']).toEqual((await both.profile()).tax_status.changes)
     // The opinion was negative already when it first got one.
-    expect((await late.told()).map(({ event, version, changes }) => [event, version, changes])).toEqual([['document.csf.updated', 1, []]])
-    expect(await none.told()).toEqual([])
+    expect((await late.notified()).map(({ event, version, changes }) => [event, version, changes])).toEqual([
+      ['document.csf.updated', 1, []],
+    ])
+    expect(await none.notified()).toEqual([])
     await runsOn(after, rfc, [both, late, none])
     for (const one of [both, late])
-      expect((await one.told()).slice(-2).map(({ event, from, to }) => [event, from, to])).toEqual([
+      expect((await one.notified()).slice(-2).map(({ event, from, to }) => [event, from, to])).toEqual([
         ['document.csf.updated', undefined, undefined],
         ['document.opinion_32d.changed', 'negativo', 'positivo'],
       ])
-    expect(await none.told()).toEqual([])
+    expect(await none.notified()).toEqual([])
   })
 
   it('tell the one whose run finds the jobs done as well, and a message that comes again tells nothing', async () => {
@@ -196,7 +198,7 @@ describe('document.csf.updated and document.opinion_32d.changed', () => {
     await runsOn('2026-03-10', rfc, [one])
     await runsOn('2026-03-10', rfc, [late])
     for (let n = 0; n < 3; n++) await work(rfc)
-    const keys = async (of: typeof one) => (await of.told()).map(({ event }) => event)
+    const keys = async (of: typeof one) => (await of.notified()).map(({ event }) => event)
     expect([await keys(one), await keys(late)]).toEqual([['document.csf.updated'], ['document.csf.updated']])
   })
 })
@@ -211,10 +213,10 @@ describe('while the reader of PDFs does not answer', () => {
     const pending = await one.documents('&kind=csf')
     expect(pending).toMatchObject([{ fields_status: 'pending', fields: null, fields_reason: null }])
     expect((await one.jobs()).every(({ status }) => status === 'succeeded')).toBe(true)
-    expect([await one.told(), (await one.profile()).tax_status]).toEqual([[], null])
+    expect([await one.notified(), (await one.profile()).tax_status]).toEqual([[], null])
     await runsOn('2026-03-11', rfc, [one])
     expect(await one.documents('&kind=csf')).toMatchObject([{ document_id: pending[0]!.document_id, fields_status: 'read' }])
-    expect(await one.told()).toMatchObject([{ event: 'document.csf.updated', document_id: pending[0]!.document_id, version: 1 }])
+    expect(await one.notified()).toMatchObject([{ event: 'document.csf.updated', document_id: pending[0]!.document_id, version: 1 }])
     expect((await one.profile()).tax_status.fields.rfc).toBe(rfc)
   })
 
@@ -230,9 +232,9 @@ describe('while the reader of PDFs does not answer', () => {
     expect(await readPending(system(), '')).toBe('')
     expect(await left()).toBe(0)
     for (let n = 0; n < 2; n++) await relay()
-    for (const of of [one, other]) expect((await of.told()).map(({ event }) => event)).toEqual(['document.csf.updated'])
+    for (const of of [one, other]) expect((await of.notified()).map(({ event }) => event)).toEqual(['document.csf.updated'])
     await runsOn('2026-03-11', rfc, [one, other])
-    for (const of of [one, other]) expect(await of.told()).toHaveLength(1)
+    for (const of of [one, other]) expect(await of.notified()).toHaveLength(1)
   })
 
   it('a PDF that is never answered for is given up, and told of without fields', async () => {
@@ -244,7 +246,7 @@ describe('while the reader of PDFs does not answer', () => {
       { fields_status: 'unreadable', fields: null, fields_reason: 'The PDF could not be read within its time.' },
     ])
     await relay()
-    expect(await one.told()).toMatchObject([{ event: 'document.csf.updated', fields_status: 'unreadable', changes: [] }])
+    expect(await one.notified()).toMatchObject([{ event: 'document.csf.updated', fields_status: 'unreadable', changes: [] }])
   })
 
   it('a crash between reading and storing repeats the reading', async () => {
@@ -258,6 +260,6 @@ describe('while the reader of PDFs does not answer', () => {
     await readPending(system(), '')
     await relay()
     expect(await one.documents('&kind=csf')).toMatchObject([{ fields_status: 'read' }])
-    expect(await one.told()).toHaveLength(1)
+    expect(await one.notified()).toHaveLength(1)
   })
 })

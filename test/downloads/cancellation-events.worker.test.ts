@@ -14,7 +14,7 @@ import { connected, factsOf, fetching, jobsOf, type Kept, runNow } from '../plat
 import { at } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
 
-const TOLD = { cancelled_at: new Date('2026-03-20T19:30:00Z'), cancellation_reason: '02' }
+const NOTIFIED = { cancelled_at: new Date('2026-03-20T19:30:00Z'), cancellation_reason: '02' }
 const BOTH = ['sat_cfdi_issued', 'sat_cfdi_received']
 
 beforeEach(() => {
@@ -54,7 +54,7 @@ async function synced(scope_months = 2) {
   await drainNow(link.entity)
   // Past the test helper, which cancels nothing that nobody has seen yet.
   const cancel = async (uuids: readonly string[]) => {
-    for (const uuid of uuids) await cancelInSandbox(connect(env.DB), link.rfc, uuid, TOLD)
+    for (const uuid of uuids) await cancelInSandbox(connect(env.DB), link.rfc, uuid, NOTIFIED)
   }
   /** The next run, two hours later: what was told by then is reported. */
   const again = async () => {
@@ -73,7 +73,7 @@ const hasPayments = ({ payments, rows }: Book, { uuid, tipo_comprobante, metodo_
   (tipo_comprobante === 'I' && metodo_pago === 'PUE') ||
   payments.some(({ invoice, source, kind }) => invoice === uuid && kind === 'P' && rows.get(source)!.estatus === 'vigente')
 
-/** What whoever sees everything is told of these cancellations, as `kind uuid severity status`, in March of 2026. */
+/** What whoever sees everything is reported of these cancellations, as `kind uuid severity status`, in March of 2026. */
 const expectedOf = (before: Book, after: Book, thisMonth = '2026-03'): string[] =>
   turned(before, after)
     .flatMap((row) => {
@@ -100,7 +100,7 @@ const membersOf = (before: Book, after: Book, entity: number) =>
     .sort((a, b) => (a.outbox_event_id < b.outbox_event_id ? -1 : 1))
 
 /** What these facts tell whoever sees everything. */
-const toldBy = (facts: readonly Kept[]): string[] =>
+const notifiedBy = (facts: readonly Kept[]): string[] =>
   facts
     .flatMap(({ body }) => {
       const recipient = { fiscal_entity_uuid: '', rfc: '', windows: EVERYTHING, known_at: body['detected_at'] }
@@ -111,9 +111,9 @@ const toldBy = (facts: readonly Kept[]): string[] =>
     .sort()
 
 /** The facts are these cancellations', each once, and tell what they should. */
-function expectTold(facts: readonly Kept[], before: Book, after: Book, entity: number, thisMonth?: string): void {
+function expectNotified(facts: readonly Kept[], before: Book, after: Book, entity: number, thisMonth?: string): void {
   expect(facts).toMatchObject(membersOf(before, after, entity))
-  expect(toldBy(facts)).toEqual(expectedOf(before, after, thisMonth))
+  expect(notifiedBy(facts)).toEqual(expectedOf(before, after, thisMonth))
 }
 
 /** Months and balances, added up again from what is kept. */
@@ -171,9 +171,9 @@ describe('cfdi.cancelled', () => {
     await again()
     const after = await book()
     expect(turned(before, after).map(({ uuid }) => uuid)).toEqual(expect.arrayContaining(Object.values(chosen).map(({ uuid }) => uuid)))
-    expectTold(after.facts, before, after, entity)
+    expectNotified(after.facts, before, after, entity)
     const severity = (name: string) =>
-      toldBy(after.facts).flatMap((line) => (line.includes(chosen[name]!.uuid) ? [line.replace(/ \S+ (\S+) \S+$/, ' $1')] : []))
+      notifiedBy(after.facts).flatMap((line) => (line.includes(chosen[name]!.uuid) ? [line.replace(/ \S+ (\S+) \S+$/, ' $1')] : []))
     const critical = ['cfdi.cancelled critical', 'cfdi.cancelled_after_payment critical']
     expect(await keptOf(entity)).toEqual(after.facts.map(({ body }) => body))
     for (const name of ['atOnceThisMonth', 'deferredLastMonth', 'deferredPaid', 'boughtAtOnce'])
@@ -217,16 +217,16 @@ describe('cfdi.cancelled', () => {
     await cancel([inMarch.uuid])
     await again()
     let after = await book()
-    const severityOf = ({ uuid }: Row) => toldBy(after.facts).flatMap((line) => (line.includes(uuid) ? [line.split(' ')[2]] : []))
+    const severityOf = ({ uuid }: Row) => notifiedBy(after.facts).flatMap((line) => (line.includes(uuid) ? [line.split(' ')[2]] : []))
     expect(severityOf(inMarch)).toEqual(['warning'])
-    expectTold(after.facts, before, after, entity, '2026-03')
+    expectNotified(after.facts, before, after, entity, '2026-03')
     before = after
     await cancel([inApril.uuid])
     await again()
     after = await book()
     expect(severityOf(inApril)).toEqual(['critical', 'critical'])
     const fresh = after.facts.filter(({ outbox_event_id }) => !before.facts.some((old) => old.outbox_event_id === outbox_event_id))
-    expectTold(fresh, before, after, entity, '2026-04')
+    expectNotified(fresh, before, after, entity, '2026-04')
   })
 
   it('is not told of what was cancelled before it was first seen', async () => {
@@ -254,18 +254,18 @@ describe('cfdi.cancelled', () => {
     const failed = (await jobsOf(entity)).filter(({ error_class }) => error_class === 'internal_error')
     expect(failed).toHaveLength(1)
     const between = await book()
-    const told = new Set(between.facts.map(({ body }) => body['cfdi_uuid']))
+    const notified = new Set(between.facts.map(({ body }) => body['cfdi_uuid']))
     expect(
       turned(before, between)
         .map(({ uuid }) => uuid)
         .sort(),
-    ).toEqual([...told].sort())
+    ).toEqual([...notified].sort())
     isConsistent(between)
     wait(5)
     await drainNow(entity)
     const after = await book()
     for (const { uuid } of [payment!, deferredThisMonth!]) expect(after.rows.get(uuid)!.estatus).toBe('cancelado')
-    expectTold(after.facts, before, after, entity)
+    expectNotified(after.facts, before, after, entity)
     isConsistent(after)
   })
 
@@ -290,7 +290,7 @@ describe('cfdi.cancelled', () => {
     await second
     const after = await book()
     expect(turned(before, after).length).toBeGreaterThanOrEqual(2)
-    expectTold(after.facts, before, after, entity)
+    expectNotified(after.facts, before, after, entity)
     isConsistent(after)
     const jobs = (await jobsOf(entity)).map((job) => ({ ...job, entity, organization_id: of.id, windows: EVERYTHING }))
     const counts = await countJobs(env.LEDGER_0, jobs)

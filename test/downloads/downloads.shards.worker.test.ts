@@ -151,14 +151,14 @@ describe('since_watermark', () => {
       .map(({ uuid }) => uuid)
     vi.setSystemTime('2018-04-01T11:00:00Z')
     const one = await subscriber(rfc, sinceWatermark({ data_source_keys: [ISSUED] }))
-    const held = async () => ((await bookOf(rfc, ['cfdi']))['cfdi'] as { uuid: string }[]).map(({ uuid }) => uuid)
+    const stored = async () => ((await bookOf(rfc, ['cfdi']))['cfdi'] as { uuid: string }[]).map(({ uuid }) => uuid)
     const status = async () => {
       const { body } = await one.ask('GET', `/v1/cfdi/summary/monthly?fiscal_entity_id=${one.fiscal_entity_id}&from=2018-03&to=2018-03`)
       return body.data.map(({ data_status }: { data_status: string }) => data_status)
     }
     await one.run()
     await work(rfc)
-    for (const uuid of late) expect(await held()).not.toContain(uuid)
+    for (const uuid of late) expect(await stored()).not.toContain(uuid)
     expect(await status()).toEqual(['complete'])
     const days: [string, string[]][] = [
       ['2018-04-04T11:00:00Z', ['2018-03', '2018-04']],
@@ -170,7 +170,7 @@ describe('since_watermark', () => {
       await one.run()
       expect(await newest(rfc, before, ISSUED)).toEqual(months)
       await work(rfc)
-      expect(await held()).toEqual(expect.arrayContaining(late))
+      expect(await stored()).toEqual(expect.arrayContaining(late))
       expect(await status()).toEqual(['complete'])
     }
   })
@@ -205,10 +205,10 @@ describe('since_watermark', () => {
     early('03-10')
     await one.give(`${scenario}1`)
     const before = (await jobsOf(rfc)).length
-    const held = await bookOf(rfc, ['cfdi', 'cfdi_months'])
+    const stored = await bookOf(rfc, ['cfdi', 'cfdi_months'])
     await one.run()
     await work(rfc)
-    expect(await bookOf(rfc, ['cfdi', 'cfdi_months'])).toEqual(held)
+    expect(await bookOf(rfc, ['cfdi', 'cfdi_months'])).toEqual(stored)
     expect(await newest(rfc, before, ISSUED)).toEqual(['2018-02', '2018-03'])
     await one.give('secreta2')
     // What is open is joined and not doubled; that the window moved shows nothing that is not there.

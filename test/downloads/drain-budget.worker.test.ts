@@ -135,10 +135,10 @@ describe('a job that the budget of an invocation does not suffice for', () => {
       rejected_count: 3,
     })
     const { entity } = await callOf(rfc)
-    const told = (await factsOf(entity, 'sync.completed')).filter(
+    const notified = (await factsOf(entity, 'sync.completed')).filter(
       ({ body }) => body['job_id'] === job['job_id'] && body['data_source_key'] === job['source'] && body['period'] === '2026-05',
     )
-    expect(told).toHaveLength(1)
+    expect(notified).toHaveLength(1)
     // The ten and the four from before are new to the organization, the cancelled one among them.
     const shown = (await again.jobs()).filter(({ period }) => period === '2026-05')
     expect(shown).toMatchObject([{ created_count: 14, updated_count: 0, cancelled_count: 0, rejected_count: 3 }])

@@ -13,14 +13,14 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-interface Letter {
+interface DeadLetterRow {
   dead_letter_id: string
   queue: string
   body: string
   reason: string
 }
 
-const letters = async (): Promise<Letter[]> => (await env.DB.prepare('select * from dead_letters').all<Letter>()).results
+const deadLetters = async (): Promise<DeadLetterRow[]> => (await env.DB.prepare('select * from dead_letters').all<DeadLetterRow>()).results
 
 describe('messages', () => {
   it('that come many times, at once and out of order, bring each document once', async () => {
@@ -43,12 +43,12 @@ describe('messages', () => {
     const [one, two] = [await subscriber(rfc, ISSUED), await subscriber(other, ISSUED)]
     await one.run()
     await two.run()
-    const before = new Set((await letters()).map(({ dead_letter_id }) => dead_letter_id))
+    const before = new Set((await deadLetters()).map(({ dead_letter_id }) => dead_letter_id))
     const bad = ['nonsense', { shard: 0 }, { shard: 0, entity: 1, more: true }, null]
     const result = await deliver([await callOf(rfc), ...bad, await callOf(other)])
     expect(result.retryMessages).toEqual([])
     expect(result.explicitAcks).toHaveLength(6)
-    const made = (await letters()).filter(({ dead_letter_id }) => !before.has(dead_letter_id))
+    const made = (await deadLetters()).filter(({ dead_letter_id }) => !before.has(dead_letter_id))
     expect(made.map(({ body }) => body).sort()).toEqual(bad.map((body) => JSON.stringify(body)).sort())
     expect(made.every(({ queue: name, reason }) => name === 'downloads' && reason === 'Not a message of this queue.')).toBe(true)
     await expectDone(rfc)
@@ -64,7 +64,7 @@ describe('messages', () => {
     expect(result.retryMessages).toHaveLength(1)
     expect(result.explicitAcks).toHaveLength(1)
     await expectDone(rfc)
-    const recorded = async () => (await letters()).filter(({ body }) => body === JSON.stringify(nowhere))
+    const recorded = async () => (await deadLetters()).filter(({ body }) => body === JSON.stringify(nowhere))
     expect(await recorded()).toHaveLength(0)
     await deliver([nowhere], 'dead-letters')
     expect(await recorded()).toMatchObject([

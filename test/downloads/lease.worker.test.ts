@@ -54,7 +54,7 @@ async function deliverToMortal(rfc: string): Promise<void> {
   if ((await lease()) !== null) await ledger.prepare('update sync_work set lease_until = 0 where entity = ?').bind(call.entity).run()
 }
 
-const told = async (one: Awaited<ReturnType<typeof subscriber>>, key: string) =>
+const notified = async (one: Awaited<ReturnType<typeof subscriber>>, key: string) =>
   (await pagesOf<{ period: string | null; data_source_key: string }>(one, `/v1/events?limit=100&event_key=${key}`)).items
 const relay = async (rfc: string) => relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
 
@@ -84,8 +84,8 @@ describe('a job that kills its worker', () => {
     const others = (await jobsOf(rfc)).filter(({ month, source }) => month !== '2026-04' || source !== 'sat_cfdi_issued')
     expect(others.map(({ status, attempts: all }) => `${status} ${all}`)).toEqual(others.map(() => 'succeeded 1'))
     await relay(rfc)
-    expect(await told(one, 'sync.failed')).toMatchObject([{ data_source_key: 'sat_cfdi_issued', period: '2026-04' }])
-    expect(await told(waits, 'sync.failed')).toEqual([])
+    expect(await notified(one, 'sync.failed')).toMatchObject([{ data_source_key: 'sat_cfdi_issued', period: '2026-04' }])
+    expect(await notified(waits, 'sync.failed')).toEqual([])
   })
 })
 
@@ -156,7 +156,7 @@ describe('the end of a job', () => {
     await late.run()
     for (let n = 0; n < 2; n++) await relay(rfc)
     for (const of of [one, early, late]) {
-      const cells = (await told(of, 'sync.completed')).map(({ data_source_key, period }) => `${data_source_key} ${period}`)
+      const cells = (await notified(of, 'sync.completed')).map(({ data_source_key, period }) => `${data_source_key} ${period}`)
       expect(cells.sort()).toEqual(['sat_cfdi_issued 2026-04', 'sat_cfdi_issued 2026-05', 'sat_miinformacion null'])
     }
     expect(await (await ledgerOf(rfc)).prepare('select count(*) as n from outbox').first('n')).toBe(0)
@@ -181,7 +181,7 @@ describe('the end of a job', () => {
     await relay(rfc).catch(() => {})
     expect(striking.happened()).toBe(true)
     await relay(rfc)
-    expect(await told(one, 'sync.completed')).toHaveLength(3)
+    expect(await notified(one, 'sync.completed')).toHaveLength(3)
   })
 
   it('calls the relay at once when the job changed something, and else once for all jobs of the lease', async () => {

@@ -18,7 +18,7 @@ afterEach(() => {
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
-type Told = any
+type Notified = any
 
 /** An instant, so many seconds after the test began. */
 const instant = (seconds: number): string => new Date(Date.parse('2026-05-20T09:00:00Z') + seconds * 1_000).toISOString()
@@ -26,8 +26,8 @@ const instant = (seconds: number): string => new Date(Date.parse('2026-05-20T09:
 const relay = async (rfc: string) => relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
 
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
-const finished = async (one: Subscriber): Promise<Told[]> =>
-  (await pagesOf<Told>(one, '/v1/events?limit=100&event_key=sync.completed')).items
+const finished = async (one: Subscriber): Promise<Notified[]> =>
+  (await pagesOf<Notified>(one, '/v1/events?limit=100&event_key=sync.completed')).items
 const documentsOf = async (one: Subscriber, source = 'sat_csf') =>
   (await one.ask('GET', `${one.path}/documents?data_source_key=${source}`)).body.data as {
     document_id: string
@@ -119,7 +119,7 @@ describe('a job that several organizations share', () => {
     await relay(rfc)
     let isTrimmed = false
     for (const one of [wide, narrow]) {
-      const cfdi = (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items
+      const cfdi = (await pagesOf<Notified>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items
       const events = new Map((await finished(one)).map((event) => [event.job_id, event]))
       for (const { job_id, period, data_source_key, created_count, updated_count, cancelled_count, rejected_count } of await one.jobs()) {
         expect(events.get(job_id)).toMatchObject({ created_count, updated_count, cancelled_count })
@@ -167,12 +167,12 @@ describe('a job that several organizations share', () => {
       await second.sync(),
     ]
     const before = await shown()
-    const told = (one: Subscriber) => one.jobs().then((jobs) => jobs.map(({ status, attempts }) => `${status} ${attempts}`))
+    const notified = (one: Subscriber) => one.jobs().then((jobs) => jobs.map(({ status, attempts }) => `${status} ${attempts}`))
     // Attempts for the other fail, one is running, and in the end they succeed.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     later(60)
     await work(rfc)
-    expect(await told(first)).toContain('waiting 1')
+    expect(await notified(first)).toContain('waiting 1')
     expect(await shown()).toEqual(before)
     const ledger = await ledgerOf(rfc)
     await ledger
@@ -186,7 +186,7 @@ describe('a job that several organizations share', () => {
     later(3_600)
     await work(rfc)
     await relay(rfc)
-    expect(await told(first)).toEqual(Array(4).fill('succeeded 2'))
+    expect(await notified(first)).toEqual(Array(4).fill('succeeded 2'))
     expect(await shown()).toEqual(before)
     expect(await finished(second)).toEqual([])
 
@@ -195,13 +195,13 @@ describe('a job that several organizations share', () => {
     await work(rfc)
     await relay(rfc)
     const jobs = await second.jobs()
-    const [was] = before as [Told[]]
+    const [was] = before as [Notified[]]
     expect(jobs.map(({ job_id, created_at }) => [job_id, created_at])).toEqual(was.map(({ job_id, created_at }) => [job_id, created_at]))
     for (const job of jobs)
       expect(job).toMatchObject({ status: 'succeeded', attempts: 1, started_at: instant(7_200), finished_at: instant(7_200) })
     // It gets what the other's download had brought, and its events under the identifiers that it knows.
     const events = await finished(second)
-    const summary = ({ job_id, created_count }: Told) => [job_id, created_count]
+    const summary = ({ job_id, created_count }: Notified) => [job_id, created_count]
     expect(events.map(summary).sort()).toEqual(jobs.map(summary).sort())
     expect(jobs.map(({ created_count }) => created_count)).toEqual((await first.jobs()).map(({ created_count }) => created_count))
     expect((await documentsOf(second)).map(({ created_at }) => created_at)).toEqual([instant(7_200)])
@@ -251,11 +251,11 @@ describe('a job that several organizations share', () => {
     const jobs = await second.jobs()
     expect(cells(jobs)).toEqual([...expected, 'sat_miinformacion '])
     const { body } = await second.ask('GET', `${second.path}/sync-jobs?limit=3`)
-    const [place] = [JSON.parse(atob((body.next_cursor as string).split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/')))]
+    const [cursor] = [JSON.parse(atob((body.next_cursor as string).split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/')))]
     const { results } = await env.DB.prepare('select run_id from runs where organization_id = ? order by run_id')
       .bind(second.id)
-      .all<Told>()
-    expect(place).toEqual([results[0]!.run_id, ISSUED, '2026-03'])
+      .all<Notified>()
+    expect(cursor).toEqual([results[0]!.run_id, ISSUED, '2026-03'])
   })
 })
 
@@ -316,10 +316,10 @@ describe('a document that several organizations may read', () => {
     const { body } = await all.ask('POST', '/v1/fiscal-entities', { rfc, ciec: 'secreta1' })
     const read = async () =>
       (await all.ask('GET', `/v1/fiscal-entities/${body.fiscal_entity_id}/documents?data_source_key=sat_csf`)).body.data
-    expect((await read()).map(({ created_at }: Told) => created_at)).toEqual([instant(100)])
+    expect((await read()).map(({ created_at }: Notified) => created_at)).toEqual([instant(100)])
     later(31 * DAY)
     await first.run()
     await work(rfc)
-    expect((await read()).map(({ created_at }: Told) => created_at)).toEqual([instant(31 * DAY), instant(100)])
+    expect((await read()).map(({ created_at }: Notified) => created_at)).toEqual([instant(31 * DAY), instant(100)])
   })
 })

@@ -118,7 +118,7 @@ const asked = async (): Promise<unknown[]> => {
   return seen
 }
 
-const held = async (): Promise<string[]> => (await env.LEDGER_0.prepare('select job_id from sync_jobs order by 1').raw<[string]>()).flat()
+const stored = async (): Promise<string[]> => (await env.LEDGER_0.prepare('select job_id from sync_jobs order by 1').raw<[string]>()).flat()
 
 describe('jobs that ended 90 days ago', () => {
   it('are gone with the turn of their entity unless an extraction has them or they are the newest of their month, and nobody sees a difference', async () => {
@@ -136,7 +136,7 @@ describe('jobs that ended 90 days ago', () => {
           Math.abs(it.entity) % 2 !== 0 || (it.finished_at ?? BEFORE) >= BEFORE || referenced.has(it.job_id) || isNewest(it)
         const left = world.jobs.filter(stays).map(({ job_id }) => job_id)
         gone += world.jobs.length - left.length
-        expect(await held()).toEqual(left)
+        expect(await stored()).toEqual(left)
         expect(await asked()).toEqual(before)
       }),
       { numRuns: 25 },
@@ -156,10 +156,10 @@ describe('jobs that ended 90 days ago', () => {
       .run()
     for (let day = 0; day < 2; day++) {
       await pruneJobs(systemOf(env, new Date((20_852 + day) * DAY_MS), 'prune'))
-      const left = (await held()).filter((id) => id.startsWith('job_')).map((id) => Number(id.slice(4)))
+      const left = (await stored()).filter((id) => id.startsWith('job_')).map((id) => Number(id.slice(4)))
       expect(left.every((entity) => entity % 2 > day)).toBe(true)
     }
-    expect(await held()).toHaveLength(90)
+    expect(await stored()).toHaveLength(90)
   })
 
   it('that cannot be removed keep no other entity from it', async () => {
@@ -171,7 +171,7 @@ describe('jobs that ended 90 days ago', () => {
     ).run()
     await expect(pruneJobs(systemOf(env, new Date(NOW), 'prune'))).rejects.toThrow()
     await env.LEDGER_0.prepare('drop trigger refuse').run()
-    expect(await held()).toEqual([0, 2, 3].map((n) => `job_${String(n).padStart(26, '0')}`))
+    expect(await stored()).toEqual([0, 2, 3].map((n) => `job_${String(n).padStart(26, '0')}`))
   })
 
   it('are forgotten with the commits of that time, in every partition of an RFC, but for its last one; those of imports stay', async () => {
@@ -301,7 +301,7 @@ describe('jobs in which nothing changed', () => {
         const jobs = await storeCell(drawn)
         const before = await countsOf(jobs)
         await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
-        const left = new Set(await held())
+        const left = new Set(await stored())
         const stay = jobs.filter(({ job_id }) => left.has(job_id))
         for (const [key, counts] of await countsOf(stay)) expect(counts, key).toEqual(before.get(key))
         /** Whether, since the last job that brought something, another job that succeeded names each of the organizations. */
@@ -344,10 +344,10 @@ describe('jobs in which nothing changed', () => {
       "insert into outbox (entity, outbox_event_id, kind, body, created_at) values (42, 'jobs', 'jobs', '[]', 0)",
     ).run()
     await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
-    expect(await held()).toHaveLength(4)
+    expect(await stored()).toHaveLength(4)
     await env.LEDGER_0.prepare('delete from outbox').run()
     await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
-    expect(await held()).toEqual([jobs[0]!.job_id, jobs[3]!.job_id])
+    expect(await stored()).toEqual([jobs[0]!.job_id, jobs[3]!.job_id])
     expect(await watermark()).toBe(2)
   })
 })

@@ -38,7 +38,7 @@ async function scheduled(rfc: string, organization_id: string, months: number): 
   const jobs = Array.from({ length: months }, (_, n) => ({
     ...{ source: 'sat_cfdi_issued', month: `${2026 - Math.floor(n / 12)}-${String(1 + (n % 12)).padStart(2, '0')}`, is_gap: false },
   }))
-  const run = { organization_id, run_id: newId('run'), instant: new Date(), is_awaited: false }
+  const run = { organization_id, run_id: newId('run'), instant: new Date(), is_interactive: false }
   await requestJobs(systemOf(env, new Date(), 'queues'), run, [{ ...call, rfc, jobs }], SPREAD_SECONDS)
   return call
 }

@@ -30,7 +30,7 @@ afterEach(() => {
 const wait = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000)
 
 /** Of what is kept for the RFC: how many of a month and direction, and when the first and last were issued. */
-const heldOf = (entity: number, source: string, month: string) =>
+const leasedOf = (entity: number, source: string, month: string) =>
   env.LEDGER_0.prepare(
     'select count(*) as created_count, min(issued_at) as first_issued_at, max(issued_at) as last_issued_at from cfdi where entity = ? and direction = ? and substr(fecha, 1, 7) = ?',
   )
@@ -53,7 +53,7 @@ const ofMonths = ({ body }: { body: { data: Counted[] } }) =>
     .map(said)
     .sort((a, b) => (String(a.period) < String(b.period) ? 1 : -1))
 
-const monthsTold = async (of: Organization) => ofMonths(await of.ask('GET', '/v1/events?event_key=sync.completed'))
+const monthsNotified = async (of: Organization) => ofMonths(await of.ask('GET', '/v1/events?event_key=sync.completed'))
 const monthsListed = async (of: Organization, id: string) => ofMonths(await of.ask('GET', `/v1/fiscal-entities/${id}/sync-jobs`))
 
 /** What a job brought to an organization that sees everything. */
@@ -79,9 +79,17 @@ describe('sync.completed', () => {
     for (const [n, { source, month, job_id }] of jobs.entries()) {
       const isShared = source === 'sat_miinformacion' || (source === 'sat_cfdi_issued' && month > '2026-01')
       expect(facts[n]).toMatchObject({ kind: 'sync.completed', organizations: isShared ? [wide.id, narrow.id] : [wide.id] })
-      const counts = month === '' ? { created_count: 1, first_issued_at: null, last_issued_at: null } : await heldOf(entity, source, month)
-      const told = { job_id, data_source_key: source, period: month || null, attempts: 1, error_class: null, completed_at: Date.parse(NOW) }
-      expect(facts[n]!.body).toEqual({ ...told, carried: {} })
+      const counts =
+        month === '' ? { created_count: 1, first_issued_at: null, last_issued_at: null } : await leasedOf(entity, source, month)
+      const notified = {
+        job_id,
+        data_source_key: source,
+        period: month || null,
+        attempts: 1,
+        error_class: null,
+        completed_at: Date.parse(NOW),
+      }
+      expect(facts[n]!.body).toEqual({ ...notified, deferred: {} })
       // What it brought adds up to the same for each of them that sees everything.
       for (const organization_id of facts[n]!.organizations!)
         expect(await countsOf(organization_id, { entity, source, month, job_id })).toEqual({
@@ -111,16 +119,16 @@ describe('sync.completed', () => {
     await drainNow(entity)
     expect(begun).toHaveLength(jobs)
     await relayNow()
-    const told = await monthsTold(one)
-    expect(told).toHaveLength(jobs)
-    const held = await heldOf(entity, 'sat_cfdi_issued', '2026-03')
-    expect(told.find(({ period }) => period === '2026-03')!['created_count']).toBe(held!['created_count'])
-    for (const { created_count } of told) expect(created_count).toBeGreaterThan(5)
-    const inOrder = (of: typeof told) => of.toSorted((a, b) => String(a['period']).localeCompare(String(b['period'])))
-    expect(inOrder(await monthsListed(one, fiscal_entity_id))).toEqual(inOrder(told))
+    const notified = await monthsNotified(one)
+    expect(notified).toHaveLength(jobs)
+    const stored = await leasedOf(entity, 'sat_cfdi_issued', '2026-03')
+    expect(notified.find(({ period }) => period === '2026-03')!['created_count']).toBe(stored!['created_count'])
+    for (const { created_count } of notified) expect(created_count).toBeGreaterThan(5)
+    const inOrder = (of: typeof notified) => of.toSorted((a, b) => String(a['period']).localeCompare(String(b['period'])))
+    expect(inOrder(await monthsListed(one, fiscal_entity_id))).toEqual(inOrder(notified))
     wait(60)
     await setActive(true)
-    expect(inOrder(await monthsListed(one, fiscal_entity_id))).toEqual(inOrder(told))
+    expect(inOrder(await monthsListed(one, fiscal_entity_id))).toEqual(inOrder(notified))
   })
 
   it('of a job that ended while its RFC was unlinked is in the feed and in the log when the RFC is linked again', async () => {
@@ -138,17 +146,17 @@ describe('sync.completed', () => {
     await drainNow(entity)
     await relayNow()
     expect(await factsOf(entity, 'sync.')).toEqual([])
-    expect(await monthsTold(one)).toEqual([])
+    expect(await monthsNotified(one)).toEqual([])
     const [row] = await env.EVENTS_0.prepare('select webhook from webhooks where webhook_id = ?').bind(webhook_id).raw()
     await deliverDue(systemOf(env, new Date(), 'deliver'), `0.${row![0]}`)
     wait(60)
     expect((await connected(one, rfc)).fiscal_entity_id).toBe(fiscal_entity_id)
-    const [told, ...more] = await monthsTold(one)
-    expect([more.length, told!['created_count']]).toEqual([
+    const [notified, ...more] = await monthsNotified(one)
+    expect([more.length, notified!['created_count']]).toEqual([
       0,
-      (await heldOf(entity, 'sat_cfdi_issued', told!['period'] as string))!['created_count'],
+      (await leasedOf(entity, 'sat_cfdi_issued', notified!['period'] as string))!['created_count'],
     ])
-    expect(await monthsListed(one, fiscal_entity_id)).toEqual([told])
+    expect(await monthsListed(one, fiscal_entity_id)).toEqual([notified])
     // What was not sent can be asked for.
     const { data } = (await one.ask('GET', `/v1/webhooks/${webhook_id}/deliveries?status=failed`)).body
     expect(data.map(({ attempts }: { attempts: { error: string }[] }) => attempts[0]!.error)).toEqual(
@@ -172,10 +180,10 @@ describe('sync.completed', () => {
       await drainNow(entity)
       await relayNow()
     }
-    const told = await monthsTold(one)
-    expect(told).toHaveLength(2)
-    expect(told[0]!['created_count']).toBeGreaterThan(5)
-    expect(await monthsListed(one, fiscal_entity_id)).toEqual(told)
+    const notified = await monthsNotified(one)
+    expect(notified).toHaveLength(2)
+    expect(notified[0]!['created_count']).toBeGreaterThan(5)
+    expect(await monthsListed(one, fiscal_entity_id)).toEqual(notified)
   })
 
   it('of a job that waited while its RFC was unlinked, and ran for others, is told once it has run after the RFC is linked again', async () => {
@@ -187,20 +195,20 @@ describe('sync.completed', () => {
     wait(1)
     await drainNow(entity)
     await relayNow()
-    expect(await monthsTold(other)).toHaveLength(2)
+    expect(await monthsNotified(other)).toHaveLength(2)
     wait(60)
     await connected(one, rfc)
-    expect(await monthsTold(one)).toEqual([])
+    expect(await monthsNotified(one)).toEqual([])
     expect(await monthsListed(one, fiscal_entity_id)).toEqual([])
     for (let n = 0; n < 3; n++) {
       await drainNow(entity)
       await relayNow()
     }
-    const told = await monthsTold(one)
-    expect(told).toHaveLength(2)
-    expect(told[0]!['created_count']).toBeGreaterThan(5)
-    expect(await monthsListed(one, fiscal_entity_id)).toEqual(told)
-    expect(await monthsTold(other)).toHaveLength(2)
+    const notified = await monthsNotified(one)
+    expect(notified).toHaveLength(2)
+    expect(notified[0]!['created_count']).toBeGreaterThan(5)
+    expect(await monthsListed(one, fiscal_entity_id)).toEqual(notified)
+    expect(await monthsNotified(other)).toHaveLength(2)
   })
 
   it('is told as well, once, to whose run finds the job done', async () => {
@@ -216,10 +224,10 @@ describe('sync.completed', () => {
     const [facts, jobs] = [await factsOf(entity, 'sync.completed'), await jobsOf(entity)]
     expect(jobs).toHaveLength(2)
     for (const { job_id, source } of jobs) {
-      const told = facts.filter(({ body }) => body['job_id'] === job_id && body['data_source_key'] === source)
-      expect(told.map(({ organizations }) => organizations)).toEqual([[first.id], [late.id]])
-      expect(told[1]!.body).toEqual(told[0]!.body)
-      expect(told[0]!.body).toMatchObject({ data_source_key: source, completed_at: Date.parse(NOW) })
+      const notified = facts.filter(({ body }) => body['job_id'] === job_id && body['data_source_key'] === source)
+      expect(notified.map(({ organizations }) => organizations)).toEqual([[first.id], [late.id]])
+      expect(notified[1]!.body).toEqual(notified[0]!.body)
+      expect(notified[0]!.body).toMatchObject({ data_source_key: source, completed_at: Date.parse(NOW) })
     }
   })
 
@@ -255,7 +263,7 @@ describe('sync.completed', () => {
     })
     await drainNow(entity)
     // It lost its claim and wrote nothing: no document, no fact.
-    expect(await heldOf(entity, 'sat_cfdi_issued', '2026-03')).toMatchObject({ created_count: 0 })
+    expect(await leasedOf(entity, 'sat_cfdi_issued', '2026-03')).toMatchObject({ created_count: 0 })
     expect((await factsOf(entity, 'sync.')).map(({ body }) => body['data_source_key'])).toEqual(['sat_miinformacion'])
     released.resolve()
     await second
@@ -263,7 +271,7 @@ describe('sync.completed', () => {
     expect(march).toHaveLength(1)
     const job = { entity, source: 'sat_cfdi_issued', month: '2026-03', job_id: march[0]!.body['job_id'] as string }
     expect(march[0]!.body).toMatchObject({ attempts: 1 })
-    expect(await countsOf(of.id, job)).toMatchObject((await heldOf(entity, job.source, job.month))!)
+    expect(await countsOf(of.id, job)).toMatchObject((await leasedOf(entity, job.source, job.month))!)
   })
 })
 

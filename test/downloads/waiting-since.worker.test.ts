@@ -6,12 +6,17 @@ import type { Job } from '../../src/downloads/store.ts'
 const ENTITY = 8_117
 const key = (month: string, job_id: string) => ['sat_cfdi_issued', month, job_id] as const
 
-async function insertJob(month: string, job_id: string, askers: readonly string[], carried: Record<string, string> = {}): Promise<void> {
+async function insertJob(
+  month: string,
+  job_id: string,
+  requesters: readonly string[],
+  deferred: Record<string, string> = {},
+): Promise<void> {
   await env.LEDGER_0.prepare(
-    `insert into sync_jobs (entity, source, month, job_id, organizations, carried, open, as_of, not_before, attempts, created_after,
+    `insert into sync_jobs (entity, source, month, job_id, organizations, deferred, open, as_of, not_before, attempts, created_after,
        created_count, updated_count, cancelled_count, rejected_count) values (?, 'sat_cfdi_issued', ?, ?, ?, ?, 1, 1, 0, 0, 0, 0, 0, 0, 0)`,
   )
-    .bind(ENTITY, month, job_id, JSON.stringify(askers), JSON.stringify(carried))
+    .bind(ENTITY, month, job_id, JSON.stringify(requesters), JSON.stringify(deferred))
     .run()
 }
 

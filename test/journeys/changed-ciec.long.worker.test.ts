@@ -39,7 +39,7 @@ async function reader(rfc: string) {
   }
 }
 
-const newestHeld = async (rfc: string): Promise<number> =>
+const newestStored = async (rfc: string): Promise<number> =>
   (await env.LEDGER_0.prepare('select max(issued_at) as at from cfdi where entity = ?')
     .bind((await callOf(rfc)).entity)
     .first<number>('at'))!
@@ -62,7 +62,7 @@ describe('A and B hold the same CIEC, the taxpayer changes it, and A gives the n
     await deliver([await callOf(rfc)])
     expect([await a.status(), await b.status()]).toEqual(['active', 'invalid_ciec'])
     for (let days = 1; days <= 61; days += STEP_DAYS) await pass(rfc, days)
-    expect(await newestHeld(rfc)).toBeGreaterThan(Date.parse(dayAfter(50)) / 1_000)
+    expect(await newestStored(rfc)).toBeGreaterThan(Date.parse(dayAfter(50)) / 1_000)
     expect(await a.newest()).toBeGreaterThan(Date.parse(dayAfter(50)))
     expect((await b.page()).status).toBe(404)
     const { visible_from, visible_to } = await b.entity()
@@ -86,7 +86,7 @@ describe('A and B hold the same CIEC, the taxpayer changes it, and A gives the n
     await pass(rfc, 1)
     expect((await b.setActive(true)).body.connection_status).toBe('invalid_ciec')
     for (let days = 7; days <= 61; days += 2 * STEP_DAYS) await pass(rfc, days)
-    expect(await newestHeld(rfc)).toBeGreaterThan(Date.parse(dayAfter(40)) / 1_000)
+    expect(await newestStored(rfc)).toBeGreaterThan(Date.parse(dayAfter(40)) / 1_000)
     expect((await b.entity()).visible_to).toBe(before.visible_to)
     expect((await b.page()).status).toBe(404)
     expect(await a.status()).toBe('active')

@@ -58,24 +58,24 @@ class Integration {
 
   /** Follows the changes of every RFC until nothing is left. Returns how many requests it took, and how many changes they told. */
   async follow(): Promise<{ requests: number; changes: number; reasons: Map<string, readonly string[]> }> {
-    const told = { requests: 0, changes: 0, reasons: new Map<string, readonly string[]>() }
+    const notified = { requests: 0, changes: 0, reasons: new Map<string, readonly string[]>() }
     for (const [id, mirror] of this.mirrors)
       for (let isMore = true; isMore; ) {
         const cursor: string = mirror.cursor === null ? '' : `&cursor=${mirror.cursor}`
         const { status, body } = await this.of.ask('GET', `/v1/cfdi/changes?fiscal_entity_id=${id}&limit=100${cursor}`)
         expect(status).toBe(200)
         const { data, has_more, next_cursor } = body as { data: CfdiChange[]; has_more: boolean; next_cursor: string }
-        told.requests++
-        told.changes += data.length
+        notified.requests++
+        notified.changes += data.length
         for (const { uuid, cfdi, reasons } of data) {
-          told.reasons.set(uuid, reasons)
+          notified.reasons.set(uuid, reasons)
           if (cfdi === null) mirror.rows.delete(uuid)
           else mirror.rows.set(uuid, cfdi)
         }
         mirror.cursor = next_cursor
         isMore = has_more
       }
-    return told
+    return notified
   }
 
   /** What is listed of an RFC. No page but the last is short. */

@@ -121,7 +121,7 @@ function separated(answers: Any, bare: Player['bare']): Any {
     cfdi: documents(answers.cfdi),
     // A document that is stamped after B's run comes into its window with the next download, whosever that is.
     coverage: answers.coverage.map(({ with_xml_count: _, metadata_only_count: __, ...month }: Any) => month),
-    lacking: answers.lacking.map((list: Any[]) => list.filter(({ why }) => why !== 'cancelled_received')),
+    missingXml: answers.missingXml.map((list: Any[]) => list.filter(({ why }) => why !== 'cancelled_received')),
     changes: {
       ...documents(answers.changes.map(({ cfdi, ...other }: Any) => cfdi ?? other)),
       reasons: [...new Set(answers.changes.flatMap(({ reasons }: Any) => reasons ?? []))],

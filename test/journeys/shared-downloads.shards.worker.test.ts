@@ -29,7 +29,7 @@ async function live(seed: number): Promise<void> {
       for (const player of history.players) count(await check(history, player))
     }
   } catch (error) {
-    const tale = history.told_so_far.join('\n')
+    const tale = history.notified_so_far.join('\n')
     throw new Error(`Seed ${seed}:\n${tale}\n${error instanceof Error ? error.message : error}`, { cause: error })
   }
 }

@@ -19,7 +19,7 @@ afterEach(() => {
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
-type Told = any
+type Notified = any
 
 /** From the download to the feed and the log, through the front door: what each may read is what each is told. */
 it('organizations that share an RFC are each told of what they can read of it', async () => {
@@ -46,7 +46,7 @@ it('organizations that share an RFC are each told of what they can read of it', 
     [all, ofAll.body.fiscal_entity_id as string],
   ])
   const idOf = (one: Organization): string => entities.get(one as typeof wide)!
-  const told = async (one: Organization, key: string) => (await pagesOf<Told>(one, `/v1/events?limit=100&event_key=${key}`)).items
+  const notified = async (one: Organization, key: string) => (await pagesOf<Notified>(one, `/v1/events?limit=100&event_key=${key}`)).items
   const read = async (one: Organization) => (await pagesOf<Cfdi>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${idOf(one)}`)).items
   const [ofWide, ofNarrow] = [await read(wide), await read(narrow)]
   expect(ofNarrow.length).toBeLessThan(ofWide.length)
@@ -54,7 +54,7 @@ it('organizations that share an RFC are each told of what they can read of it', 
     [wide, ofWide],
     [narrow, ofNarrow],
   ] as const) {
-    const synced = (await told(one, 'sync.completed')).filter(({ period }) => period !== null)
+    const synced = (await notified(one, 'sync.completed')).filter(({ period }) => period !== null)
     const months = one === wide ? ['2026-01', '2026-02', '2026-03'] : ['2026-02', '2026-03']
     expect(synced.map(({ period, direction }) => `${period} ${direction}`).sort()).toEqual(
       months.flatMap((month) => [`${month} issued`, `${month} received`]),
@@ -69,7 +69,7 @@ it('organizations that share an RFC are each told of what they can read of it', 
       })
     }
   }
-  expect(await told(all, 'sync.completed')).toEqual([])
+  expect(await notified(all, 'sync.completed')).toEqual([])
 
   // Some of each month are cancelled; the next run of the first finds it, and what was cancelled by itself.
   const chosen = ofWide.filter(({ estatus }, n) => estatus === 'vigente' && n % 9 === 0)
@@ -86,7 +86,7 @@ it('organizations that share an RFC are each told of what they can read of it', 
   expect(cancelled.length).toBeGreaterThanOrEqual(chosen.length)
   const visible = new Set(ofNarrow.map(({ uuid }) => uuid))
   for (const one of of) {
-    const events = await told(one, 'cfdi.cancelled')
+    const events = await notified(one, 'cfdi.cancelled')
     // As each reads it: the ceiling hides from the narrow one what was paid after it last downloaded.
     const own = new Map((await read(one)).map((cfdi) => [cfdi.uuid, cfdi]))
     const expected = cancelled.filter(({ uuid }) => one !== narrow || visible.has(uuid)).map(({ uuid }) => own.get(uuid)!)
@@ -112,18 +112,18 @@ it('organizations that share an RFC are each told of what they can read of it', 
       ])
     }
     const critical = events.filter(({ severity }) => severity === 'critical').map(({ cfdi_uuid }) => cfdi_uuid)
-    const afterPayment = await told(one, 'cfdi.cancelled_after_payment')
+    const afterPayment = await notified(one, 'cfdi.cancelled_after_payment')
     expect(afterPayment.map(({ cfdi_uuid }) => cfdi_uuid).sort()).toEqual(critical.sort())
-    const { items } = await pagesOf<Told>(one, `${endpoints[of.indexOf(one)]!.path}/deliveries?limit=100`)
+    const { items } = await pagesOf<Notified>(one, `${endpoints[of.indexOf(one)]!.path}/deliveries?limit=100`)
     expect(items.map(({ event_id, status }) => `${event_id} ${status}`).sort()).toEqual(
       [...events, ...afterPayment].map(({ event_id }) => `${event_id} pending`).sort(),
     )
   }
-  expect((await told(narrow, 'cfdi.cancelled')).length).toBeGreaterThan(0)
-  expect((await told(narrow, 'cfdi.cancelled')).length).toBeLessThan(cancelled.length)
+  expect((await notified(narrow, 'cfdi.cancelled')).length).toBeGreaterThan(0)
+  expect((await notified(narrow, 'cfdi.cancelled')).length).toBeLessThan(cancelled.length)
   expect((await draft.ask('GET', '/v1/events')).body.data).toEqual([])
   // Of nobody is an event another’s.
-  const ids = (await Promise.all(of.map((one) => pagesOf<Told>(one, '/v1/events?limit=100')))).flatMap(({ items }) =>
+  const ids = (await Promise.all(of.map((one) => pagesOf<Notified>(one, '/v1/events?limit=100')))).flatMap(({ items }) =>
     items.map(({ event_id }) => event_id),
   )
   expect(new Set(ids).size).toBe(ids.length)
@@ -155,14 +155,14 @@ it('a payment that only another organization has downloaded changes neither what
   await runNow(first)
   await drainNow(entity)
   await relayOutbox(systemOf(env, new Date(), 'req_test'), 0)
-  const told = async (one: Organization) => {
-    const events = (await pagesOf<Told>(one, '/v1/events?limit=100')).items.filter(({ cfdi_uuid }) =>
+  const notified = async (one: Organization) => {
+    const events = (await pagesOf<Notified>(one, '/v1/events?limit=100')).items.filter(({ cfdi_uuid }) =>
       differing.some(({ uuid }) => uuid === cfdi_uuid),
     )
     return events.map(({ event, cfdi_uuid, payment_status, severity }) => `${cfdi_uuid} ${event} ${payment_status} ${severity}`).sort()
   }
-  expect(await told(second)).toEqual(differing.map(({ uuid }) => `${uuid} cfdi.cancelled unpaid warning`).sort())
-  expect(await told(first)).toEqual(
+  expect(await notified(second)).toEqual(differing.map(({ uuid }) => `${uuid} cfdi.cancelled unpaid warning`).sort())
+  expect(await notified(first)).toEqual(
     differing
       .flatMap(({ uuid }) => {
         // A credit note is no payment.

@@ -120,9 +120,9 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
     const { results } = await env.DB.prepare("select * from runs where trigger = 'schedule' and instant = ?")
       .bind(Date.parse(instant))
       .all<{ run_id: string; extractor_id: string; local_date: string; status: string; connections: number; dispatched: number }>()
-    const told = results.map(({ extractor_id, local_date, connections, status }) => ({ extractor_id, local_date, connections, status }))
+    const notified = results.map(({ extractor_id, local_date, connections, status }) => ({ extractor_id, local_date, connections, status }))
     const byId = (a: { extractor_id: string }, b: { extractor_id: string }) => (a.extractor_id < b.extractor_id ? -1 : 1)
-    expect(told.sort(byId)).toEqual(expected.runs.map((run) => ({ ...run, status: 'dispatched' })).sort(byId))
+    expect(notified.sort(byId)).toEqual(expected.runs.map((run) => ({ ...run, status: 'dispatched' })).sort(byId))
     // Each time that a run queues anything for an RFC, its jobs have an identifier of their own.
     const queued = await env.LEDGER_0.prepare("select count(distinct entity || ' ' || job_id) as n from sync_jobs where as_of = ?")
       .bind(Date.parse(instant))
@@ -169,11 +169,11 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
       ),
     )
     const { results } = await env.EVENTS_0.prepare(
-      `select organization_id || ' ' || (body->>'rfc') || ' ' || (body->>'data_source_key') || ' ' || coalesce(body->>'period', '') as told
+      `select organization_id || ' ' || (body->>'rfc') || ' ' || (body->>'data_source_key') || ' ' || coalesce(body->>'period', '') as notified
        from events where body->>'event' = 'sync.completed' and body->>'job_id' in (select value from json_each(?))`,
     )
       .bind(JSON.stringify(shown))
-      .all<{ told: string }>()
-    expect(results.map(({ told }) => told).sort()).toEqual(expected.told.sort())
+      .all<{ notified: string }>()
+    expect(results.map(({ notified }) => notified).sort()).toEqual(expected.notified.sort())
   })
 })

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Customer } from '../../scripts/customer.ts'
-import { placeOf } from '../../scripts/service.ts'
-import { makeEfirma } from '../stand-in/certificates.ts'
-import { type StandIn, startStandIn } from '../stand-in/stand-in.ts'
-import { generate } from '../stand-in/truth/generate.ts'
+import { slotOf } from '../../scripts/service.ts'
+import { makeEfirma } from '../../tools/stand-in/certificates.ts'
+import { type StandIn, startStandIn } from '../../tools/stand-in/stand-in.ts'
+import { generate } from '../../tools/stand-in/truth/generate.ts'
 import { discard, freePort, freshState, Started } from './support/runner.ts'
 
 const RFC = 'EKU9003173C9'
@@ -66,7 +66,7 @@ describe('npm start with the real authority, whose stand-in is on loopback', () 
 })
 
 it('npm start takes the authority from its environment, and nothing else of the settings', () => {
-  const { variables, sinks } = placeOf({
+  const { variables, sinks } = slotOf({
     TAX_AUTHORITY: 'sat',
     SAT_STAND_IN: 'http://127.0.0.1:9000',
     AUTHORITY_WAIT_FACTOR: '',
@@ -74,5 +74,5 @@ it('npm start takes the authority from its environment, and nothing else of the 
   })
   expect(variables).toEqual({ TAX_AUTHORITY: 'sat' })
   expect(sinks.SAT_STAND_IN).toBe('http://127.0.0.1:9000')
-  expect(placeOf({}).variables).toEqual({})
+  expect(slotOf({}).variables).toEqual({})
 })

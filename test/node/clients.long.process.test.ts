@@ -40,17 +40,17 @@ const textsIn = (root: string): Record<string, string> =>
 
 /** What a journey finds: all documents, by the mirror as by the list. */
 function expectWhole(found: string): void {
-  const told = JSON.parse(found.trim().split('\n').at(-1)!) as { listed: number; pageCount: number }
-  expect(told).toEqual({
+  const notified = JSON.parse(found.trim().split('\n').at(-1)!) as { listed: number; pageCount: number }
+  expect(notified).toEqual({
     listed: expect.any(Number),
     isEqual: true,
     again: 0,
-    pageCount: Math.ceil(told.listed / 50),
+    pageCount: Math.ceil(notified.listed / 50),
     rowCount: 1,
     refusal: { status: 404, code: 'cfdi.not_found', hasId: true },
     signed: [true, false, false],
   })
-  expect(told.listed).toBeGreaterThan(100)
+  expect(notified.listed).toBeGreaterThan(100)
 }
 
 const { version } = (JSON.parse(readFileSync(join(ROOT, 'assets/openapi.test.json'), 'utf8')) as { info: { version: string } }).info

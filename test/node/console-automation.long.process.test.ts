@@ -72,11 +72,11 @@ describe.skipIf(isMissing)('automation in the console', () => {
     // The trial has places for two extractors, which is said before anything is typed.
     await page.getByText('Usa 2 de 2 extractores de su plan: no cabe otro.').waitFor()
     expect(await page.getByRole('link', { name: 'Borre un extractor' }).getAttribute('href')).toBe('/console/extractors')
-    const told = page.waitForResponse(
+    const notified = page.waitForResponse(
       (response) => response.url().endsWith('/preview') && response.request().postDataJSON().scope === 'full_history',
     )
     await page.getByLabel('Hasta dónde hacia atrás').selectOption('full_history')
-    const { totals, rfc_count, next_runs } = (await (await told).json()) as Preview
+    const { totals, rfc_count, next_runs } = (await (await notified).json()) as Preview
     expect(totals.new_months).toBeGreaterThan(50)
     await page.getByText(String(totals.months), { exact: true }).first().waitFor()
     expect(await figuresOf(page)).toEqual({

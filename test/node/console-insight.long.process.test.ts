@@ -16,7 +16,7 @@ type Links = Record<string, string>
 
 /** An amount as a page shows it, as the API says it: `$1,840.00` → `1840.00`. */
 const plain = (shown: string | null): string => (shown ?? '').replace('−', '-').replace(/[^\d.-]/g, '')
-const textOf = async (place: Locator): Promise<string> => plain(await place.textContent())
+const textOf = async (cursor: Locator): Promise<string> => plain(await cursor.textContent())
 
 /** Decimal texts added up exactly, and rounded half up to cents. */
 function added(amounts: readonly string[]): string {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { words as codes } from '../../console/codes/words.ts'
 import { chromiumPath, followLink, listen, openBrowser, settle } from '../../scripts/browser.ts'
 import { Customer, randomRfc } from '../../scripts/customer.ts'
-import { makeEfirma } from '../stand-in/certificates.ts'
+import { makeEfirma } from '../../tools/stand-in/certificates.ts'
 import { ConsoleWorld } from './support/console-world.ts'
 import { discard } from './support/runner.ts'
 
@@ -209,10 +209,10 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
 
     const xml = await saved(page, () => page.getByRole('link', { name: 'XML', exact: true }).click())
     const { api_key, api_secret } = world.customer.credential
-    const told = await fetch(`${world.service.url}${path}/xml?${query}`, {
+    const notified = await fetch(`${world.service.url}${path}/xml?${query}`, {
       headers: { authorization: `Basic ${btoa(`${api_key}:${api_secret}`)}` },
     })
-    expect([xml.name, xml.content.equals(Buffer.from(await told.arrayBuffer()))]).toEqual([`${uuid}.xml`, true])
+    expect([xml.name, xml.content.equals(Buffer.from(await notified.arrayBuffer()))]).toEqual([`${uuid}.xml`, true])
 
     await page.emulateMedia({ media: 'print' })
     const coded = await ask<Record<'forma_pago' | 'metodo_pago' | 'uso_cfdi', string>>(`${path}?${query}`)

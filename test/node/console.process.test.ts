@@ -251,19 +251,19 @@ describe.skipIf(isMissing)(name, () => {
       const { context, page, complaints } = await world.enter(browser)
       await page.clock.install()
       /** A page may ask one thing after the other, and each of them several times. */
-      const retriesUntil = async (place: Locator) => {
-        for (const end = Date.now() + 15_000; Date.now() < end && !(await place.first().isVisible()); ) {
+      const retriesUntil = async (cursor: Locator) => {
+        for (const end = Date.now() + 15_000; Date.now() < end && !(await cursor.first().isVisible()); ) {
           await page.clock.runFor(2_000)
           await page.waitForTimeout(40)
         }
-        return place.first().isVisible()
+        return cursor.first().isVisible()
       }
       let state: 'slow' | 'refused' | 'offline' | 'fine' = 'fine'
-      const held: (() => void)[] = []
+      const stored: (() => void)[] = []
       const detail = { message: 'Send requests more slowly.', retry_after_seconds: 1 }
       const refused = { detail, code: 'request.rate_limit', request_id: `req_${'7'.repeat(32)}` }
       await page.route('**/v1/**', async (route) => {
-        if (state === 'slow') await new Promise<void>((done) => held.push(done))
+        if (state === 'slow') await new Promise<void>((done) => stored.push(done))
         if (state === 'refused') await route.fulfill({ status: 429, headers: { 'retry-after': '1' }, json: refused })
         else if (state === 'offline') await route.abort('internetdisconnected')
         else await route.continue()
@@ -274,13 +274,13 @@ describe.skipIf(isMissing)(name, () => {
       for (const path of KINDS) {
         state = 'slow'
         await page.goto(world.addressOf(path))
-        const lacks = async (what: string, place: Locator) => {
-          if (!(await retriesUntil(place))) wrong.push(`${path} does not show ${what}`)
+        const lacks = async (what: string, cursor: Locator) => {
+          if (!(await retriesUntil(cursor))) wrong.push(`${path} does not show ${what}`)
         }
         await lacks('a skeleton', page.locator('main [role=status][aria-label=Cargando]'))
         await lacks('that it is slow', page.getByText('Tarda más de lo normal'))
         state = 'refused'
-        for (const go of held.splice(0)) go()
+        for (const go of stored.splice(0)) go()
         await lacks('which request was refused', page.getByText(`Solicitud ${refused.request_id}`))
         state = 'offline'
         await again()

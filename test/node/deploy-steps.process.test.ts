@@ -2,11 +2,11 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Configuration, configurationOf, missingVariables } from '../../scripts/deploy/configuration.ts'
-import { platformOf } from '../../scripts/deploy/platform.ts'
-import { follow, stepsOf } from '../../scripts/deploy/steps.ts'
-import type { Wrangler } from '../../scripts/deploy/worker.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
+import { type Configuration, configurationOf, missingVariables } from '../../tools/deploy/configuration.ts'
+import { platformOf } from '../../tools/deploy/platform.ts'
+import { follow, stepsOf } from '../../tools/deploy/steps.ts'
+import type { Wrangler } from '../../tools/deploy/worker.ts'
 import { Clone, isKept, unconfigured } from './support/clone.ts'
 import { ACCOUNT, type Cut, StandIn, TOKEN } from './support/stand-in.ts'
 
@@ -251,7 +251,7 @@ describe('a deployment stops with a sentence that says what to do', () => {
 describe('on a fresh clone without an account', () => {
   const clone = new Clone()
   afterAll(() => clone.discard())
-  const script = join(clone.folder, 'scripts/deploy.ts')
+  const script = join(clone.folder, 'tools/deploy/deploy.ts')
 
   it.each(['live', 'test'])('%s --dry-run prints the whole plan, what to write first, and that it could not look', async (environment) => {
     const run = clone.run([script, environment, '--dry-run'])

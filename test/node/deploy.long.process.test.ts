@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 const deploy = (...more: string[]): Run =>
-  clone.run([join(clone.folder, 'scripts/deploy.ts'), 'live', ...more], {
+  clone.run([join(clone.folder, 'tools/deploy/deploy.ts'), 'live', ...more], {
     CLOUDFLARE_API_BASE_URL: platform.url,
     CLOUDFLARE_API_TOKEN: TOKEN,
     CLOUDFLARE_ACCOUNT_ID: ACCOUNT,

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestHarness, type TestHarness } from 'wrangler'
-import { placeOf } from '../../scripts/service.ts'
+import { slotOf } from '../../scripts/service.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
 import { sinkOf } from '../../src/platform/egress/sink.ts'
 import { Receiver, type Script } from './support/receiver.ts'
@@ -45,7 +45,7 @@ const saysAndEnds =
 
 let paths = 0
 /** To a path of its own, whose script this is; then the connection is closed. */
-async function tell(script: Script, more: Partial<Call> = {}): Promise<Outcome & { path: string }> {
+async function notify(script: Script, more: Partial<Call> = {}): Promise<Outcome & { path: string }> {
   const path = `/${++paths}`
   receiver.on(path, script)
   const outcome = await deliver(path, more)
@@ -90,7 +90,7 @@ describe('what the receiver gets', () => {
 
 describe('what the receiver answers', () => {
   it.each([200, 202, 302, 307, 404, 408, 429, 500, 503, 599])('is the answer, %i too', async (status) => {
-    const { path, ...outcome } = await tell(
+    const { path, ...outcome } = await notify(
       says(
         `HTTP/1.1 ${status} What It Is\r\nLocation: http://${HOST}/elsewhere\r\nSet-Cookie: a\r\nSet-Cookie: b\r\ncontent-length: 2\r\n\r\nok`,
       ),
@@ -112,18 +112,24 @@ describe('what the receiver answers', () => {
     [101, says('HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\n\r\n')],
     [600, says('HTTP/1.1 600 Odd\r\ncontent-length: 0\r\n\r\n')],
     [999, saysAndEnds('HTTP/1.0 999\r\n\r\n')],
-  ])('is told where no Response can have its status: %i', async (status, script) => {
-    expect(await tell(script)).toMatchObject({ status: 400, said: status, body: '' })
+  ])('is notified where no Response can have its status: %i', async (status, script) => {
+    expect(await notify(script)).toMatchObject({ status: 400, said: status, body: '' })
   })
 
   it('is not what it says of itself', async () => {
-    expect(await tell(says('HTTP/1.1 500 No\r\negress-status: 103\r\ncontent-length: 0\r\n\r\n'))).toMatchObject({ status: 500, said: 500 })
-    expect(await tell(says('HTTP/1.1 400 No\r\negress-status: 103\r\ncontent-length: 0\r\n\r\n'))).toMatchObject({ status: 400, said: 400 })
+    expect(await notify(says('HTTP/1.1 500 No\r\negress-status: 103\r\ncontent-length: 0\r\n\r\n'))).toMatchObject({
+      status: 500,
+      said: 500,
+    })
+    expect(await notify(says('HTTP/1.1 400 No\r\negress-status: 103\r\ncontent-length: 0\r\n\r\n'))).toMatchObject({
+      status: 400,
+      said: 400,
+    })
   })
 
   it('is what follows interim answers', async () => {
     const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
-    expect(await tell(says(interim, 'HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n'))).toMatchObject({
+    expect(await notify(says(interim, 'HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n'))).toMatchObject({
       status: 201,
       headers: [['content-length', '0']],
     })
@@ -131,7 +137,7 @@ describe('what the receiver answers', () => {
 
   it('has no body with 204 and 304', async () => {
     for (const status of [204, 304]) {
-      const outcome = await tell(says(`HTTP/1.1 ${status} None\r\ncontent-length: 5\r\n\r\nhello`))
+      const outcome = await notify(says(`HTTP/1.1 ${status} None\r\ncontent-length: 5\r\n\r\nhello`))
       expect(outcome).toMatchObject({ status, body: '' })
     }
   })
@@ -149,19 +155,19 @@ describe('what the receiver answers', () => {
     ],
     ['compressed', saysAndEnds('HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n', gzipSync('hello'))],
   ] as [string, Script][])('has a body %s', async (_, script) => {
-    const outcome = await tell(script)
+    const outcome = await notify(script)
     expect([outcome.status, textOf(outcome), outcome.broken]).toEqual([200, 'hello', undefined])
   })
 
   it('has a head of up to 64 KiB', async () => {
     const head = (bytes: number) => `HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx: ${'x'.repeat(bytes)}\r\n\r\n`
-    expect((await tell(says(head(65_000)))).status).toBe(200)
-    expect((await tell(says(head(66_000)))).error).toMatch(/too long/)
+    expect((await notify(says(head(65_000)))).status).toBe(200)
+    expect((await notify(says(head(66_000)))).error).toMatch(/too long/)
   })
 
   it('is fetched as it is read: 100 MB of which 1 KiB is wanted', async () => {
     let sent = 0
-    const { status, body, broken } = await tell(
+    const { status, body, broken } = await notify(
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100000000\r\n\r\n')
         const piece = Buffer.alloc(65_536, 'x')
@@ -200,7 +206,7 @@ describe('there is no answer', () => {
     ['a header is folded', says('HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n'), /not a header/],
     ['its lengths differ', says('HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx'), /Content-Length/],
   ] as [string, Script, RegExp][])('when %s', async (_, script, said) => {
-    const { error, status } = await tell(script)
+    const { error, status } = await notify(script)
     expect(status).toBeUndefined()
     expect(error).toMatch(said)
   })
@@ -243,7 +249,7 @@ describe('a body breaks off', () => {
       /too long/,
     ],
   ] as [string, Script, RegExp][])('%s', async (_, script, said) => {
-    const { status, broken } = await tell(script)
+    const { status, broken } = await notify(script)
     expect(status).toBe(200)
     expect(broken).toMatch(said)
   })
@@ -290,9 +296,9 @@ describe('the stand-in of the tax authority', () => {
 
 describe('the connection ends', () => {
   it('when the caller waits no longer for the head, or for the body', async () => {
-    const head = await tell(() => null, { abortAfter: 300 })
+    const head = await notify(() => null, { abortAfter: 300 })
     expect(head.error).toMatch(/Timeout/)
-    const body = await tell(says('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello'), { abortAfter: 3_000 })
+    const body = await notify(says('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello'), { abortAfter: 3_000 })
     expect([body.status, /Timeout/.test(body.broken ?? '')]).toEqual([200, true])
   })
 
@@ -311,7 +317,7 @@ describe.each(['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const)('%s', (
     ['http://127.0.0.1', '127.0.0.1', 80],
   ])('may be %s', (text, hostname, port) => expect(sinkOf(name, text)).toEqual({ hostname, port }))
 
-  it('may be nothing', () => expect([sinkOf(name, ''), placeOf({}).sinks[name]]).toEqual([null, '']))
+  it('may be nothing', () => expect([sinkOf(name, ''), slotOf({}).sinks[name]]).toEqual([null, '']))
 
   it.each([
     'https://127.0.0.1:9000',
@@ -326,7 +332,7 @@ describe.each(['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const)('%s', (
     '127.0.0.1:9000',
     'localhost',
   ])('may not be %s', (sink) => {
-    expect(() => placeOf({ [name]: sink })).toThrow(
+    expect(() => slotOf({ [name]: sink })).toThrow(
       `${name} must be http://127.0.0.1:{port} (or localhost, or [::1]) without a path, not “${sink}”.`,
     )
   })

@@ -53,8 +53,8 @@ it('the reference fetcher says what to set where there is none', async () => {
     fetcher.kill()
     service.close()
   })
-  const said = await new Promise<string>((told) =>
-    fetcher.stderr.on('data', (chunk) => String(chunk).includes('404') && told(String(chunk))),
+  const said = await new Promise<string>((notified) =>
+    fetcher.stderr.on('data', (chunk) => String(chunk).includes('404') && notified(String(chunk))),
   )
   expect(said).toContain('Set FETCHER_KEYS there too')
 })

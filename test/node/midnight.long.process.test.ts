@@ -14,7 +14,7 @@ import {
   runsOf,
 } from './support/nights.ts'
 import { discard, freePort, freshState, until } from './support/runner.ts'
-import { inspect, isTold, lastPut, tickOf } from './support/state.ts'
+import { inspect, isNotified, lastPut, tickOf } from './support/state.ts'
 
 const isFull = ROUNDS >= 50
 const [OFFICES, RFCS, MONTHS, MOST] = isFull ? [5, 50, 12, 48] : [3, 15, 2, 3]
@@ -42,7 +42,7 @@ it(
   async () => {
     const began = Date.now()
     // Shown where the test fails.
-    const tell = (what: string) => console.info(`${((Date.now() - began) / 1_000).toFixed(1).padStart(6)} s  ${what}`)
+    const notify = (what: string) => console.info(`${((Date.now() - began) / 1_000).toFixed(1).padStart(6)} s  ${what}`)
     let service = await runners.start(state, await freePort())
     const offices = await openOffices(service.url, OFFICES, RFCS)
     const settled = (within: number, date?: string) =>
@@ -51,37 +51,37 @@ it(
     const midnight = new Midnight()
     await askForMuch(offices, midnight, MONTHS, MOST)
     const expected = await expectedOf(offices, midnight)
-    tell(`set up: ${expected.cells.length} cells at the midnight of ${midnight.date}`)
+    notify(`set up: ${expected.cells.length} cells at the midnight of ${midnight.date}`)
 
     const kills: number[] = []
-    let struckAt: number | undefined
+    let revokedAt: number | undefined
     for (let round = 0; round < ROUNDS; round++) {
       const victim = victimOf(round)
       const { url, port } = service
       const back = Date.now()
-      const striking = (struckAt ? midnight.sweep(url) : midnight.strike(url)).then(
+      const striking = (revokedAt ? midnight.sweep(url) : midnight.strike(url)).then(
         () => {
-          struckAt ??= Date.now()
+          revokedAt ??= Date.now()
         },
         () => {},
       )
       // Only the first kill may come before there is anything to do.
-      if (round > 0 && !struckAt) await striking
+      if (round > 0 && !revokedAt) await striking
       const isEarly = round < EARLY
       if (isFull && !isEarly) await until('documents come in again', RESUMED_WITHIN, () => lastPut(state) > back, 20)
       const idle = Date.now() - back
       const after = Math.round(Math.random() * (isEarly ? EARLY_MS : LATER_MS))
       await sleep(after)
-      const told = `${round}: ${victim}, back for ${idle} + ${after} ms`
-      tell(told)
+      const notified = `${round}: ${victim}, back for ${idle} + ${after} ms`
+      notify(notified)
       kills.push(Date.now())
-      service = await killAndReturn(service, victim, () => runners.start(state, port), told)
+      service = await killAndReturn(service, victim, () => runners.start(state, port), notified)
       await striking
     }
-    tell('killed for the last time')
+    notify('killed for the last time')
     await settled(4 * FINISHED_WITHIN, midnight.date)
-    await until('everything is told', FINISHED_WITHIN, () => isTold(state), 1_000)
-    tell('settled')
+    await until('everything is told', FINISHED_WITHIN, () => isNotified(state), 1_000)
+    notify('settled')
 
     const windows = new Map(expected.windows.map(([key, ...window]) => [key, window]))
     const to = lastDayOver()
@@ -106,17 +106,17 @@ it(
         expect(found).toBeGreaterThan(20)
       }
     }
-    tell('read')
+    notify('read')
     await service.stop()
 
     const { faults, ...found } = inspect(state)
-    const { cells, told, during } = tickOf(state, midnight.at, kills)
-    tell(JSON.stringify(found))
-    for (const [round, { at: _, ...of }] of during.entries()) tell(`${round}: ${JSON.stringify(of)}`)
+    const { cells, notified, during } = tickOf(state, midnight.at, kills)
+    notify(JSON.stringify(found))
+    for (const [round, { at: _, ...of }] of during.entries()) notify(`${round}: ${JSON.stringify(of)}`)
     expect(faults).toEqual([])
     expect(cells).toEqual(expected.cells.map(({ rfc, source, month }) => `${rfc} ${source} ${month}`).sort())
-    expect(told).toEqual(expected.told.sort())
-    const isMidway = ({ at, open, planned, coming }: (typeof during)[number]) => open + planned > 0 || (coming > 0 && at >= struckAt!)
+    expect(notified).toEqual(expected.notified.sort())
+    const isMidway = ({ at, open, planned, coming }: (typeof during)[number]) => open + planned > 0 || (coming > 0 && at >= revokedAt!)
     expect(during.filter(isMidway).length).toBeGreaterThanOrEqual(ROUNDS - VAIN)
     if (isFull) expect(found.interrupted).toBeGreaterThan(ROUNDS / 2)
   },

@@ -88,20 +88,20 @@ async function importInvoices(): Promise<void> {
 async function killInTheMiddle(begin: () => Promise<void>): Promise<void> {
   let interrupted: Copy | null = null
   let release = () => {}
-  let held: Promise<void> | null = null
+  let stored: Promise<void> | null = null
   providers.holdBack = (line) => {
     const copy = [...copies.values()].find(({ archive }) => archive.isOurs(line))
     if (!copy) return null
     if (copy.archive.isPut(line)) copy.puts++
     const isThere = ++copy.requests >= copy.next && copy.kills < KILLS
     // Another one that is where it is to be interrupted waits for its own kill.
-    if (interrupted) return copy === interrupted || isThere ? held : null
+    if (interrupted) return copy === interrupted || isThere ? stored : null
     if (!isThere) return null
     interrupted = copy
-    held = new Promise((done) => {
+    stored = new Promise((done) => {
       release = done
     })
-    return held
+    return stored
   }
   await begin()
   const all = [...copies.values()]

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Customer } from '../../scripts/customer.ts'
-import { makeEfirma } from '../stand-in/certificates.ts'
-import type { FalseAnswer, Operation, Step } from '../stand-in/script.ts'
-import { type StandIn, type StandInOptions, startStandIn } from '../stand-in/stand-in.ts'
-import { generate } from '../stand-in/truth/generate.ts'
+import { makeEfirma } from '../../tools/stand-in/certificates.ts'
+import type { FalseAnswer, Operation, Step } from '../../tools/stand-in/script.ts'
+import { type StandIn, type StandInOptions, startStandIn } from '../../tools/stand-in/stand-in.ts'
+import { generate } from '../../tools/stand-in/truth/generate.ts'
 import { AuthorityTruth } from './support/authority-truth.ts'
 import { FINISHED_WITHIN, killAndReturn, ROUNDS, Runners, victimOf } from './support/kills.ts'
 import { discard, freePort, freshState, type Started, until } from './support/runner.ts'
@@ -78,7 +78,7 @@ describe(`npm start downloads ${MONTHS} months from the real authority through $
     const asked = new Date()
     const body = { rfc: RFC, efirma: { certificate, private_key, password } }
     const { fiscal_entity_id } = await customer.ask<{ fiscal_entity_id: string }>('POST', '/v1/fiscal-entities', body)
-    const held = new AuthorityTruth(truth, RFC, customer, fiscal_entity_id, asked)
+    const stored = new AuthorityTruth(truth, RFC, customer, fiscal_entity_id, asked)
     const sync = () => customer.ask<{ status: string; jobs: Record<string, number> }>('GET', `/v1/fiscal-entities/${fiscal_entity_id}/sync`)
     // A service that was killed answers again after a while.
     const isIdle = () =>
@@ -88,7 +88,7 @@ describe(`npm start downloads ${MONTHS} months from the real authority through $
       )
     const complete: number[] = []
     const look = async () => {
-      const seen = await held.lies().catch(() => null)
+      const seen = await stored.lies().catch(() => null)
       if (seen === null) return
       expect(seen.lies).toEqual([])
       complete.push(seen.complete)
@@ -117,7 +117,7 @@ describe(`npm start downloads ${MONTHS} months from the real authority through $
     console.log(JSON.stringify({ ...figures, answers: log.answers(), complete: [...new Set(complete)] }))
     expect((await sync()).jobs).toMatchObject({ failed: 0 })
     expect(log.violations).toEqual([])
-    expect(await held.differences()).toEqual([])
+    expect(await stored.differences()).toEqual([])
     expect(complete.length).toBeGreaterThan(3)
     expect(truth.documents.length).toBeGreaterThan(8 * (MONTHS - 1))
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { placeOf, quickXorHash, shardAmong, shardOf } from '../../src/platform/hash.ts'
-import { populationOf } from '../simulate/population.ts'
+import { quickXorHash, shardAmong, shardOf, slotOf } from '../../src/platform/hash.ts'
+import { populationOf } from '../../tools/simulate/population.ts'
 
 const { rfcs } = populationOf(100_000, 7)
 const counts = (of: (rfc: string) => number, among: readonly string[] = rfcs): Map<number, number> => {
@@ -27,7 +27,7 @@ describe('a hundred thousand RFCs', () => {
   })
 
   it('are spread evenly over the minutes of a night', () => {
-    const each = [...counts((rfc) => Math.floor(placeOf(rfc, 21_600) / 60)).values()]
+    const each = [...counts((rfc) => Math.floor(slotOf(rfc, 21_600) / 60)).values()]
     expect(each).toHaveLength(360)
     expect(Math.max(...each)).toBeLessThan((1.4 * rfcs.length) / 360)
   })
@@ -35,15 +35,15 @@ describe('a hundred thousand RFCs', () => {
   it('of one ledger begin in different seconds, also when the seconds are a multiple of the ledgers', () => {
     const ledgers = 100
     const ofOne = rfcs.filter((rfc) => shardOf(rfc, ledgers) === 0)
-    const bySecond = counts((rfc) => placeOf(rfc, 21_600), ofOne)
+    const bySecond = counts((rfc) => slotOf(rfc, 21_600), ofOne)
     expect(Math.max(...bySecond.values())).toBeLessThanOrEqual(5)
     expect(new Set([...bySecond.keys()].map((second) => second % ledgers)).size).toBe(ledgers)
   })
 
   it('have their places from the first second to the last, and all the first one without a spread', () => {
-    const seconds = rfcs.map((rfc) => placeOf(rfc, 3_600))
+    const seconds = rfcs.map((rfc) => slotOf(rfc, 3_600))
     expect([Math.min(...seconds.slice(0, 50_000)), Math.max(...seconds.slice(0, 50_000))]).toEqual([0, 3_599])
-    expect(rfcs.every((rfc) => placeOf(rfc, 0) === 0)).toBe(true)
+    expect(rfcs.every((rfc) => slotOf(rfc, 0) === 0)).toBe(true)
   })
 })
 

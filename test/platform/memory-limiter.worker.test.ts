@@ -12,11 +12,11 @@ const turn = () => scheduler.wait(40)
 describe('a memory limiter', () => {
   it('holds what fits together, and something too large alone', async () => {
     const limiter = new MemoryLimiter(10, 60_000)
-    const held: string[] = []
+    const stored: string[] = []
     const begin = (name: string, weight: number) => {
       const { run, end } = work()
       const done = limiter.hold(weight, () => {
-        held.push(name)
+        stored.push(name)
         return run()
       })
       return { end, done }
@@ -25,13 +25,13 @@ describe('a memory limiter', () => {
     await turn()
     const large = begin('large', 50)
     await turn()
-    expect(held).toEqual(['small', 'other'])
+    expect(stored).toEqual(['small', 'other'])
     small.end()
     await turn()
-    expect(held).toEqual(['small', 'other'])
+    expect(stored).toEqual(['small', 'other'])
     other.end()
     await turn()
-    expect(held).toEqual(['small', 'other', 'large'])
+    expect(stored).toEqual(['small', 'other', 'large'])
     large.end()
     await Promise.all([small.done, other.done, large.done])
   })

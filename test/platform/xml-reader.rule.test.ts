@@ -4,47 +4,47 @@ import { expect, it } from 'vitest'
 import { XmlReader } from '../../src/platform/xml-reader.ts'
 import { runs } from '../support/fuzz.ts'
 
-type Told = (readonly [string, ...unknown[]])[]
+type Notified = (readonly [string, ...unknown[]])[]
 
 /** Parsers divide text as they like: parts that follow each other are one. */
-const tellText = (told: Told, text: string): void => {
-  const last = told.at(-1)
-  if (last?.[0] === 'text') told[told.length - 1] = ['text', `${last[1]}${text}`]
-  else told.push(['text', text])
+const textSaid = (notified: Notified, text: string): void => {
+  const last = notified.at(-1)
+  if (last?.[0] === 'text') notified[notified.length - 1] = ['text', `${last[1]}${text}`]
+  else notified.push(['text', text])
 }
 
-const ours = (text: string): Told => {
-  const told: Told = []
+const ours = (text: string): Notified => {
+  const notified: Notified = []
   new XmlReader(text).read({
-    attribute: (name, value) => told.push(['attribute', name, value]),
-    open: (name, attributes) => told.push(['open', name, { ...attributes }]),
-    close: () => told.push(['close']),
-    text: (text) => tellText(told, text),
+    attribute: (name, value) => notified.push(['attribute', name, value]),
+    open: (name, attributes) => notified.push(['open', name, { ...attributes }]),
+    close: () => notified.push(['close']),
+    text: (text) => textSaid(notified, text),
   })
-  return told
+  return notified
 }
 
 /** The library overlooks half of a surrogate pair. */
-const reference = (text: string): Told => {
+const reference = (text: string): Notified => {
   if (!text.isWellFormed()) throw new Error('not Unicode')
-  const told: Told = []
+  const notified: Notified = []
   const parser = new SaxesParser({ xmlns: false })
-  parser.on('attribute', ({ name, value }) => told.push(['attribute', name, value]))
-  parser.on('opentag', ({ name, attributes }) => told.push(['open', name, { ...attributes }]))
+  parser.on('attribute', ({ name, value }) => notified.push(['attribute', name, value]))
+  parser.on('opentag', ({ name, attributes }) => notified.push(['open', name, { ...attributes }]))
   // The library also tells of white space outside the root, which is no text of the document.
   let depth = 0
   parser.on('opentagstart', () => depth++)
   parser.on('closetag', () => {
     depth--
-    told.push(['close'])
+    notified.push(['close'])
   })
-  parser.on('text', (text) => depth > 0 && tellText(told, text))
-  parser.on('cdata', (text) => text !== '' && tellText(told, text))
+  parser.on('text', (text) => depth > 0 && textSaid(notified, text))
+  parser.on('cdata', (text) => text !== '' && textSaid(notified, text))
   parser.write(text).close()
-  return told
+  return notified
 }
 
-const outcome = (read: (text: string) => Told, text: string): Told | 'refused' => {
+const outcome = (read: (text: string) => Notified, text: string): Notified | 'refused' => {
   try {
     return read(text)
   } catch {
@@ -194,8 +194,8 @@ it('a document that is changed anywhere is refused when the reference library re
   fc.assert(
     fc.property(documents, fc.array(change, { minLength: 1, maxLength: 3 }), (document, changes) => {
       agree(
-        changes.reduce((text, [place, removed, added]) => {
-          const at = place % (text.length + 1)
+        changes.reduce((text, [cursor, removed, added]) => {
+          const at = cursor % (text.length + 1)
           return text.slice(0, at) + added + text.slice(at + removed)
         }, document),
       )

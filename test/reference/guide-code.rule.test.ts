@@ -148,7 +148,7 @@ describe('the delivery of /docs/webhooks', () => {
     expect(named.map(([key]) => key).filter((key) => !data.some((one) => one.key === key))).toEqual([])
     const [, instead = ''] = /^\| `available: false`(.*?)^$/ms.exec(guide) ?? []
     const left = instead.split('\n').map((row) => row.split('|')[1] ?? '')
-    const isTold = (key: string): boolean => left.some((cell) => cell.includes(`\`${key}\``))
-    expect(data.filter(({ key, available }) => available === isTold(key)).map(({ key }) => key)).toEqual([])
+    const isNotified = (key: string): boolean => left.some((cell) => cell.includes(`\`${key}\``))
+    expect(data.filter(({ key, available }) => available === isNotified(key)).map(({ key }) => key)).toEqual([])
   })
 })

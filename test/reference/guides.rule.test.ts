@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type * as z from 'zod'
-import { type Document, operationsOf } from '../../scripts/reference/json.ts'
-import { errorCodes } from '../../scripts/reference/pages/codes.ts'
-import { BODIES } from '../../scripts/reference/pages/pages.ts'
-import { readRecordings } from '../../scripts/reference/recordings.ts'
 import * as helpers from '../../src/app/test-helpers/contract.ts'
+import { type Document, operationsOf } from '../../tools/reference/json.ts'
+import { errorCodes } from '../../tools/reference/pages/codes.ts'
+import { BODIES } from '../../tools/reference/pages/pages.ts'
+import { readRecordings } from '../../tools/reference/recordings.ts'
 
 const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'exports', 'codes', 'sandbox']
 const pageOf = (name: string): string => readFileSync(`assets/docs/${name}.html`, 'utf8')
@@ -17,16 +17,16 @@ const inSource = readdirSync('src', { recursive: true, encoding: 'utf8' })
 
 describe('the page of errors', () => {
   const page = pageOf('errors')
-  const told = (code: string): boolean => page.includes(`id="${code}"`)
+  const notified = (code: string): boolean => page.includes(`id="${code}"`)
 
   it('has every code that the code refuses with', () => {
     expect(inSource.length).toBeGreaterThan(60)
-    expect([...new Set(inSource)].filter((code) => !told(code))).toEqual([])
+    expect([...new Set(inSource)].filter((code) => !notified(code))).toEqual([])
   })
 
   it('has every code that a test was answered with', () => {
     const recorded = Object.values(readRecordings()).flatMap(({ errors }) => Object.values(errors).flatMap((codes) => Object.keys(codes)))
-    expect([...new Set(recorded)].filter((code) => !told(code) && code !== 'internal')).toEqual([])
+    expect([...new Set(recorded)].filter((code) => !notified(code) && code !== 'internal')).toEqual([])
   })
 
   it('says of each one what to do', () => {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { Document, Json } from '../../scripts/reference/json.ts'
-import { isObject, nameIn, operationsOf, pascal } from '../../scripts/reference/json.ts'
-import { readRecordings } from '../../scripts/reference/recordings.ts'
-import { SECTIONS } from '../../scripts/reference/sections.ts'
+import type { Document, Json } from '../../tools/reference/json.ts'
+import { isObject, nameIn, operationsOf, pascal } from '../../tools/reference/json.ts'
+import { readRecordings } from '../../tools/reference/recordings.ts'
+import { SECTIONS } from '../../tools/reference/sections.ts'
 
 const document = JSON.parse(readFileSync('assets/openapi.test.json', 'utf8')) as Document
 const operations = operationsOf(document)
@@ -52,17 +52,17 @@ const OVERTAKEN = ['updateStorageConnector 409', 'updateExtractor 409', 'receive
 
 describe('the document that customers read', () => {
   it('has an example for every answer in JSON and for every error (record it: RECORD=missing vitest …)', () => {
-    const lacking = bodies.filter(
+    const missingXml = bodies.filter(
       ({ type, media, isAnswer }) =>
         isAnswer && type === 'application/json' && nameIn(media['schema']) && !('example' in media || 'examples' in media),
     )
     // What it answers is this document.
-    expect(lacking.map(({ at }) => at).filter((at) => at !== 'getOpenApi 200' && !OVERTAKEN.includes(at))).toEqual([])
+    expect(missingXml.map(({ at }) => at).filter((at) => at !== 'getOpenApi 200' && !OVERTAKEN.includes(at))).toEqual([])
   })
 
   it('has an example for every table, but for a part of one', () => {
-    const lacking = bodies.filter(({ type, media, isAnswer }) => isAnswer && type === 'text/csv' && !('example' in media))
-    expect(lacking.map(({ at }) => at)).toEqual(['readExport 206'])
+    const missingXml = bodies.filter(({ type, media, isAnswer }) => isAnswer && type === 'text/csv' && !('example' in media))
+    expect(missingXml.map(({ at }) => at)).toEqual(['readExport 206'])
   })
 
   it('has recordings of its operations only', () => {
@@ -77,7 +77,7 @@ describe('the document that customers read', () => {
   })
 
   it('describes every operation, parameter and member', () => {
-    const lacking = [
+    const missingXml = [
       ...operations.flatMap(({ operation }) => [
         ...(operation.description ? [] : [operation.operationId]),
         ...(operation.parameters ?? []).filter((one) => !one['description']).map(({ name }) => `${operation.operationId} ${name}`),
@@ -86,7 +86,7 @@ describe('the document that customers read', () => {
         Object.entries((properties ?? {}) as Record<string, Json>).flatMap(([name, one]) => (one['description'] ? [] : [`${at}.${name}`])),
       ),
     ]
-    expect(lacking).toEqual([])
+    expect(missingXml).toEqual([])
   })
 
   it('has every operation in a section, and an introduction for each', () => {

@@ -81,10 +81,12 @@ export async function request(
     throw new Error(`${method} ${path} is no route and answered ${response.status}.`)
   const schema = response.status >= 400 ? Problem : isOfFields(path) ? CfdiPageOfFields : route?.replies.get(response.status)
   if (isJson && schema) {
-    const told = schema.safeParse(body)
-    if (!told.success)
-      throw new Error(`${route?.name ?? path} answered ${response.status} in another shape: ${told.error.message}\n${text.slice(0, 500)}`)
-    if (JSON.stringify(sorted(told.data)) !== JSON.stringify(sorted(body)))
+    const notified = schema.safeParse(body)
+    if (!notified.success)
+      throw new Error(
+        `${route?.name ?? path} answered ${response.status} in another shape: ${notified.error.message}\n${text.slice(0, 500)}`,
+      )
+    if (JSON.stringify(sorted(notified.data)) !== JSON.stringify(sorted(body)))
       throw new Error(`${route?.name ?? path} says more than it declares: ${text.slice(0, 500)}`)
   }
   await record(route?.route, init.body, response, text)

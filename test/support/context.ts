@@ -12,10 +12,10 @@ export const FISCAL_ENTITY = 'fe_01kabcdefghjkmnpqrstvwxyz0'
 const KEY = `1:${new Uint8Array(32).fill(7).toBase64()}`
 
 /** How far the runs of a connection have reached: a day, and an instant as text or in milliseconds. */
-export type Reach = readonly [from: string, to: string | number] | null
+export type GrantedRange = readonly [from: string, to: string | number] | null
 
 /** The columns of a connection whose runs have reached this of the issued and of the received CFDIs: the same of both unless it is said. */
-export const reaching = (issued: Reach, received: Reach = issued) => ({
+export const reaching = (issued: GrantedRange, received: GrantedRange = issued) => ({
   issued_from: issued?.[0] ?? null,
   issued_to: issued && new Date(issued[1]).getTime(),
   received_from: received?.[0] ?? null,
@@ -65,8 +65,8 @@ export const contextOf = (
     first_active_at: null,
     inactive_since: null,
     ...reaching(null),
-    issued_reaches: '[]',
-    received_reaches: '[]',
+    issued_granted_ranges: '[]',
+    received_granted_ranges: '[]',
     asked_ranges: '[]',
     imported_at: null,
     listed: '{}',

@@ -44,7 +44,7 @@ const cfdi = ({ fiscal_entity_id, uuid }: Side): Given => ({ fiscal_entity_id, u
 /** A public list is loaded. */
 const withPublicList = async (): Promise<Given> => {
   await env.DB.prepare(
-    "insert or ignore into blacklist_lists (organization_id, source, version, told_version, row_count) values ('', 'sat_69_firmes', 1, 1, 0)",
+    "insert or ignore into blacklist_lists (organization_id, source, version, notified_version, row_count) values ('', 'sat_69_firmes', 1, 1, 0)",
   ).run()
   return {}
 }

@@ -14,7 +14,7 @@ export interface Mistake {
 }
 
 /** Sends what was typed: the answer says what is wrong, where, and what to do. */
-export async function expectTold({ ask, status, code, at, says }: Mistake): Promise<void> {
+export async function expectNotified({ ask, status, code, at, says }: Mistake): Promise<void> {
   const answer = await send(...ask())
   expect([answer.status, answer.body.code], answer.text).toEqual([status, code])
   const { detail } = answer.body

@@ -46,20 +46,20 @@ async function refused(data_source_keys = ['sat_csf', 'sat_opinion_32d', 'sat_ce
   }
   await expire(two)
   const states = async () => [await statusOf(one, idOf(one)), await statusOf(two, idOf(two))]
-  const told = async () => (await factsOf(entity, INVALID)).map(({ organizations }) => organizations![0])
-  return { one, two, entity, rfc, expire, renew, states, told }
+  const notified = async () => (await factsOf(entity, INVALID)).map(({ organizations }) => organizations![0])
+  return { one, two, entity, rfc, expire, renew, states, notified }
 }
 
 describe('a refused CIEC', () => {
   it('is told to each organization once, however many jobs meet it and however often', async () => {
-    const { one, two, entity, states, told } = await refused()
+    const { one, two, entity, states, notified } = await refused()
     for (let again = 0; again < 4; again++) {
       await Promise.all([drainNow(entity), drainNow(entity)])
       await sweep()
       wait(3_600)
     }
     expect(await states()).toEqual(['invalid_ciec', 'invalid_ciec'])
-    expect((await told()).sort()).toEqual([one.id, two.id].sort())
+    expect((await notified()).sort()).toEqual([one.id, two.id].sort())
     expect([await audits(one), await audits(two)]).toEqual([1, 1])
     expect(await jobsOf(entity)).toMatchObject(
       Array(4).fill({ status: 'queued', error_class: 'invalid_credentials', attempts: expect.any(Number) }),
@@ -71,7 +71,7 @@ describe('a refused CIEC', () => {
   })
 
   it('makes way for a new one, which resumes what waited; the next refusal is another', async () => {
-    const { one, two, entity, expire, renew, states, told } = await refused()
+    const { one, two, entity, expire, renew, states, notified } = await refused()
     await drainNow(entity)
     await renew(one, 'nueva123')
     await drainNow(entity)
@@ -80,33 +80,33 @@ describe('a refused CIEC', () => {
     expect(await jobsFor(one, entity)).toMatchObject(Array(4).fill({ status: 'succeeded', error_class: null, attempts: 1 }))
     expect(await jobsFor(two, entity)).toMatchObject(Array(4).fill({ status: 'queued', error_class: 'invalid_credentials', attempts: 0 }))
     expect(await states()).toEqual(['active', 'invalid_ciec'])
-    expect(await told()).toHaveLength(2)
+    expect(await notified()).toHaveLength(2)
     await expire(one)
     wait(11 * 60)
     await runNow(one)
     await drainNow(entity)
     expect(await states()).toEqual(['invalid_ciec', 'invalid_ciec'])
-    expect((await told()).sort()).toEqual([one.id, one.id, two.id].sort())
+    expect((await notified()).sort()).toEqual([one.id, one.id, two.id].sort())
     expect([await audits(one), await audits(two)]).toEqual([2, 1])
   })
 
   it('found by several workers at once is one invalidation', async () => {
-    const { one, two, rfc, states, told } = await refused()
+    const { one, two, rfc, states, notified } = await refused()
     await Promise.all(Array.from({ length: 5 }, () => refusedNow(rfc, 'secreta1')))
     expect(await states()).toEqual(['invalid_ciec', 'invalid_ciec'])
-    expect((await told()).sort()).toEqual([one.id, two.id].sort())
+    expect((await notified()).sort()).toEqual([one.id, two.id].sort())
     expect([await audits(one), await audits(two)]).toEqual([1, 1])
   })
 
   it('says nothing of an organization whose new CIEC was accepted just then', async () => {
-    const { one, two, entity, renew, states, told } = await refused()
+    const { one, two, entity, renew, states, notified } = await refused()
     beforeBatch('outbox', () => renew(one, 'nueva123'))
     await drainNow(entity)
     await drainNow(entity)
     expect([await audits(one), (await states())[0]]).toEqual([0, 'active'])
-    expect(await told()).not.toContain(one.id)
+    expect(await notified()).not.toContain(one.id)
     expect(await jobsFor(one, entity)).toMatchObject(Array(4).fill({ status: 'succeeded' }))
-    expect((await told()).length).toBe(await audits(two))
+    expect((await notified()).length).toBe(await audits(two))
   })
 
   it('leaves no job waiting when a new one is accepted just before the jobs are put to wait', async () => {

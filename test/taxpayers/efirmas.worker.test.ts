@@ -36,7 +36,7 @@ async function holder(rfc: string, end: string | null, ciec: string | null = nul
     },
     row: async () =>
       (await env.DB.prepare('select * from connections where organization_id = ?').bind(one.id).first<Record<string, unknown>>())!,
-    told: async () => {
+    notified: async () => {
       const facts = await factsOf((await callOf(rfc)).entity, 'connection.ciec_invalid')
       return facts.filter(({ organizations }) => organizations![0] === one.id).length
     },
@@ -93,7 +93,7 @@ describe('an e.firma is compared with e.firmas, and a CIEC with CIECs', () => {
       ['active', 'both', null],
       ['active', 'ciec', null],
     ])
-    expect([await ana.told(), await beto.told(), await carla.told()]).toEqual([1, 0, 0])
+    expect([await ana.notified(), await beto.notified(), await carla.notified()]).toEqual([1, 0, 0])
   })
 
   it('another CIEC has every other CIEC verified, and no e.firma', async () => {
@@ -106,7 +106,11 @@ describe('an e.firma is compared with e.firmas, and a CIEC with CIECs', () => {
     await pass(rfc)
     expect(asked.map(secretOf)).toEqual(['deCarla2', 'deAna1', 'deCarla2'])
     // Ana goes on with her e.firma, and is told so.
-    expect([await ana.state(), await beto.state(), await ana.told()]).toEqual([['active', 'efirma', null], ['active', 'efirma', null], 0])
+    expect([await ana.state(), await beto.state(), await ana.notified()]).toEqual([
+      ['active', 'efirma', null],
+      ['active', 'efirma', null],
+      0,
+    ])
     expect(await ana.alerts()).toEqual(['connection.login_refused'])
     expect((await audited(ana, 'fiscal_entity.ciec_invalid')).map(({ changed }) => changed)).toEqual([['ciec']])
   })
@@ -123,7 +127,7 @@ describe('an e.firma is compared with e.firmas, and a CIEC with CIECs', () => {
     await ana.giveEfirma('1002')
     await pass(rfc)
     await rejectLogin(systemNow(), (await callOf(rfc)).entity, old)
-    expect([await beto.state(), (await beto.row())['efirma_verify_at'], await beto.told()]).toEqual([
+    expect([await beto.state(), (await beto.row())['efirma_verify_at'], await beto.notified()]).toEqual([
       ['active', 'efirma', null],
       expect.any(Number),
       0,
@@ -142,9 +146,9 @@ describe('when the authority refuses an e.firma at the login of a download', () 
     for (const one of [ana, beto, carla]) await one.run()
     await work(rfc)
     for (const one of [ana, beto]) {
-      expect([await one.state(), await one.told()]).toEqual([['invalid_ciec', 'efirma', 'efirma_refused'], 1])
+      expect([await one.state(), await one.notified()]).toEqual([['invalid_ciec', 'efirma', 'efirma_refused'], 1])
       expect((await audited(one, 'fiscal_entity.efirma_invalid')).map(({ changed }) => changed)).toEqual([['status']])
-      expect([(await one.page()).status, (await one.row())['issued_reaches']]).toEqual([404, '[]'])
+      expect([(await one.page()).status, (await one.row())['issued_granted_ranges']]).toEqual([404, '[]'])
     }
     expect([await carla.state(), (await carla.jobs()).every(({ status }) => status === 'succeeded')]).toEqual([
       ['active', 'efirma', null],
@@ -161,7 +165,11 @@ describe('when the authority refuses an e.firma at the login of a download', () 
     await ana.run()
     await work(rfc)
     expect([...new Set(used.map(secretOf))]).toEqual([A, 'deAna1'])
-    expect([await ana.state(), await ana.told(), await ana.alerts()]).toEqual([['active', 'ciec', null], 0, ['connection.login_refused']])
+    expect([await ana.state(), await ana.notified(), await ana.alerts()]).toEqual([
+      ['active', 'ciec', null],
+      0,
+      ['connection.login_refused'],
+    ])
     expect((await ana.jobs()).every(({ status }) => status === 'succeeded')).toBe(true)
     expect((await ana.page()).body.data.length).toBeGreaterThan(0)
     expect((await ana.entity()).visible_to).not.toBeNull()
@@ -186,9 +194,9 @@ describe('when the authority refuses an e.firma at the login of a download', () 
     const ana = await holder(rfc, '1001', 'deAna1')
     await refusedLogin(await efirmaLogin(rfc, '1001'))
     await refusedLogin(await efirmaLogin(rfc, '1001'))
-    expect([await ana.state(), await ana.told()]).toEqual([['active', 'ciec', null], 0])
+    expect([await ana.state(), await ana.notified()]).toEqual([['active', 'ciec', null], 0])
     await refusedLogin({ rfc, ciec: 'deAna1' })
-    expect([await ana.state(), await ana.told(), (await ana.alerts()).length]).toEqual([['invalid_ciec', 'ciec', 'rejected'], 1, 1])
+    expect([await ana.state(), await ana.notified(), (await ana.alerts()).length]).toEqual([['invalid_ciec', 'ciec', 'rejected'], 1, 1])
   })
 })
 
@@ -223,7 +231,7 @@ describe('until an e.firma is verified', () => {
     const [beto, ana] = [await holder(rfc, '1002'), await holder(rfc, '1001')]
     await pass(rfc)
     later(700)
-    const met = before(/^update connections set\s+issued_reaches/, () => beto.giveEfirma('1003'))
+    const met = before(/^update connections set\s+issued_granted_ranges/, () => beto.giveEfirma('1003'))
     await ana.run()
     expect([met(), (await ana.entity()).visible_to]).toEqual([true, null])
     const planned = env.DB.prepare("select moved_at from runs where organization_id = ? and status = 'planned'").bind(ana.id)
@@ -240,7 +248,7 @@ describe('until an e.firma is verified', () => {
     await ana.expire()
     later(7 * DAY - 1)
     const daily = async () => {
-      await runTask(systemNow(), { task: 'verifyIdle', at: Date.now(), place: START })
+      await runTask(systemNow(), { task: 'verifyIdle', at: Date.now(), cursor: START })
       await sweep()
       await pass(rfc)
     }
@@ -248,7 +256,7 @@ describe('until an e.firma is verified', () => {
     expect(await ana.state()).toEqual(['active', 'efirma', null])
     later(7 * DAY)
     await daily()
-    expect([await ana.state(), await ana.told()]).toEqual([['invalid_ciec', 'efirma', 'efirma_refused'], 1])
+    expect([await ana.state(), await ana.notified()]).toEqual([['invalid_ciec', 'efirma', 'efirma_refused'], 1])
   })
 
   it('after a suspension, it is asked about before it runs', async () => {
@@ -288,7 +296,7 @@ describe('an e.firma that expires', () => {
     expect(queue.announced()).toContainEqual(await callOf(rfc))
     await pass(rfc)
     await pass(rfc)
-    expect([await ana.state(), await ana.told(), asked]).toEqual([['invalid_ciec', 'efirma', 'efirma_expired'], 1, []])
+    expect([await ana.state(), await ana.notified(), asked]).toEqual([['invalid_ciec', 'efirma', 'efirma_expired'], 1, []])
     expect([await other.state(), (await other.row())['efirma_verify_at']]).toEqual([['active', 'efirma', null], null])
     await sweep()
     expect(queue.announced().filter(({ entity }) => entity === undefined)).toEqual([])
@@ -311,7 +319,11 @@ describe('an e.firma that expires', () => {
     expect(await ana.run()).toMatchObject({ status: 'dispatched', connections: 1 })
     await work(rfc)
     expect([...new Set(used.map(secretOf))]).toEqual(['deAna1'])
-    expect([await ana.state(), await ana.told(), await ana.alerts()]).toEqual([['active', 'ciec', null], 0, ['connection.login_refused']])
+    expect([await ana.state(), await ana.notified(), await ana.alerts()]).toEqual([
+      ['active', 'ciec', null],
+      0,
+      ['connection.login_refused'],
+    ])
   })
 
   it('is not ended by an earlier one that another took the place of in the same moment', async () => {
@@ -321,7 +333,7 @@ describe('an e.firma that expires', () => {
     const { beforeCommit } = await import('../support/commits.ts')
     const met = beforeCommit(() => ana.ask('PATCH', ana.path, { efirma: efirmaOf(rfc, { number: B }) }))
     await pass(rfc)
-    expect([met(), await ana.state(), await ana.told()]).toEqual([1, ['active', 'efirma', null], 0])
+    expect([met(), await ana.state(), await ana.notified()]).toEqual([1, ['active', 'efirma', null], 0])
   })
 })
 

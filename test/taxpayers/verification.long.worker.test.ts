@@ -30,7 +30,7 @@ const expire = async (one: Subscriber) =>
   expect((await one.ask('POST', `/v1/test-helpers/fiscal-entities/${one.fiscal_entity_id}/expire-ciec`)).status).toBe(200)
 const statusOf = async (one: Subscriber) => (await one.entity()).status
 const audits = async (one: Subscriber) => (await audited(one, 'fiscal_entity.ciec_invalid')).length
-const told = async (rfc: string) =>
+const notified = async (rfc: string) =>
   (await factsOf((await callOf(rfc)).entity, 'connection.ciec_invalid')).map(({ organizations }) => organizations![0]).sort()
 const pass = async (rfc: string) => deliver([await callOf(rfc)])
 const row = async (one: Subscriber) =>
@@ -53,7 +53,7 @@ async function three() {
 describe('a CIEC that no run uses', () => {
   const DAY = 86_400
   const daily = async (rfc: string) => {
-    await runTask(systemNow(), { task: 'verifyIdle', at: Date.now(), place: START })
+    await runTask(systemNow(), { task: 'verifyIdle', at: Date.now(), cursor: START })
     await sweep()
     await pass(rfc)
   }
@@ -84,7 +84,7 @@ describe('a CIEC that no run uses', () => {
     expect([asked, await beto.page()]).toEqual([[], 200])
     later(7 * DAY)
     await daily(rfc)
-    expect([await beto.status(), await beto.page(), await told(rfc)]).toEqual(['invalid_ciec', 404, [beto.id]])
+    expect([await beto.status(), await beto.page(), await notified(rfc)]).toEqual(['invalid_ciec', 404, [beto.id]])
     // Ana's, too, was not used for so long. Hers is right.
     expect([new Set(ciecsOf(asked)), await statusOf(ana)]).toEqual([new Set(['deAna1', 'deBeto1']), 'active'])
   })
@@ -125,11 +125,11 @@ describe('when another CIEC is accepted for an RFC', () => {
     expect(await Promise.all([ana, beto, carla].map(statusOf))).toEqual(['active', 'invalid_ciec', 'active'])
     expect((await beto.entity()).invalid_reason).toBe('rejected')
     expect(await Promise.all([ana, beto, carla].map(audits))).toEqual([0, 1, 0])
-    expect(await told(rfc)).toEqual([beto.id])
+    expect(await notified(rfc)).toEqual([beto.id])
     expect(new Set(ciecsOf(asked))).toEqual(new Set(['deAmbos1', 'deCarla1', 'deAna2']))
     expect((await beto.page()).status).toBe(404)
     await pass(rfc)
-    expect([await told(rfc), await audits(beto)]).toEqual([[beto.id], 1])
+    expect([await notified(rfc), await audits(beto)]).toEqual([[beto.id], 1])
     const questions = asked.length
     await pass(rfc)
     expect(asked.length).toBe(questions)
@@ -149,8 +149,8 @@ describe('when another CIEC is accepted for an RFC', () => {
     const before = await beto.entity()
     const visible = (await beto.page()).body.data.length
     vi.spyOn(console, 'error').mockImplementation(() => {})
-    let isSilent = true
-    const { asked, used } = watchLogins((login) => (isSilent && secretOf(login) === 'deAmbos1' ? 'unavailable' : undefined))
+    let hasUnrelayedChanges = true
+    const { asked, used } = watchLogins((login) => (hasUnrelayedChanges && secretOf(login) === 'deAmbos1' ? 'unavailable' : undefined))
     await ana.give('deAna2')
     await pass(rfc)
     const jobs = (await jobsOf(rfc)).length
@@ -165,7 +165,7 @@ describe('when another CIEC is accepted for an RFC', () => {
     expect((await beto.page()).body.data).toHaveLength(visible)
     expect(used).toEqual([])
 
-    isSilent = false
+    hasUnrelayedChanges = false
     later(7_400)
     await sweep()
     await pass(rfc)
@@ -204,7 +204,7 @@ describe('when another CIEC is accepted for an RFC', () => {
     await ana.give('deAna2')
     // No consumer has passed: the run itself asks.
     expect(await beto.run()).toMatchObject({ status: 'no_connections', connections: 0 })
-    expect([await statusOf(beto), await told(rfc)]).toEqual(['invalid_ciec', [beto.id]])
+    expect([await statusOf(beto), await notified(rfc)]).toEqual(['invalid_ciec', [beto.id]])
   })
 
   it('a run covers the other RFCs before it asks', async () => {
@@ -312,7 +312,7 @@ describe('a crash', () => {
     await sweep()
     expect(queue.announced()).toContainEqual(await callOf(rfc))
     await pass(rfc)
-    expect([await statusOf(beto), await told(rfc)]).toEqual(['invalid_ciec', [beto.id]])
+    expect([await statusOf(beto), await notified(rfc)]).toEqual(['invalid_ciec', [beto.id]])
     queue.announced()
     await sweep()
     expect(queue.announced()).not.toContainEqual(await callOf(rfc))
@@ -324,14 +324,14 @@ describe('a crash', () => {
     await ana.give('deAna2')
     beforeBatch('json_array(connection, state, has_other)', 'spoil')
     await pass(rfc)
-    expect([await statusOf(beto), await told(rfc), await audits(beto)]).toEqual(['active', [], 0])
+    expect([await statusOf(beto), await notified(rfc), await audits(beto)]).toEqual(['active', [], 0])
     later(3_600 + 31)
     queue.announced()
     await sweep()
     expect(queue.announced()).toContainEqual(await callOf(rfc))
     await pass(rfc)
     await pass(rfc)
-    expect([await statusOf(beto), await told(rfc), await audits(beto)]).toEqual(['invalid_ciec', [beto.id], 1])
+    expect([await statusOf(beto), await notified(rfc), await audits(beto)]).toEqual(['invalid_ciec', [beto.id], 1])
   })
 
   it('between an acceptance and its commit leaves the CIEC unverified until it is asked again', async () => {

@@ -15,10 +15,10 @@ const FIRST: ExpiryCursor = [0, '', 0, '']
 
 /**
  * Suspends organizations whose grace period or trial has ended. Runs every quarter of an hour, before the night's downloads. Operator
- * commands that were recorded by then are carried out first. A task, whose place is a cursor as JSON.
+ * commands that were recorded by then are carried out first. A task, whose cursor is a cursor as JSON.
  */
-export const suspendExpired = (system: System, resume: Resume, place = START): Promise<string> =>
-  pageByPage(system, STATEMENTS, place, async (from, fail) => {
+export const suspendExpired = (system: System, resume: Resume, cursor = START): Promise<string> =>
+  pageByPage(system, STATEMENTS, cursor, async (from, fail) => {
     const { db, now } = system
     if (from === '' || from === COMMANDS) {
       if ((await findExpired(db, now, FIRST, 1)).ids.length === 0) return ''

@@ -5,7 +5,7 @@ import { isGuardViolation } from '../../platform/db/guard.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Role } from '../../platform/tenant/tenant.ts'
-import { takePlace } from '../plans/place.ts'
+import { reserveQuota } from '../plans/reserve-quota.ts'
 import type { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
 import { digestOf, type KeyPair, newKeyPair } from './key.ts'
 import { assertMaker, type CredentialRow, credentialsUsed, findCredential, insertCredential, listCredentialRows } from './store.ts'
@@ -97,8 +97,8 @@ export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promis
   const made = { name, role, member_id: maker.member_id, created_by: maker.api_key, expires_at }
   const { row, shown } = await mintCredential(ctx, ctx.organization.id, made)
   const what = { action: 'credential.created', resource_id: row.api_key, changed: ['name', 'role', 'expires_at'] }
-  await takePlace(ctx, 'credentials', credentialsUsed(ctx.organization.id), (place) =>
-    changeAsMaker(ctx, what, [...place, insertCredential(ctx.db, row)]),
+  await reserveQuota(ctx, 'credentials', credentialsUsed(ctx.organization.id), (reserved) =>
+    changeAsMaker(ctx, what, [...reserved, insertCredential(ctx.db, row)]),
   )
   return shown
 }

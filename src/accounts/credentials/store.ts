@@ -152,8 +152,8 @@ export interface AuthenticatedRow {
   issued_to: number | null
   received_from: string | null
   received_to: number | null
-  issued_reaches: string | null
-  received_reaches: string | null
+  issued_granted_ranges: string | null
+  received_granted_ranges: string | null
   asked_ranges: string | null
   imported_at: number | null
   listed: string | null
@@ -163,8 +163,8 @@ export interface AuthenticatedRow {
 const OF_CREDENTIAL = rendered(sql`${c.api_key}, ${c.role}, ${c.expires_at}, ${c.revoked_at}, ${c.last_used_on},
   ${o.id} as organization_id, ${o.name} as organization_name, ${o.timezone}, ${o.plan}, ${o.extractor_count}, ${o.events_shard},
   ${n.connection}, ${n.fiscal_entity_id}, ${n.entity}, ${n.rfc}, ${n.shard}, ${n.state}, ${n.paused_by}, ${n.first_active_at},
-  ${n.untold}->>'since' as inactive_since, ${n.issued_from}, ${n.issued_to}, ${n.received_from}, ${n.received_to},
-  ${n.issued_reaches}, ${n.received_reaches}, ${n.asked_ranges}, ${n.imported_at}, ${n.listed}, ${n.listed_version}`)
+  ${n.unnotified}->>'since' as inactive_since, ${n.issued_from}, ${n.issued_to}, ${n.received_from}, ${n.received_to},
+  ${n.issued_granted_ranges}, ${n.received_granted_ranges}, ${n.asked_ranges}, ${n.imported_at}, ${n.listed}, ${n.listed_version}`)
 
 /**
  * The credential with one of these digests, also one that is not valid any more, its organization, and the organization's connection to one fiscal entity, in one query.

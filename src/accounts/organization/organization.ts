@@ -1,7 +1,7 @@
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
-import { findConnection, type WithReaches } from '../../taxpayers/taxpayers.ts'
+import { findConnection, type WithGrantedRanges } from '../../taxpayers/taxpayers.ts'
 import type { OrganizationChanges, OrganizationProfile } from './contract.ts'
 import { findOrganization, type OrganizationRow, updateOrganization } from './store.ts'
 
@@ -49,10 +49,10 @@ export async function readerOf({ db }: System, organization_id: string, fiscal_e
   return row && { organization, connection: connectionView(row) }
 }
 
-const connectionView = (row: WithReaches): Connection => ({
+const connectionView = (row: WithGrantedRanges): Connection => ({
   ...row,
   first_active_at: row.first_active_at?.getTime() ?? null,
-  inactive_since: row.untold === null ? null : (JSON.parse(row.untold) as { since: number }).since,
+  inactive_since: row.unnotified === null ? null : (JSON.parse(row.unnotified) as { since: number }).since,
   issued_to: row.issued_to?.getTime() ?? null,
   received_to: row.received_to?.getTime() ?? null,
   imported_at: row.imported_at?.getTime() ?? null,

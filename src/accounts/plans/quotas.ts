@@ -114,7 +114,7 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
 ]
 
 /** How a refusal names what is counted, says that it is taken, and says what makes room. */
-const TOLD: Record<Quota, { code: string; things: string; taken: string; remedy: string }> = {
+const NOTIFIED: Record<Quota, { code: string; things: string; taken: string; remedy: string }> = {
   extractors: { code: 'extractor.plan_limit', things: 'extractors', taken: 'exist', remedy: 'Delete an extractor' },
   webhooks: { code: 'webhook.plan_limit', things: 'webhooks', taken: 'exist', remedy: 'Delete a webhook' },
   storage_connectors: {
@@ -155,7 +155,7 @@ const TOLD: Record<Quota, { code: string; things: string; taken: string; remedy:
   import_documents: { code: 'import.plan_limit', things: 'imported documents', taken: 'exist', remedy: 'Delete an import' },
 }
 
-export const QUOTAS = Object.keys(TOLD) as Quota[]
+export const QUOTAS = Object.keys(NOTIFIED) as Quota[]
 
 /** What a quota counts. */
 export const UNITS = ['items', 'bytes', 'documents'] as const
@@ -171,11 +171,11 @@ export function limitsOf(plan: string, day: Day): Limits & { rule_ref: string } 
 }
 
 /** The code of the refusal, which is also the name of its guard. */
-export const codeOf = (quota: Quota): string => TOLD[quota].code
+export const codeOf = (quota: Quota): string => NOTIFIED[quota].code
 
 /** One sentence with both numbers and one with the way out. */
 export function explainLimit(plan: string, quota: Quota, limit: number, used: number): string {
-  const { things, taken, remedy } = TOLD[quota]
+  const { things, taken, remedy } = NOTIFIED[quota]
   return `The plan ${planOf(plan).name} allows ${limit} ${things} and ${used} ${taken}. ${remedy} or change the plan.`
 }
 

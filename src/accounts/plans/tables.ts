@@ -3,7 +3,7 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 import type { Quota } from './quotas.ts'
 
 /**
- * Quotas of which an organization had used 80 %. A row is written in the commit that took the place, in whichever database that is, and comes
+ * Quotas of which an organization had used 80 %. A row is written in the commit that reserved the unit, in whichever database that is, and comes
  * from there into the organization's events shard, which tells it.
  */
 export const quotaWarnings = sqliteTable(
@@ -17,12 +17,12 @@ export const quotaWarnings = sqliteTable(
     most: integer().notNull(),
     /** Milliseconds since 1970. */
     marked_at: integer().notNull(),
-    /** 1 once it is told; in the control plane, once the events shard has it. */
-    told: integer().notNull().default(0),
+    /** 1 once it is reported; in the control plane, once the events shard has it. */
+    notified: integer().notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.organization_id, table.quota] }),
     // What is left to tell.
-    index('quota_warnings_untold').on(table.organization_id, table.quota).where(sql`told = 0`),
+    index('quota_warnings_unnotified').on(table.organization_id, table.quota).where(sql`notified = 0`),
   ],
 )

@@ -8,7 +8,7 @@ import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { changeAsMaker, credentialsUsed, insertCredential, isOwner, mintCredential, requireMaker } from '../credentials/credentials.ts'
 import { digestOf, isInvitationToken, newInvitationToken } from '../credentials/key.ts'
 import { findOrganization, viewOrganization } from '../organization/organization.ts'
-import { takePlace } from '../plans/place.ts'
+import { reserveQuota } from '../plans/reserve-quota.ts'
 import type { Acceptance, Invitation, InvitationDraft, MemberQuery, NewInvitation, Signup } from './contract.ts'
 import { domainsOf, hasDisposableName } from './domains.ts'
 import { requireOwnerFor, viewMember } from './members.ts'
@@ -93,13 +93,13 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
     expires_at: new Date(Math.min(now.getTime() + VALID_MS, inviter.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
   }
   try {
-    // The place of an invitation that is replaced is free again.
-    await takePlace(ctx, 'invitations', invitationsUsed(organization.id, now), (place) =>
+    // The unit of an invitation that is replaced is free again.
+    await reserveQuota(ctx, 'invitations', invitationsUsed(organization.id, now), (reserved) =>
       changeAsMaker(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
         assertNotMember(db, organization.id, draft.email),
         closeExpired(db, organization.id, now),
         replacePending(db, organization.id, draft.email, isOwner(ctx), now),
-        ...place,
+        ...reserved,
         insertInvitation(db, row),
       ]),
     )
@@ -177,10 +177,10 @@ export async function acceptInvitation(system: System, { token, name }: Acceptan
     findOrganization(db, organization_id),
   ])
   try {
-    await takePlace({ ...system, organization }, 'credentials', credentialsUsed(organization_id), (place) =>
+    await reserveQuota({ ...system, organization }, 'credentials', credentialsUsed(organization_id), (reserved) =>
       commit(db.$client, [
         assertInvitationOpen(db, invitation.invitation_id, now),
-        ...place,
+        ...reserved,
         markAccepted(db, invitation.invitation_id),
         insertMember(db, member),
         insertCredential(db, row),

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type FxRate, type RateWanted, ratesAt } from '../../authority/rules/rates/rates.ts'
 import { accruedEvents, creditsOfOthers, paidByComplement } from '../../cfdi/cash/events.ts'
-import { type Measurable, type Measured, measure, type RateOfDay } from '../../cfdi/cash/measure.ts'
-import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
+import { type ExactAmounts, type ExactEvent, exactAmounts, type RateOfDay } from '../../cfdi/cash/exact-amounts.ts'
+import { exactPaidPart, ratesOfPaidPart } from '../../cfdi/open/exact-paid-part.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { type Days, parseSum, sumOf } from '../../cfdi/population/population.ts'
 import { isCustom, SEVERITIES } from '../../lists/catalog.ts'
@@ -15,31 +15,32 @@ import { type EntryPosition, type EntryRow, pageOfEntries, pageOfPairs } from '.
 import type { Insight } from './insight.ts'
 
 /** What a row of `cashEvents` adds, or why it adds nothing. */
-export type Outcome = ReturnType<typeof measure>
+export type Outcome = ReturnType<typeof exactAmounts>
 
 /**
- * Returns how rows of `cashEvents` with `is_odd` are measured, with the published rates of the days on which they need one. Takes one D1
+ * Returns how rows of `cashEvents` with `needs_exact` are measured, with the published rates of the days on which they need one. Takes one D1
  * call when one of them does, otherwise none.
  */
-export async function measurer(
+export async function exactAmountsReader(
   system: System,
-  rows: readonly Measurable[],
+  rows: readonly ExactEvent[],
   more: readonly { currency: string; day: string }[] = [],
-): Promise<{ outcomeOf: (row: Measurable) => Outcome; rateOfDay: (currency: string, day: string) => string | null }> {
+): Promise<{ outcomeOf: (row: ExactEvent) => Outcome; rateOfDay: (currency: string, day: string) => string | null }> {
   const wanted = [...more]
   for (const row of rows)
-    measure(row, (currency, day) => {
+    exactAmounts(row, (currency, day) => {
       wanted.push({ currency, day })
       return '1'
     })
   const found = wanted.length === 0 ? [] : await ratesAt(system, wanted)
   const rates = new Map(wanted.map(({ currency, day }, n) => [`${currency} ${day}`, found[n]?.rate ?? null]))
   const rateOfDay = (currency: string, day: string): string | null => rates.get(`${currency} ${day}`) ?? null
-  return { outcomeOf: (row) => measure(row, rateOfDay), rateOfDay }
+  return { outcomeOf: (row) => exactAmounts(row, rateOfDay), rateOfDay }
 }
 
 /** The IVA that is transferred. */
-export const ivaOf = ({ iva_16, iva_8, iva_otras }: Pick<Measured, 'iva_16' | 'iva_8' | 'iva_otras'>): Micros => iva_16 + iva_8 + iva_otras
+export const ivaOf = ({ iva_16, iva_8, iva_otras }: Pick<ExactAmounts, 'iva_16' | 'iva_8' | 'iva_otras'>): Micros =>
+  iva_16 + iva_8 + iva_otras
 
 type Unmatched = (typeof UNMATCHED)[number]
 
@@ -47,23 +48,23 @@ export const isUnmatched = (figure: string): figure is Unmatched => (UNMATCHED a
 
 /**
  * The rows behind a count, for `pageOfPairs`: whole amounts in the currency of the payment or credit note. Those whose exchange rate decides
- * whether they belong are odd.
+ * whether they belong need exact arithmetic.
  */
 export function unmatchedRows(figure: Unmatched, partition: Partition, direction: DirectionNumber, days: Days): SQL[] {
   const isOthers = figure === 'other_parties'
   const events = paidByComplement(partition, direction, days)
-  const where = isOthers ? sql`reason = 'other_parties'` : sql`reason is not 'not_counted' and (reason is not null or is_odd)`
+  const where = isOthers ? sql`reason = 'other_parties'` : sql`reason is not 'not_counted' and (reason is not null or needs_exact)`
   const notes = isOthers ? creditsOfOthers(partition, direction, days) : null
   return [
     events &&
-      sql`select uuid, applies_to, issued_at, cast(source->>0 as text) as amount, reason is null as is_odd,
+      sql`select uuid, applies_to, issued_at, cast(source->>0 as text) as amount, reason is null as needs_exact,
         json_object('tipo', tipo, 'day', day, 'source', source) as as_json from (${events}) where ${where}`,
-    notes && sql`select *, 0 as is_odd, null as as_json from (${notes})`,
+    notes && sql`select *, 0 as needs_exact, null as as_json from (${notes})`,
   ].flatMap((one) => one ?? [])
 }
 
 /** The amount of a paid part that is no cash event because its rate is not known; null when it is one. */
-export const unmatchedAmount = ({ source }: Measurable, outcome: Outcome): Micros | null =>
+export const unmatchedAmount = ({ source }: ExactEvent, outcome: Outcome): Micros | null =>
   outcome === 'missing_rate' ? BigInt((JSON.parse(source) as [string | number])[0]) : null
 
 /** Invoices and credit notes that state another currency and no exchange rate, and how many credit notes name others' invoices. */
@@ -71,16 +72,16 @@ export const omissions = (partition: Partition, direction: DirectionNumber, days
   const accrued = accruedEvents(partition, direction, days)
   const notes = creditsOfOthers(partition, direction, days)
   return {
-    unpriced: accrued && sql`select tipo, day, source from (${accrued}) where is_odd and reason is null`,
+    unpriced: accrued && sql`select tipo, day, source from (${accrued}) where needs_exact and reason is null`,
     notes: notes && sql`select count(*) as n from (${notes})`,
   }
 }
 
-/** How much a surface cannot match with an invoice. `odds` is a JSON list of pairs whose exchange rate decides it, with their `Measurable`. */
+/** How much a surface cannot match with an invoice. `exactRows` is a JSON list of pairs whose exchange rate decides it, with their `ExactEvent`. */
 export interface UnmatchedRow {
   unreconciled: number
   other_parties: number
-  odds: string
+  exactRows: string
 }
 
 const PAIR = sql`uuid || applies_to`
@@ -95,19 +96,19 @@ export const unmatchedStatements = ({ ledger, span }: Pick<Insight, 'ledger' | '
         events &&
           sql`select count(distinct iif(reason is null, null, ${PAIR})) as unreconciled,
             count(distinct iif(reason = 'other_parties', ${PAIR}, null)) as other_parties,
-            json_group_array(json_array(${PAIR}, json_object('tipo', tipo, 'day', day, 'source', source))) filter (where reason is null) as odds
+            json_group_array(json_array(${PAIR}, json_object('tipo', tipo, 'day', day, 'source', source))) filter (where reason is null) as exactRows
           from (${events}) where reason is not 'not_counted' and (reason is not null or paid is null)`,
-        notes && sql`select 0 as unreconciled, count(*) as other_parties, '[]' as odds from (${notes})`,
+        notes && sql`select 0 as unreconciled, count(*) as other_parties, '[]' as exactRows from (${notes})`,
       ].flatMap((one) => one ?? [])
     }),
   )
 
-export const oddsOf = (rows: readonly UnmatchedRow[]): [pair: string, event: Measurable][] =>
-  rows.flatMap(({ odds }) => JSON.parse(odds) as [string, Measurable][])
+export const exactRowsOf = (rows: readonly UnmatchedRow[]): [pair: string, event: ExactEvent][] =>
+  rows.flatMap(({ exactRows }) => JSON.parse(exactRows) as [string, ExactEvent][])
 
 /** Adds up what these statements counted. */
-export function unmatchedOf(rows: readonly UnmatchedRow[], outcomeOf: (event: Measurable) => Outcome) {
-  const unrated = new Set(oddsOf(rows).flatMap(([pair, event]) => (outcomeOf(event) === 'missing_rate' ? [pair] : [])))
+export function unmatchedOf(rows: readonly UnmatchedRow[], outcomeOf: (event: ExactEvent) => Outcome) {
+  const unrated = new Set(exactRowsOf(rows).flatMap(([pair, event]) => (outcomeOf(event) === 'missing_rate' ? [pair] : [])))
   const sum = (name: 'unreconciled' | 'other_parties') => rows.reduce((all, row) => all + row[name], 0)
   return { unreconciled_payments: sum('unreconciled') + unrated.size, other_parties: sum('other_parties') }
 }
@@ -118,14 +119,14 @@ export const pageOfUnmatched = (
   path: string,
   query: { limit: number; cursor?: string | undefined; figure: Unmatched },
 ): Promise<EntriesPage> =>
-  pageOfPairs<Measurable>(
+  pageOfPairs<ExactEvent>(
     insight,
     path,
     query,
     (partition) => insight.span.directions.flatMap((direction) => unmatchedRows(query.figure, partition, direction, insight.span)),
-    async (odds) => {
-      const { outcomeOf } = await measurer(insight.ctx, odds)
-      return (odd) => unmatchedAmount(odd, outcomeOf(odd))
+    async (exactRows) => {
+      const { outcomeOf } = await exactAmountsReader(insight.ctx, exactRows)
+      return (exactRow) => unmatchedAmount(exactRow, outcomeOf(exactRow))
     },
     true,
   )
@@ -160,7 +161,7 @@ export function pairs(columns: SQL, sides: readonly SQL[], condition: SQL, after
 }
 
 /** A pair, with how many of its parts are certainly not reconciled, and those that are measured first. */
-type UnreconciledRow = EntryRow & { amount: string; plain: number; odds: string | null }
+type UnreconciledRow = EntryRow & { amount: string; plain: number; exactRows: string | null }
 
 /** Counts the credit notes that name an invoice of other parties, now or at the end of a past day. */
 export function othersNotes(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): SQL | null {
@@ -185,30 +186,31 @@ export function pageOfUnreconciled(
   const sidesOf = (partition: Partition, direction: DirectionNumber): SQL[] => {
     const parts = paidParts(partition, direction, span, past)
     const notes = isOthers ? creditsOfOthers(partition, direction, span, past) : null
-    const unrated = isRated ? sql` or (reason is null and odd is not null and not ${sql.raw(inPesos('currency'))})` : sql``
+    const unrated = isRated ? sql` or (reason is null and exactRow is not null and not ${sql.raw(inPesos('currency'))})` : sql``
     const where = isOthers ? sql`reason = 'other_parties'` : sql`reason <> 'not_counted'${unrated}`
     return [
-      parts && sql`select uuid, applies_to, issued_at, amount, iif(reason is null, odd, null) as odd from (${parts}) where ${where}`,
-      notes && sql`select uuid, applies_to, issued_at, amount, null as odd from (${notes})`,
+      parts &&
+        sql`select uuid, applies_to, issued_at, amount, iif(reason is null, exactRow, null) as exactRow from (${parts}) where ${where}`,
+      notes && sql`select uuid, applies_to, issued_at, amount, null as exactRow from (${notes})`,
     ].flatMap((one) => one ?? [])
   }
   const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null =>
     pairs(
-      sql`${sumOf('iif(odd is null, amount, null)')} as amount, count(iif(odd is null, 1, null)) as plain,
-        json_group_array(odd) filter (where odd is not null) as odds`,
+      sql`${sumOf('iif(exactRow is null, amount, null)')} as amount, count(iif(exactRow is null, 1, null)) as plain,
+        json_group_array(exactRow) filter (where exactRow is not null) as exactRows`,
       span.directions.flatMap((direction) => sidesOf(partition, direction)),
       sql`1`,
       after,
       take,
     )
   return pageOfEntries<UnreconciledRow>(insight, path, query, select, async (rows) => {
-    const parsed = rows.map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as string[] }))
+    const parsed = rows.map((row) => ({ ...row, exactRows: JSON.parse(row.exactRows ?? '[]') as string[] }))
     const rateOfDay = await ratesFor(insight.ctx, (want) => {
-      for (const { odds } of parsed) for (const odd of odds) ratesOfPaidPart(odd).forEach(want)
+      for (const { exactRows } of parsed) for (const exactRow of exactRows) ratesOfPaidPart(exactRow).forEach(want)
     })
-    return parsed.map(({ amount, plain, odds }) => {
-      const unpaid = odds.filter((odd) => measurePaidPart(odd, rateOfDay).paid === null)
-      const sum = unpaid.reduce((all, odd) => all + BigInt((JSON.parse(odd) as [string | number])[0]), parseSum(amount))
+    return parsed.map(({ amount, plain, exactRows }) => {
+      const unpaid = exactRows.filter((exactRow) => exactPaidPart(exactRow, rateOfDay).paid === null)
+      const sum = unpaid.reduce((all, exactRow) => all + BigInt((JSON.parse(exactRow) as [string | number])[0]), parseSum(amount))
       return plain + unpaid.length === 0 ? null : sum
     })
   })

@@ -250,21 +250,21 @@ interface Whole {
 }
 
 function rowsOf({ ranked, base, listed, links, months, from, to }: Whole): (one: Counterparty) => ConcentrationRow {
-  const places = new Map<string, { rank: number; cumulative: Micros }>()
+  const ranks = new Map<string, { rank: number; cumulative: Micros }>()
   let cumulative = 0n
   for (const [n, { rfc, total }] of ranked.entries()) {
     cumulative += total
-    places.set(rfc, { rank: n + 1, cumulative })
+    ranks.set(rfc, { rank: n + 1, cumulative })
   }
   return (one) => {
     const { rfc, name, total, invoices, cancelled, first_issued_at, last_issued_at } = one
-    const place = places.get(rfc)
+    const rank = ranks.get(rfc)
     const since = (first: number, last: number) =>
       sumAll(one.months.filter(({ month }) => month > addMonths(to, -first) && month <= addMonths(to, -last)).map((some) => some.total))
     const [recent, before] = [since(months, 0), since(2 * months, months)]
     return {
-      ...{ rank: place?.rank ?? null, rfc, name, total: decimal(total), share: place ? percentOf(total, base) : null },
-      cumulative_share: place ? percentOf(place.cumulative, base) : null,
+      ...{ rank: rank?.rank ?? null, rfc, name, total: decimal(total), share: rank ? percentOf(total, base) : null },
+      cumulative_share: rank ? percentOf(rank.cumulative, base) : null,
       ...{ invoice_count: invoices, first_issued_at, last_issued_at },
       active_months: one.months.filter((some) => some.invoices > 0).length,
       trend_pct: before > 0n && from <= addMonths(to, 1 - 2 * months) ? percentOf(recent - before, before) : null,

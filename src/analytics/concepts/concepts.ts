@@ -210,8 +210,8 @@ export const conceptLinks = (insight: Insight, { direction, level }: Pick<Concep
 
 /** The newest spelling of each description. */
 function spellings(byKey: ReadonlyMap<string, readonly ConceptLine[]>): Map<string, string | null> {
-  const place = ({ document: { issued_at, uuid } }: ConceptLine): string => `${issued_at}${uuid}`
-  return new Map([...byKey].map(([key, lines]) => [key, lines.reduce((a, b) => (place(b) > place(a) ? b : a)).text || null]))
+  const position = ({ document: { issued_at, uuid } }: ConceptLine): string => `${issued_at}${uuid}`
+  return new Map([...byKey].map(([key, lines]) => [key, lines.reduce((a, b) => (position(b) > position(a) ? b : a)).text || null]))
 }
 
 type SumFigures = Omit<ConceptRow, keyof ReturnType<typeof lineFiguresOf> | 'label' | 'share'>

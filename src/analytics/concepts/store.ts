@@ -55,20 +55,20 @@ function products(partition: Partition, direction: DirectionNumber, days: Days, 
   const isNone = sql.raw(unclassified.map((prefix) => `substr(d.key, 1, ${prefix.length}) = '${prefix}'`).join(' or ') || '0')
   const common = sql`${own.uuid}, ${own.tipo_comprobante} as tipo, ${own.counterparty_rfc} as rfc, substr(${own.fecha}, 1, 7) as month, ${own.net_mxn} as amount,
     ${own.issued_at} || ${own.uuid} || ${own[nameColumn(direction)]} as name, case when ${IS_FOREIGN} then ${sql.raw(`'${FOREIGN}'`)} else ${own.products} end as key,
-    case when ${IS_FOREIGN} then ${foreignJson(direction)} end as odd`
+    case when ${IS_FOREIGN} then ${foreignJson(direction)} end as exactRow`
   return sql`with documents as materialized (select ${common} ${population}),
       keys as (
-        select uuid, tipo, rfc, month, amount, name, key, odd, 1 as is_whole from documents where instr(key, '=') = 0
+        select uuid, tipo, rfc, month, amount, name, key, exactRow, 1 as is_whole from documents where instr(key, '=') = 0
         union all
         select uuid, tipo, rfc, month, substr(j.value, instr(j.value, '=') + 1), name, substr(j.value, 1, instr(j.value, '=') - 1), null, 0
         from documents cross join json_each('["' || replace(documents.key, ',', '","') || '"]') j where instr(documents.key, '=') > 0),
       atoms as materialized (
-        select substr(d.key, 1, ${sql.raw(String(digits))}) as key, d.month, d.rfc, (${isNone}) as none, max(d.name) as name, group_concat(d.odd) as odd,
+        select substr(d.key, 1, ${sql.raw(String(digits))}) as key, d.month, d.rfc, (${isNone}) as none, max(d.name) as name, group_concat(d.exactRow) as exactRow,
           ${ofType('I')} as income, ${ofType('E')} as credit,
           sum(d.is_whole and d.tipo = 'I') + count(distinct case when d.is_whole = 0 and d.tipo = 'I' then d.uuid end) as invoices
         from keys d group by 1, 2, 3, 4)
     select key, 0 as "by", month as "of", none as is_unclassified, sum(invoices) as invoices, ${sumOf('income')} as income,
-      ${sumOf('credit')} as credit, null as name, group_concat(odd) as "foreign" from atoms group by key, month, none
+      ${sumOf('credit')} as credit, null as name, group_concat(exactRow) as "foreign" from atoms group by key, month, none
     union all
     select key, 1, rfc, 0, sum(invoices), ${sumOf('income')}, ${sumOf('credit')}, max(name), null from atoms where key <> ${FOREIGN} group by key, rfc`
 }

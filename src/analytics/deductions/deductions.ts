@@ -1,5 +1,5 @@
 import type { Rules } from '../../authority/rules/dated.ts'
-import { portionOf } from '../../cfdi/cash/measure.ts'
+import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -22,9 +22,9 @@ import {
   ratesOf,
 } from '../common/insight.ts'
 import {
+  exactAmountsReader,
+  exactRowsOf,
   isUnmatched,
-  measurer,
-  oddsOf,
   pageOfUnmatched,
   REPSE_NOTE,
   type UnmatchedRow,
@@ -99,7 +99,7 @@ function grossOf(
 
 /** What is deducted of an amount: its paid part, and that at the annual rate of an investment. */
 function claimOf(gross: Micros, paid: Micros, total: Micros, isFlow: boolean, rate: string | null): Micros {
-  const claimed = isFlow ? portionOf(gross, paid > total ? total : paid, total) : gross
+  const claimed = isFlow ? shareOf(gross, paid > total ? total : paid, total) : gross
   return rate === null ? claimed : times(claimed, rate)
 }
 
@@ -283,8 +283,8 @@ async function decide(
   const unrated = single.filter((one) => one.is_unrated === 1 && one.is_known === 1)
   const sold = incomes.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, year: row.year })))
   const wanted = [...unrated.map(({ currency, fecha }) => ({ currency: currency!, day: fecha.slice(0, 10) })), ...sold]
-  const odds = oddsOf(unmatched).map(([, event]) => event)
-  const { outcomeOf, rateOfDay } = await measurer(ctx, odds, wanted)
+  const exactRows = exactRowsOf(unmatched).map(([, event]) => event)
+  const { outcomeOf, rateOfDay } = await exactAmountsReader(ctx, exactRows, wanted)
   const rateByUuid = new Map(unrated.map(({ uuid, currency, fecha }) => [uuid, rateOfDay(currency!, fecha.slice(0, 10))]))
   const years = new Map<string, Micros>()
   const earn = (year: string, amount: Micros) => years.set(year, (years.get(year) ?? 0n) + amount)
@@ -396,7 +396,7 @@ export async function getDeductionEntries(ctx: Ctx, query: DeductionEntriesQuery
   const scope: CursorScope = { list: `${PATH}/entries`, filters: { ...query, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as readonly [number, string, string] | undefined
   const suppliers = (await readAll<{ rfc: string }>(ledger.d1, supplierStatements(ledger, span))).map(({ rfc }) => rfc)
-  const placeOf = ({ document: { issued_at, uuid } }: Decided) => [issued_at, uuid, ''] as const
+  const positionOf = ({ document: { issued_at, uuid } }: Decided) => [issued_at, uuid, ''] as const
   const isBusiness = category !== undefined && BUSINESS.includes(category)
   if (isBusiness && query.profile !== 'personal') {
     const sets = await setsOf(insight, suppliers)
@@ -410,7 +410,7 @@ export async function getDeductionEntries(ctx: Ctx, query: DeductionEntriesQuery
     )
     const known = new Map(unrated.map(({ uuid }, n) => [uuid, rates[n] ?? null]))
     const { decided } = decideAll(documents, rules, () => null, known)
-    return entriesOf(await paginate(ctx, scope, limit, decided, placeOf, (one) => one), figure)
+    return entriesOf(await paginate(ctx, scope, limit, decided, positionOf, (one) => one), figure)
   }
   const { decided } = await decide(insight, suppliers, query, undefined, 0)
   const meant = decided
@@ -420,7 +420,7 @@ export async function getDeductionEntries(ctx: Ctx, query: DeductionEntriesQuery
       ({ document: { issued_at, uuid } }) => after === undefined || issued_at < after[0] || (issued_at === after[0] && uuid < after[1]),
     )
     .sort((a, b) => b.document.issued_at - a.document.issued_at || (a.document.uuid < b.document.uuid ? 1 : -1))
-  return entriesOf(await paginate(ctx, scope, limit, meant, placeOf, (one) => one), figure)
+  return entriesOf(await paginate(ctx, scope, limit, meant, positionOf, (one) => one), figure)
 }
 
 /** The part of a range that is in a year. Null without any. */

@@ -98,7 +98,7 @@ export interface BusinessTotals {
   review: string
   /** What is deducted whole. */
   whole: string
-  /** `[gross, paid, credited, total]` of documents of which a part is open, and of investments that are odd, separated by commas. */
+  /** `[gross, paid, credited, total]` of documents of which a part is open, and of investments that need exact arithmetic, separated by commas. */
   parts: string | null
 }
 
@@ -166,7 +166,7 @@ function marked(insight: Insight, sets: Sets, uses: Uses, personalOf?: Days): SQ
 }
 
 /** An investment whose rate SQL cannot apply: its amount times the rate is no integer of SQLite, or would be rounded the other way. */
-const IS_ODD = sql`category = 'investment' and (length(net) > 12 or net like '-%')`
+const NEEDS_EXACT = sql`category = 'investment' and (length(net) > 12 or net like '-%')`
 
 /** What is deducted whole of `net`: an investment at its annual rate, rounded half up. */
 const claimed = ({ rules, span }: Insight): SQL => composedByDay(rules, sql`(year || '-12-31')`, span, claimedUnder, 'year')
@@ -202,8 +202,8 @@ export function deductionsStatement(
     select 'single' as kind, ${JSON_ROW} as row from marked where ${isSingle}
     union all select 'page', ${JSON_ROW} from (select * from marked where not ${isSingle} and ${isAfter} order by fecha, uuid limit ${sql.raw(String(take))})
     union all select 'total', json_array(year, category, iif(category = 'investment', uso, null), ${sumOf('net')}, ${sumOf(inlined(sql`iif(${IS_REVIEW}, net, null)`))},
-        ${sumOf(inlined(sql`iif(${IS_ELIGIBLE} and not (${isPart}) and not (${IS_ODD}), ${claimed(insight)}, null)`))},
-        group_concat(case when not (${IS_ELIGIBLE}) then null when ${isPart} then json_array(net, paid, credited, total) when ${IS_ODD} then json_array(net, 1, 0, 1) end))
+        ${sumOf(inlined(sql`iif(${IS_ELIGIBLE} and not (${isPart}) and not (${NEEDS_EXACT}), ${claimed(insight)}, null)`))},
+        group_concat(case when not (${IS_ELIGIBLE}) then null when ${isPart} then json_array(net, paid, credited, total) when ${NEEDS_EXACT} then json_array(net, 1, 0, 1) end))
       from (select substr(fecha, 1, 4) as year, ${CATEGORY} as category, uso, mask, is_flow, paid, credited, total, ${signed} as net
         from marked where not ${isSingle} and is_known and ${IS_VALID})
       group by year, category, iif(category = 'investment', uso, null)${selects}`

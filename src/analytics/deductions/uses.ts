@@ -1,6 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
-import { portionOf } from '../../cfdi/cash/measure.ts'
+import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { partsOf } from '../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../cfdi/chunks/content.ts'
 import { cfdi, cfdiChunks, i, k, own, p } from '../../cfdi/population/aliases.ts'
@@ -140,11 +140,11 @@ export function tuition(ledger: ScopedLedger, usos: readonly string[]): { tables
 }
 
 /** The students of each document, by its UUID; of a credit note those of the newest invoice that it credits. */
-export function studentsOf(places: readonly string[], chunks: readonly string[]): ReadonlyMap<string, readonly Student[]> {
+export function studentsOf(positions: readonly string[], chunks: readonly string[]): ReadonlyMap<string, readonly Student[]> {
   const data = new Map(chunks.map((text) => JSON.parse(text) as [string, string]))
   const kept = new Map<string, { issued_at: number; students: Student[] }>()
   for (const [chunk, some] of Map.groupBy(
-    places.map((text) => JSON.parse(text) as [uuid: string, chunk: string, at: number, issued_at: number]),
+    positions.map((text) => JSON.parse(text) as [uuid: string, chunk: string, at: number, issued_at: number]),
     ([, one]) => one,
   )) {
     const packed = data.get(chunk)
@@ -204,7 +204,7 @@ export class TuitionLimits {
     return sumAll(
       limits.map((limit, n) => {
         const own = sumAll(students.filter(({ curp }) => keyOf(curp, year) === limit.key).map(({ net }) => net))
-        const part = n === limits.length - 1 ? left : portionOf(wanted, own, whole)
+        const part = n === limits.length - 1 ? left : shareOf(wanted, own, whole)
         left -= part
         return take([limit], used, part)
       }),

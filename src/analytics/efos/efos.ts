@@ -2,8 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import { addBusinessDays, deadlineBasisOf } from '../../authority/port/business-days.ts'
 import { byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
-import type { Measurable } from '../../cfdi/cash/measure.ts'
-import { measureOpen, rateWanted } from '../../cfdi/open/applications.ts'
+import type { ExactEvent } from '../../cfdi/cash/exact-amounts.ts'
+import { exactBalance, rateWanted } from '../../cfdi/open/applications.ts'
 import { own } from '../../cfdi/population/aliases.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
 import { publishedOn, SITUACIONES } from '../../lists/catalog.ts'
@@ -44,11 +44,11 @@ import {
 } from '../common/insight.ts'
 import {
   directionNumber,
+  exactAmountsReader,
+  exactRowsOf,
   isUnmatched,
   ivaOf,
-  measurer,
   nameOf,
-  oddsOf,
   pageOfUnmatched,
   type UnmatchedRow,
   unmatchedOf,
@@ -59,11 +59,11 @@ import {
   type DetailRow,
   detailStatements,
   type EfosReading,
+  EXACT_EVENT,
   eventsOf,
   type IvaRow,
   ivaStatements,
   type ListedOn,
-  ODD_EVENT,
   type OpenSum,
   openOf,
   openStatements,
@@ -119,12 +119,12 @@ async function exposuresOf(
 ) {
   const all = rows.flatMap((row) => parseUnrated(row.unrated))
   const unrated = detail.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, rfc: row.rfc, is_before: row.is_before })))
-  const balances = open.flatMap(({ rfc, odd }) => listOf(odd).map((one) => ({ rfc, odd: JSON.stringify(one) })))
-  const events = iva.flatMap(({ rfc, odd }) => (listOf(odd) as Measurable[]).map((one) => ({ rfc, ...one })))
-  const { outcomeOf, rateOfDay } = await measurer(
+  const balances = open.flatMap(({ rfc, exactRow }) => listOf(exactRow).map((one) => ({ rfc, exactRow: JSON.stringify(one) })))
+  const events = iva.flatMap(({ rfc, exactRow }) => (listOf(exactRow) as ExactEvent[]).map((one) => ({ rfc, ...one })))
+  const { outcomeOf, rateOfDay } = await exactAmountsReader(
     system,
-    [...events, ...oddsOf(unmatched).map(([, event]) => event)],
-    [...all, ...balances.flatMap(({ odd }) => rateWanted(odd) ?? [])],
+    [...events, ...exactRowsOf(unmatched).map(([, event]) => event)],
+    [...all, ...balances.flatMap(({ exactRow }) => rateWanted(exactRow) ?? [])],
   )
 
   const found = new Map<string, Exposure & { documents: number; named: string }>()
@@ -166,7 +166,7 @@ async function exposuresOf(
   }
   const converted = all.flatMap((document) => inMxn(document) ?? [])
   for (const { rfc, pesos } of open) of(rfc).unpaid += parseSum(pesos)
-  for (const { rfc, odd } of balances) of(rfc).unpaid += openPesos(odd, rateOfDay) ?? 0n
+  for (const { rfc, exactRow } of balances) of(rfc).unpaid += openPesos(exactRow, rateOfDay) ?? 0n
   for (const { rfc, iva_16, iva_8, iva_otras } of iva) of(rfc).iva += parseSum(iva_16) + parseSum(iva_8) + parseSum(iva_otras)
   for (const event of events) {
     const outcome = outcomeOf(event)
@@ -183,9 +183,9 @@ async function exposuresOf(
 }
 
 /** The balance of an open invoice in MXN; null when it is not open, or has no rate. */
-function openPesos(odd: string, rateOfDay: (currency: string, day: string) => string | null): Micros | null {
-  const wanted = rateWanted(odd)
-  return measureOpen(odd, wanted && rateOfDay(wanted.currency, wanted.day))?.pesos ?? null
+function openPesos(exactRow: string, rateOfDay: (currency: string, day: string) => string | null): Micros | null {
+  const wanted = rateWanted(exactRow)
+  return exactBalance(exactRow, wanted && rateOfDay(wanted.currency, wanted.day))?.pesos ?? null
 }
 
 const PATH = 'analytics/efos-exposure'
@@ -421,16 +421,18 @@ async function balancesOf(
   const meant = sql`${own.uuid} in (select value from json_each(${JSON.stringify(uuids)}))`
   const statements = partitionsToRead(ledger).flatMap((partition) => openOf(partition, reading, [rfc], [meant]) ?? [])
   if (statements.length === 0 || uuids.length === 0) return new Map()
-  const found = await ledger.d1.batch<{ uuid: string; pesos: string | number | null; odd: string | null }>(
+  const found = await ledger.d1.batch<{ uuid: string; pesos: string | number | null; exactRow: string | null }>(
     statements.map((one) => prepared(ledger.d1, one)),
   )
   const rows = found.flatMap(({ results }) => results)
-  const { rateOfDay } = await measurer(
+  const { rateOfDay } = await exactAmountsReader(
     ctx,
     [],
-    rows.flatMap(({ odd }) => (odd === null ? [] : (rateWanted(odd) ?? []))),
+    rows.flatMap(({ exactRow }) => (exactRow === null ? [] : (rateWanted(exactRow) ?? []))),
   )
-  return new Map(rows.map(({ uuid, pesos, odd }) => [uuid, odd === null ? BigInt(pesos ?? 0) : (openPesos(odd, rateOfDay) ?? 0n)]))
+  return new Map(
+    rows.map(({ uuid, pesos, exactRow }) => [uuid, exactRow === null ? BigInt(pesos ?? 0) : (openPesos(exactRow, rateOfDay) ?? 0n)]),
+  )
 }
 
 interface IvaEntry extends EntryRow {
@@ -440,7 +442,7 @@ interface IvaEntry extends EntryRow {
 
 /** A page of the cash events of a counterparty, with their IVA. */
 function pageOfIva(insight: Insight, query: EfosEntriesQuery, reading: EfosReading, rfc: string): Promise<EntriesPage> {
-  const part = sql`case when e.is_odd then ${ODD_EVENT} else json_array(cast(e.iva_16 as text), cast(e.iva_8 as text), cast(e.iva_otras as text)) end`
+  const part = sql`case when e.needs_exact then ${EXACT_EVENT} else json_array(cast(e.iva_16 as text), cast(e.iva_8 as text), cast(e.iva_otras as text)) end`
   return pageOfEntries<IvaEntry>(
     insight,
     PATH,
@@ -455,13 +457,13 @@ function pageOfIva(insight: Insight, query: EfosEntriesQuery, reading: EfosReadi
       )
     },
     async (rows) => {
-      const parts = rows.map((row) => JSON.parse(`[${row.parts}]`) as (string[] | Measurable)[])
-      const isOdd = (one: string[] | Measurable): one is Measurable => !Array.isArray(one)
-      const { outcomeOf } = await measurer(insight.ctx, parts.flat().filter(isOdd))
+      const parts = rows.map((row) => JSON.parse(`[${row.parts}]`) as (string[] | ExactEvent)[])
+      const needsExact = (one: string[] | ExactEvent): one is ExactEvent => !Array.isArray(one)
+      const { outcomeOf } = await exactAmountsReader(insight.ctx, parts.flat().filter(needsExact))
       return parts.map((some) => {
         let sum = 0n
         for (const one of some) {
-          if (!isOdd(one)) sum += one.reduce((all, micros) => all + BigInt(micros), 0n)
+          if (!needsExact(one)) sum += one.reduce((all, micros) => all + BigInt(micros), 0n)
           else {
             const outcome = outcomeOf(one)
             if (typeof outcome !== 'string') sum += ivaOf(outcome)

@@ -52,8 +52,8 @@ export interface DetailRow {
 export interface OpenSum {
   rfc: string
   pesos: string
-  /** Lists for `measureOpen`, as members of a JSON list. */
-  odd: string | null
+  /** Lists for `exactBalance`, as members of a JSON list. */
+  exactRow: string | null
 }
 
 export interface IvaRow {
@@ -61,8 +61,8 @@ export interface IvaRow {
   iva_16: string
   iva_8: string
   iva_otras: string
-  /** `Measurable` rows, as members of a JSON list. */
-  odd: string | null
+  /** `ExactEvent` rows, as members of a JSON list. */
+  exactRow: string | null
 }
 
 const each = (ledger: ScopedLedger, statement: (partition: Partition) => SQL | null): SQL[] =>
@@ -118,7 +118,7 @@ export const openOf = (
 export const openStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): SQL[] =>
   each(ledger, (partition) => {
     const open = openOf(partition, reading, rfcsOf(listed))
-    return open && sql`select rfc, ${sumOf('pesos')} as pesos, group_concat(odd) as odd from (${open}) group by rfc`
+    return open && sql`select rfc, ${sumOf('pesos')} as pesos, group_concat(exactRow) as exactRow from (${open}) group by rfc`
   })
 
 /** How long before its invoice a payment is looked for. */
@@ -139,9 +139,9 @@ export function eventsOf(partition: Partition, { first, last, direction, day, pa
   return events && sql`from (${events}) e where e.reason is null and ${counts}`
 }
 
-/** A row of `cashEvents` that a caller measures, as JSON. */
-export const ODD_EVENT = sql`json_object('tipo', e.tipo, 'day', e.day, 'source', e.source)`
-const plain = (name: string) => sumOf(`(case when e.is_odd then 0 else e.${name} end)`)
+/** A row of `cashEvents` that needs exact arithmetic, as JSON. */
+export const EXACT_EVENT = sql`json_object('tipo', e.tipo, 'day', e.day, 'source', e.source)`
+const plain = (name: string) => sumOf(`(case when e.needs_exact then 0 else e.${name} end)`)
 
 export const ivaStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): SQL[] =>
   each(ledger, (partition) => {
@@ -149,6 +149,6 @@ export const ivaStatements = (ledger: ScopedLedger, reading: EfosReading, listed
     return (
       events &&
       sql`select e.counterparty as rfc, ${plain('iva_16')} as iva_16, ${plain('iva_8')} as iva_8, ${plain('iva_otras')} as iva_otras,
-        group_concat(case when e.is_odd then ${ODD_EVENT} end) as odd ${events} group by e.counterparty`
+        group_concat(case when e.needs_exact then ${EXACT_EVENT} end) as exactRow ${events} group by e.counterparty`
     )
   })

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { measureOpen, rateWanted } from '../../cfdi/open/applications.ts'
+import { exactBalance, rateWanted } from '../../cfdi/open/applications.ts'
 import { own } from '../../cfdi/population/aliases.ts'
 import { listedAmong } from '../../lists/listings/listing.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -203,7 +203,7 @@ function sideOf(name: 'receivables' | 'payables', { open: all, sales, paid }: Si
 interface JudgedRow extends EntryRow {
   rfc: string
   pesos: string | null
-  odd: string | null
+  exactRow: string | null
   reported: number | null
   is_old: 0 | 1
   is_late: 0 | 1
@@ -239,26 +239,26 @@ export async function getFinancingEntries(ctx: Ctx, query: FinancingEntriesQuery
   const dot = figure.indexOf('.')
   const [side, name] = [figure.slice(0, dot), figure.slice(dot + 1)]
   const tolerance = micros(insight.rules.get('balance.tolerance'))!
-  const columns = sql`uuid, issued_at, rfc, cast(pesos as text) as pesos, odd, reported, is_old, is_late, is_in_process, coalesce(abs(reported - balance) > ${Number(tolerance)}, 0) as is_mismatch`
+  const columns = sql`uuid, issued_at, rfc, cast(pesos as text) as pesos, exactRow, reported, is_old, is_late, is_in_process, coalesce(abs(reported - balance) > ${Number(tolerance)}, 0) as is_mismatch`
   const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null => {
     const rows = judged(partition, side === 'payables' ? 1 : 0, at, rfc === undefined ? [] : [sql`${own.counterparty_rfc} = ${rfc}`])
     const later = after ? [sql`(issued_at, uuid) < (${after[0]}, ${after[1]})`] : []
     return rows && cut(columns, rows, [conditionOf(name, month), ...later], take)
   }
   return pageOfEntries<JudgedRow>(insight, PATH, asked, select, async (rows) => {
-    const wanted = rows.flatMap(({ uuid, odd }) => {
-      const one = odd === null ? null : rateWanted(odd)
+    const wanted = rows.flatMap(({ uuid, exactRow }) => {
+      const one = exactRow === null ? null : rateWanted(exactRow)
       return one ? [{ uuid, ...one }] : []
     })
     const rates = await ratesOf(ctx, wanted)
     const rateOf = new Map(wanted.map(({ uuid }, n) => [uuid, rates[n] ?? null]))
     const parties = side === 'pool' ? (await partiesOf(ctx, [...new Set(rows.map((row) => row.rfc))], at.past)).parties : null
     return rows.map((row): Micros | null => {
-      const measured = row.odd === null ? null : measureOpen(row.odd, rateOf.get(row.uuid) ?? null)
-      if (row.odd !== null && measured === null) return null
-      const pesos = measured ? measured.pesos : BigInt(row.pesos!)
+      const exact = row.exactRow === null ? null : exactBalance(row.exactRow, rateOf.get(row.uuid) ?? null)
+      if (row.exactRow !== null && exact === null) return null
+      const pesos = exact ? exact.pesos : BigInt(row.pesos!)
       if (parties === null) return pesos
-      const difference = measured && row.reported !== null ? BigInt(row.reported) - measured.balance : 0n
+      const difference = exact && row.reported !== null ? BigInt(row.reported) - exact.balance : 0n
       const is_mismatch = row.is_mismatch === 1 || difference > tolerance || difference < -tolerance
       return (ineligible({ ...row, pesos, is_mismatch }, parties) ?? 'eligible_amount') === name ? (pesos ?? 0n) : null
     })

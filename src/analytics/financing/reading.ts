@@ -1,6 +1,6 @@
 import { daysUntilDue } from '../../authority/rules/by-day.ts'
-import { measureOpen, rateWanted } from '../../cfdi/open/applications.ts'
-import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
+import { exactBalance, rateWanted } from '../../cfdi/open/applications.ts'
+import { exactPaidPart, ratesOfPaidPart } from '../../cfdi/open/exact-paid-part.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type Micros, micros, sumAll } from '../../platform/money.ts'
@@ -71,7 +71,7 @@ export interface SideRead {
   otherParties: number
 }
 
-type Odd = [odd: string, days: number, isOnTime: 0 | 1]
+type ExactRow = [exactRow: string, days: number, isOnTime: 0 | 1]
 const MILLION = 1_000_000n
 const DIRECTIONS = [0, 1] as const
 const distance = (a: bigint, b: bigint): bigint => (a > b ? a - b : b - a)
@@ -91,28 +91,28 @@ export async function readFinancing({ insight, at }: FinancingAsOf) {
   const read = DIRECTIONS.map((direction) => ({
     groups: of<OpenGroup>(0, direction),
     sales: of<SalesRow>(1, direction).map(({ net, unrated }) => ({ net: parseSum(net), unrated: parseUnrated(unrated) })),
-    paid: of<PaidRow>(2, direction).map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as Odd[] })),
+    paid: of<PaidRow>(2, direction).map((row) => ({ ...row, exactRows: JSON.parse(row.exactRows ?? '[]') as ExactRow[] })),
     notes: of<{ n: number }>(3, direction).reduce((sum, { n }) => sum + n, 0),
   }))
   const rateOfDay = await ratesFor(ctx, (want) => {
     for (const { groups, sales: sold, paid } of read) {
-      for (const { odd } of groups) if (odd !== null) want(rateWanted(odd))
+      for (const { exactRow } of groups) if (exactRow !== null) want(rateWanted(exactRow))
       for (const { unrated } of sold) for (const one of unrated) want(one)
-      for (const { odds } of paid) for (const [odd] of odds) ratesOfPaidPart(odd).forEach(want)
+      for (const { exactRows } of paid) for (const [exactRow] of exactRows) ratesOfPaidPart(exactRow).forEach(want)
     }
   })
   const sides = read.map(({ groups, sales: sold, paid, notes }): SideRead => {
     const side: SideRead = { open: [], sales: 0n, paid: new Map(), unreconciled: 0, otherParties: notes }
     for (const group of groups) {
-      const { odd, reported, pesos } = group
-      if (odd === null) {
+      const { exactRow, reported, pesos } = group
+      if (exactRow === null) {
         side.open.push({ ...group, pesos: parseSum(pesos), is_mismatch: group.is_mismatch === 1 })
         continue
       }
-      const wanted = rateWanted(odd)
-      const measured = measureOpen(odd, wanted && rateOfDay(wanted.currency, wanted.day))
-      const isMismatch = measured !== null && reported !== null && distance(BigInt(reported), measured.balance) > tolerance
-      if (measured) side.open.push({ ...group, pesos: measured.pesos, is_mismatch: isMismatch })
+      const wanted = rateWanted(exactRow)
+      const exact = exactBalance(exactRow, wanted && rateOfDay(wanted.currency, wanted.day))
+      const isMismatch = exact !== null && reported !== null && distance(BigInt(reported), exact.balance) > tolerance
+      if (exact) side.open.push({ ...group, pesos: exact.pesos, is_mismatch: isMismatch })
     }
     for (const { net, unrated } of sold)
       side.sales += net + sumAll(unrated.map((one) => inPesos(one.net, rateOfDay(one.currency, one.day)) ?? 0n))
@@ -125,8 +125,8 @@ export async function readFinancing({ insight, at }: FinancingAsOf) {
       sum.paid += parseSum(row.paid)
       sum.on_time += parseSum(row.on_time)
       sum.weighted += BigInt(row.weighted ?? 0) * MILLION + BigInt(row.rest ?? 0)
-      for (const [odd, days, isOnTime] of row.odds) {
-        const { booked } = measurePaidPart(odd, rateOfDay)
+      for (const [exactRow, days, isOnTime] of row.exactRows) {
+        const { booked } = exactPaidPart(exactRow, rateOfDay)
         sum.paid += booked ?? 0n
         sum.weighted += (booked ?? 0n) * BigInt(days)
         if (isOnTime) sum.on_time += booked ?? 0n

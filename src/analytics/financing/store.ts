@@ -53,7 +53,7 @@ export interface OpenGroup {
   parsed: number
   pesos: string
   due: string
-  odd: string | null
+  exactRow: string | null
   reported: number | null
 }
 
@@ -62,9 +62,9 @@ export function openGroups(partition: Partition, direction: DirectionNumber, at:
   return (
     rows &&
     sql`select rfc, max(issued_at || uuid || name) as newest, bucket, month, is_old, is_late, is_in_process, count(*) as n, sum(is_parsed) as parsed,
-        coalesce(abs(reported - balance) > ${number(Number(tolerance))}, 0) as is_mismatch, ${sumOf('pesos')} as pesos, min(due) as due, odd,
-        max(case when odd is not null then reported end) as reported
-      from (${rows}) group by rfc, bucket, month, is_old, is_late, is_in_process, 10, odd`
+        coalesce(abs(reported - balance) > ${number(Number(tolerance))}, 0) as is_mismatch, ${sumOf('pesos')} as pesos, min(due) as due, exactRow,
+        max(case when exactRow is not null then reported end) as reported
+      from (${rows}) group by rfc, bucket, month, is_old, is_late, is_in_process, 10, exactRow`
   )
 }
 
@@ -88,7 +88,7 @@ export interface PaidRow {
   rest: number | null
   on_time: string
   /** JSON lists `[odd, days, is_on_time]`. */
-  odds: string
+  exactRows: string
   unreconciled: number
   /** Those of them that name an invoice of other parties. */
   other_parties: number
@@ -102,7 +102,7 @@ export function paidByDebtor(partition: Partition, direction: DirectionNumber, d
     rows &&
     sql`select iif(coalesce(reason, 'missing_rate') = 'missing_rate', rfc, null) as rfc, ${sumOf('booked')} as paid,
         sum(booked / 1000000 * ${lasted}) as weighted, sum(booked % 1000000 * ${lasted}) as rest, ${sumOf(inlined(sql`iif(${isOnTime}, booked, null)`))} as on_time,
-        json_group_array(json_array(odd, ${lasted}, ${isOnTime})) filter (where odd is not null) as odds,
+        json_group_array(json_array(exactRow, ${lasted}, ${isOnTime})) filter (where exactRow is not null) as exactRows,
         count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled,
         count(distinct iif(reason = 'other_parties', uuid || applies_to, null)) as other_parties
       from (${rows}) where reason is not 'not_counted' and (coalesce(reason, 'missing_rate') <> 'missing_rate' or metodo_pago = 'PPD') group by 1`

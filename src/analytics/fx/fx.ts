@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { measureOpen, openInvoices, rateWanted } from '../../cfdi/open/applications.ts'
-import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
+import { exactBalance, openInvoices, rateWanted } from '../../cfdi/open/applications.ts'
+import { exactPaidPart, ratesOfPaidPart } from '../../cfdi/open/exact-paid-part.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { own } from '../../cfdi/population/aliases.ts'
 import { parseSum, sumOf } from '../../cfdi/population/population.ts'
@@ -139,7 +139,7 @@ interface OpenEntry extends EntryRow {
   direction: DirectionNumber
   balance: string | null
   pesos: string | null
-  odd: string | null
+  exactRow: string | null
 }
 
 function pageOfOpen({ insight, at }: FxAsOf, query: Asked, figure: OpenFigure): Promise<EntriesPage> {
@@ -147,25 +147,25 @@ function pageOfOpen({ insight, at }: FxAsOf, query: Asked, figure: OpenFigure): 
   const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null => {
     const sides = directions.flatMap((direction) => {
       const open = openInvoices(partition, direction, at, ofCurrency(query))
-      return open ? [sql`select uuid, issued_at, ${sql.raw(String(direction))} as direction, balance, pesos, odd from (${open})`] : []
+      return open ? [sql`select uuid, issued_at, ${sql.raw(String(direction))} as direction, balance, pesos, exactRow from (${open})`] : []
     })
     if (sides.length === 0) return null
-    return sql`select uuid, issued_at, direction, cast(balance as text) as balance, cast(pesos as text) as pesos, odd from (${sql.join([...sides], sql` union all `)})
+    return sql`select uuid, issued_at, direction, cast(balance as text) as balance, cast(pesos as text) as pesos, exactRow from (${sql.join([...sides], sql` union all `)})
       ${after ? sql`where (issued_at, uuid) < (${after[0]}, ${after[1]})` : sql``} order by issued_at desc, uuid desc limit ${sql.raw(String(take))}`
   }
   return pageOfEntries<OpenEntry>(insight, PATH, query, select, async (rows) => {
     const rateOfDay = await ratesFor(insight.ctx, (want) => {
-      for (const { odd } of rows) if (odd !== null) want(rateWanted(odd))
+      for (const { exactRow } of rows) if (exactRow !== null) want(rateWanted(exactRow))
     })
-    return rows.map(({ direction, balance, pesos, odd }): Micros | null => {
-      const wanted = odd === null ? null : rateWanted(odd)
-      const measured =
-        odd === null
+    return rows.map(({ direction, balance, pesos, exactRow }): Micros | null => {
+      const wanted = exactRow === null ? null : rateWanted(exactRow)
+      const exact =
+        exactRow === null
           ? { balance: BigInt(balance!), pesos: BigInt(pesos!) }
-          : measureOpen(odd, wanted && rateOfDay(wanted.currency, wanted.day))
-      if (measured === null) return null
-      if (figure !== 'booked_mxn') return measured.balance
-      return measured.pesos === null ? null : direction === 0 ? measured.pesos : -measured.pesos
+          : exactBalance(exactRow, wanted && rateOfDay(wanted.currency, wanted.day))
+      if (exact === null) return null
+      if (figure !== 'booked_mxn') return exact.balance
+      return exact.pesos === null ? null : direction === 0 ? exact.pesos : -exact.pesos
     })
   })
 }
@@ -174,7 +174,7 @@ interface RealizedEntry extends EntryRow {
   direction: DirectionNumber
   booked: string
   paid: string
-  odds: string | null
+  exactRows: string | null
 }
 
 function pageOfRealized({ insight, days }: FxAsOf, query: Asked): Promise<EntriesPage> {
@@ -184,20 +184,20 @@ function pageOfRealized({ insight, days }: FxAsOf, query: Asked): Promise<Entrie
       return parts ? [sql`select *, ${sql.raw(String(direction))} as direction from (${parts})`] : []
     })
     const columns = sql`max(direction) as direction, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,
-      json_group_array(odd) filter (where odd is not null) as odds`
+      json_group_array(exactRow) filter (where exactRow is not null) as exactRows`
     const isMeant = query.currency === undefined ? sql.raw(`not ${inPesos('currency')}`) : sql`currency = ${query.currency}`
     return pairs(columns, sides, sql`reason is null and ${isMeant}`, after, take)
   }
   return pageOfEntries<RealizedEntry>(insight, PATH, query, select, async (rows) => {
-    const parsed = rows.map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as string[] }))
+    const parsed = rows.map((row) => ({ ...row, exactRows: JSON.parse(row.exactRows ?? '[]') as string[] }))
     const rateOfDay = await ratesFor(insight.ctx, (want) => {
-      for (const { odds } of parsed) for (const odd of odds) ratesOfPaidPart(odd).forEach(want)
+      for (const { exactRows } of parsed) for (const exactRow of exactRows) ratesOfPaidPart(exactRow).forEach(want)
     })
-    return parsed.map(({ direction, booked, paid, odds }) => {
+    return parsed.map(({ direction, booked, paid, exactRows }) => {
       let gain = parseSum(paid) - parseSum(booked)
-      for (const odd of odds) {
-        const measured = measurePaidPart(odd, rateOfDay)
-        if (measured.paid !== null && measured.booked !== null) gain += measured.paid - measured.booked
+      for (const exactRow of exactRows) {
+        const exact = exactPaidPart(exactRow, rateOfDay)
+        if (exact.paid !== null && exact.booked !== null) gain += exact.paid - exact.booked
       }
       return direction === 0 ? gain : -gain
     })

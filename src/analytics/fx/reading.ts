@@ -1,6 +1,6 @@
 import type { OpenAt } from '../../cfdi/open/applications.ts'
-import { measureOpen, rateWanted } from '../../cfdi/open/applications.ts'
-import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
+import { exactBalance, rateWanted } from '../../cfdi/open/applications.ts'
+import { exactPaidPart, ratesOfPaidPart } from '../../cfdi/open/exact-paid-part.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -52,7 +52,7 @@ export interface CurrencyPosition {
   isShown: boolean
 }
 
-type Odd = [string, string | null, string | null]
+type ExactRow = [string, string | null, string | null]
 
 /** Reads the positions by currency, MXN among them, and the rates of the day. Three D1 calls. */
 export async function readFx({ insight, at, days }: FxAsOf) {
@@ -64,12 +64,12 @@ export async function readFx({ insight, at, days }: FxAsOf) {
   ])
   const sums = rowsOf<DocumentsByCurrency>(0).map((row) => ({ ...row, unrated: parseUnrated(row.unrated) }))
   const open = rowsOf<CurrencyOpenRow>(1)
-  const realized = rowsOf<RealizedRow>(2).map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as string[] }))
+  const realized = rowsOf<RealizedRow>(2).map((row) => ({ ...row, exactRows: JSON.parse(row.exactRows ?? '[]') as string[] }))
   const published = await publishedFor(insight.ctx, (want) => {
     for (const { currency } of [...sums, ...open]) want({ currency, day: at.day })
     for (const { unrated } of sums) unrated.forEach(want)
-    for (const { odd } of open) if (odd !== null) want(rateWanted(odd))
-    for (const { odds } of realized) for (const odd of odds) ratesOfPaidPart(odd).forEach(want)
+    for (const { exactRow } of open) if (exactRow !== null) want(rateWanted(exactRow))
+    for (const { exactRows } of realized) for (const exactRow of exactRows) ratesOfPaidPart(exactRow).forEach(want)
   })
   const rateOfDay = (currency: string, day: string): string | null => published(currency, day)?.rate ?? null
   const positions = new Map<string, CurrencyPosition>()
@@ -81,11 +81,11 @@ export async function readFx({ insight, at, days }: FxAsOf) {
     return none
   }
   let dof_rate = 0
-  for (const { currency, direction, invoiced, credited, own_invoiced, own_credited, odds, unrated } of sums) {
+  for (const { currency, direction, invoiced, credited, own_invoiced, own_credited, exactRows, unrated } of sums) {
     const position = positionOf(currency)
     position.isShown = true
     position.own[direction] += parseSum(own_invoiced) - parseSum(own_credited)
-    for (const odd of JSON.parse(`[${odds ?? ''}]`) as Odd[]) position.own[direction] += ownNet(odd)
+    for (const exactRow of JSON.parse(`[${exactRows ?? ''}]`) as ExactRow[]) position.own[direction] += ownNet(exactRow)
     position.pesos[direction] += parseSum(invoiced) - parseSum(credited)
     for (const { tipo, net, day } of unrated) {
       const signed = tipo === 'E' ? -net : net
@@ -95,27 +95,27 @@ export async function readFx({ insight, at, days }: FxAsOf) {
       if (pesos !== null) dof_rate++
     }
   }
-  for (const { currency, direction, balance, pesos, odd } of open) {
-    const wanted = odd === null ? null : rateWanted(odd)
-    const measured = odd === null ? null : measureOpen(odd, wanted && rateOfDay(wanted.currency, wanted.day))
-    if (odd !== null && measured === null) continue
+  for (const { currency, direction, balance, pesos, exactRow } of open) {
+    const wanted = exactRow === null ? null : rateWanted(exactRow)
+    const exact = exactRow === null ? null : exactBalance(exactRow, wanted && rateOfDay(wanted.currency, wanted.day))
+    if (exactRow !== null && exact === null) continue
     const position = positionOf(currency)
     position.isShown = true
-    position.open[direction] += measured ? measured.balance : parseSum(balance)
-    const booked = measured ? (measured.pesos ?? 0n) : parseSum(pesos)
+    position.open[direction] += exact ? exact.balance : parseSum(balance)
+    const booked = exact ? (exact.pesos ?? 0n) : parseSum(pesos)
     position.booked += direction === 0 ? booked : -booked
   }
   let unreconciled = 0
   let otherParties = rowsOf<{ n: number }>(3).reduce((sum, { n }) => sum + n, 0)
-  for (const { currency, direction, booked, paid, odds, unreconciled: n, other_parties } of realized) {
+  for (const { currency, direction, booked, paid, exactRows, unreconciled: n, other_parties } of realized) {
     unreconciled += n
     otherParties += other_parties
     if (currency === null) continue
     let gain = parseSum(paid) - parseSum(booked)
-    for (const odd of odds) {
-      const measured = measurePaidPart(odd, rateOfDay)
-      if (measured.paid === null) unreconciled++
-      else if (measured.booked !== null) gain += measured.paid - measured.booked
+    for (const exactRow of exactRows) {
+      const exact = exactPaidPart(exactRow, rateOfDay)
+      if (exact.paid === null) unreconciled++
+      else if (exact.booked !== null) gain += exact.paid - exact.booked
     }
     positionOf(currency).realized += direction === 0 ? gain : -gain
   }

@@ -12,7 +12,7 @@ import { unratedList } from '../common/insight.ts'
 export const IS_FOREIGN = sql`not ${sql.raw(inPesos(inlined(sql`${own.currency}`)))}`
 const [SUBTOTAL, DESCUENTO] = [inlined(sql`${own.subtotal}`), inlined(sql`coalesce(${own.descuento}, '0')`)]
 /** Whether the net amount of a document in its own currency is left to the caller, who reads it out of `[tipo, subtotal, descuento]`. */
-const IS_ODD = sql`(length(${own.total_micros}) > ${sql.raw(String(DIGITS))} or length(${own.subtotal}) > 16
+const NEEDS_EXACT = sql`(length(${own.total_micros}) > ${sql.raw(String(DIGITS))} or length(${own.subtotal}) > 16
   or ${sql.raw(`${placesOf(SUBTOTAL)} > 6 or ${placesOf(DESCUENTO)} > 6`)})`
 /** subtotal − descuento in micros of the document's currency. */
 const OWN_NET = sql.raw(`(${microsOfText(SUBTOTAL)} - ${microsOfText(DESCUENTO)})`)
@@ -27,19 +27,19 @@ export interface DocumentsByCurrency {
   own_invoiced: string
   own_credited: string
   /** JSON lists `[tipo, subtotal, descuento]`. */
-  odds: string | null
+  exactRows: string | null
   unrated: string | null
 }
 
 export function documents(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): SQL | null {
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], past })
   const of = (tipo: 'I' | 'E', amount: SQLWrapper) => sumOf(inlined(sql`iif(${own.tipo_comprobante} = ${tipo}, ${amount}, null)`))
-  const ownNet = sql`iif(${IS_FOREIGN} and ${own.net_mxn} is not null and not ${IS_ODD}, ${OWN_NET}, null)`
-  const odd = sql`case when ${IS_FOREIGN} and ${own.net_mxn} is not null and ${IS_ODD} then json_array(${own.tipo_comprobante}, ${own.subtotal}, ${own.descuento}) end`
+  const ownNet = sql`iif(${IS_FOREIGN} and ${own.net_mxn} is not null and not ${NEEDS_EXACT}, ${OWN_NET}, null)`
+  const exactRow = sql`case when ${IS_FOREIGN} and ${own.net_mxn} is not null and ${NEEDS_EXACT} then json_array(${own.tipo_comprobante}, ${own.subtotal}, ${own.descuento}) end`
   return (
     population &&
     sql`select iif(${IS_FOREIGN}, ${own.currency}, 'MXN') as currency, ${of('I', own.net_mxn)} as invoiced, ${of('E', own.net_mxn)} as credited,
-      ${of('I', ownNet)} as own_invoiced, ${of('E', ownNet)} as own_credited, group_concat(${odd}) as odds,
+      ${of('I', ownNet)} as own_invoiced, ${of('E', ownNet)} as own_credited, group_concat(${exactRow}) as exactRows,
       ${unratedList('uuid')} as unrated ${population} and ${own.version} is not null group by 1`
   )
 }
@@ -49,12 +49,15 @@ export interface CurrencyOpenRow {
   currency: string
   balance: string
   pesos: string
-  odd: string | null
+  exactRow: string | null
 }
 
 export function openByCurrency(partition: Partition, direction: DirectionNumber, at: OpenAt): SQL | null {
   const open = openInvoices(partition, direction, at, [IS_FOREIGN])
-  return open && sql`select currency, ${sumOf('balance')} as balance, ${sumOf('pesos')} as pesos, odd from (${open}) group by currency, odd`
+  return (
+    open &&
+    sql`select currency, ${sumOf('balance')} as balance, ${sumOf('pesos')} as pesos, exactRow from (${open}) group by currency, exactRow`
+  )
 }
 
 /** What was paid of invoices in a currency; or how many paid parts are not reconciled, without a currency. */
@@ -62,8 +65,8 @@ export interface RealizedRow {
   currency: string | null
   booked: string
   paid: string
-  /** A JSON list of `odd`. */
-  odds: string
+  /** A JSON list of `exactRow`. */
+  exactRows: string
   unreconciled: number
   /** Those of them that name an invoice of other parties. */
   other_parties: number
@@ -74,7 +77,7 @@ export function realizedByCurrency(partition: Partition, direction: DirectionNum
   return (
     parts &&
     sql`select iif(reason is null, currency, null) as currency, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,
-        json_group_array(odd) filter (where odd is not null and reason is null) as odds,
+        json_group_array(exactRow) filter (where exactRow is not null and reason is null) as exactRows,
         count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled,
         count(distinct iif(reason = 'other_parties', uuid || applies_to, null)) as other_parties
       from (${parts}) where reason is not 'not_counted' and (reason is not null or not ${sql.raw(inPesos('currency'))}) group by 1`

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
-import { measureOpen, rateWanted } from '../../cfdi/open/applications.ts'
+import { exactBalance, rateWanted } from '../../cfdi/open/applications.ts'
 import { own } from '../../cfdi/population/aliases.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
 import type { InvoiceCounts } from '../../cfdi/summary/summary.ts'
@@ -46,16 +46,17 @@ interface Overdue {
   invoices: number
 }
 
-const oddOf = (rows: readonly OverdueRow[]): { due: string; odd: string; wanted: { currency: string; day: string } | null }[] =>
-  rows.flatMap(({ odd }) =>
-    (JSON.parse(`[${odd ?? ''}]`) as [string, unknown][]).map(([due, list]) => {
+const exactRowOf = (rows: readonly OverdueRow[]): { due: string; exactRow: string; wanted: { currency: string; day: string } | null }[] =>
+  rows.flatMap(({ exactRow }) =>
+    (JSON.parse(`[${exactRow ?? ''}]`) as [string, unknown][]).map(([due, list]) => {
       const text = JSON.stringify(list)
-      return { due, odd: text, wanted: rateWanted(text) }
+      return { due, exactRow: text, wanted: rateWanted(text) }
     }),
   )
 
 /** The rates that open invoices do not state, as `ratesAt` is asked for them. */
-const ratesWanted = (rows: readonly OverdueRow[]): { currency: string; day: string }[] => oddOf(rows).flatMap(({ wanted }) => wanted ?? [])
+const ratesWanted = (rows: readonly OverdueRow[]): { currency: string; day: string }[] =>
+  exactRowOf(rows).flatMap(({ wanted }) => wanted ?? [])
 
 /** Adds up what is open, and what is overdue on a day. `rates` answer `ratesWanted`. Invoices without any rate are left out. */
 function overdueOf(rows: readonly OverdueRow[], rates: readonly (string | null)[], today: string): Overdue {
@@ -66,8 +67,8 @@ function overdueOf(rows: readonly OverdueRow[], rates: readonly (string | null)[
     sums.overdue += parseSum(overdue)
   }
   let at = 0
-  for (const { due, odd, wanted } of oddOf(rows)) {
-    const pesos = measureOpen(odd, wanted === null ? null : (rates[at++] ?? null))?.pesos ?? null
+  for (const { due, exactRow, wanted } of exactRowOf(rows)) {
+    const pesos = exactBalance(exactRow, wanted === null ? null : (rates[at++] ?? null))?.pesos ?? null
     if (pesos === null) continue
     sums.invoices++
     sums.open += pesos
@@ -145,7 +146,7 @@ export const FORMULAS: Record<IndicatorKey, string> = {
   repse_at_risk_share: 'net of received I with the flag repse_not_valid_at_payment ÷ net of received I',
 }
 
-interface Measured {
+interface Computed {
   value: string | number | null
   threshold: string | number
   sample_size: number
@@ -163,20 +164,20 @@ function indicatorsOf(facts: Measurements, rules: Rules): Omit<Indicator, 'drill
   const count = (some: readonly Party[], name: 'documents' | 'invoices' = 'documents') => some.reduce((sum, one) => sum + one[name], 0)
   const [issued, received] = [of(0), of(1)]
   const rfcs = new Set(parties.filter(({ documents }) => documents > 0).map(({ rfc }) => rfc))
-  const share = (key: IndicatorKey, part: bigint, whole: bigint, sample_size: number): Measured => ({
+  const share = (key: IndicatorKey, part: bigint, whole: bigint, sample_size: number): Computed => ({
     value: percentOf(part, whole),
     threshold: percentOf(micros(rules.get(`indicator.${key}`) as string)!, 1_000_000n)!,
     sample_size,
   })
-  const concentration = (key: 'customer_concentration' | 'supplier_concentration', some: readonly Party[]): Measured => {
+  const concentration = (key: 'customer_concentration' | 'supplier_concentration', some: readonly Party[]): Computed => {
     const groups = [...Map.groupBy(some, ({ rfc }) => rfc)].map(([rfc, list]) => ({ rfc, total: net(list) }))
     const totals = rankedOf(groups, false).map((one) => one.total)
     return { value: hhiOf(totals), threshold: rules.get(`indicator.${key}`), sample_size: count(some) }
   }
-  const cancelled = (key: IndicatorKey, { counted, cancelled: n }: InvoiceCounts): Measured =>
+  const cancelled = (key: IndicatorKey, { counted, cancelled: n }: InvoiceCounts): Computed =>
     share(key, BigInt(n), BigInt(counted + n), counted + n)
   const good = [rules.get('indicator.tax_compliance'), ...NEUTRAL]
-  const measured: Record<IndicatorKey, Measured> = {
+  const computed: Record<IndicatorKey, Computed> = {
     tax_compliance: {
       value: sense,
       threshold: good[0]!,
@@ -207,7 +208,7 @@ function indicatorsOf(facts: Measurements, rules: Rules): Omit<Indicator, 'drill
       count(received, 'invoices'),
     ),
   }
-  return (Object.entries(measured) as [IndicatorKey, Measured][]).map(([key, { risky, ...one }]) => ({
+  return (Object.entries(computed) as [IndicatorKey, Computed][]).map(([key, { risky, ...one }]) => ({
     key,
     ...one,
     risky: risky ?? (one.value !== null && micros(String(one.value))! > micros(String(one.threshold))!),

@@ -58,23 +58,23 @@ export const partyStatements = (insight: Insight, sets: Sets): SQL[] =>
     }),
   )
 
-/** What is open and overdue of issued PPD invoices, for `parseSum`. `odd` are those that `overdueOf` measures: `[due, list]`, with commas. */
+/** What is open and overdue of issued PPD invoices, for `parseSum`. `exactRow` are those that `overdueOf` measures: `[due, list]`, with commas. */
 export interface OverdueRow {
   invoices: number
   open: string
   overdue: string
-  odd: string | null
+  exactRow: string | null
 }
 
 /** The statements that add up the issued PPD invoices of which something is left to pay today. */
 export const openStatements = ({ ledger, today, rules }: Insight): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => {
     const invoices = openInvoices(partition, 0, { day: today, past: null, terms: daysUntilDue(rules, today) })
-    const plain = (condition: SQL) => sumOf(inlined(sql`iif(odd is null and ${condition}, pesos, null)`))
+    const plain = (condition: SQL) => sumOf(inlined(sql`iif(exactRow is null and ${condition}, pesos, null)`))
     return invoices === null
       ? []
       : [
-          sql`select count(iif(odd is null, 1, null)) as invoices, ${plain(sql`1`)} as open, ${plain(sql`due < ${today}`)} as overdue,
-            group_concat(iif(odd is null, null, json_array(due, json(odd)))) as odd from (${invoices})`,
+          sql`select count(iif(exactRow is null, 1, null)) as invoices, ${plain(sql`1`)} as open, ${plain(sql`due < ${today}`)} as overdue,
+            group_concat(iif(exactRow is null, null, json_array(due, json(exactRow)))) as exactRow from (${invoices})`,
         ]
   })

@@ -14,7 +14,7 @@ export type StateChange = Partial<Omit<StateRow, 'connection'>>
 
 const stateP = alias(reportParts, 'p')
 const dueAt = bare(states.due_at)
-const isHeld = (connection: number, token: string): SQL => sql`${states.connection} = ${connection} and ${states.token} = ${token}`
+const isLeased = (connection: number, token: string): SQL => sql`${states.connection} = ${connection} and ${states.token} = ${token}`
 
 const assigned = (change: StateChange): SQL =>
   sql.join(
@@ -81,18 +81,18 @@ export const claimState = (ledger: D1Database, connection: number, token: string
       returning *`,
   ).first<StateRow>()
 
-const HELD = 'report_states.held'
+const LEASED = 'report_states.leased'
 
 /** Refuses its batch unless this worker still has the reports. */
-export const assertHeld = (ledger: D1Database, connection: number, token: string): D1PreparedStatement =>
-  assertThat(ledger, sql`exists (select 1 from ${states} where ${isHeld(connection, token)})`, HELD)
+export const assertLeased = (ledger: D1Database, connection: number, token: string): D1PreparedStatement =>
+  assertThat(ledger, sql`exists (select 1 from ${states} where ${isLeased(connection, token)})`, LEASED)
 
 export const setState = (ledger: D1Database, connection: number, set: StateChange): D1PreparedStatement =>
   prepared(ledger, sql`update ${states} set ${assigned(set)} where ${states.connection} = ${connection}`)
 
 /** Gives the reports back, if this worker still has them. */
 export const releaseState = (ledger: D1Database, connection: number, token: string): D1PreparedStatement =>
-  prepared(ledger, sql`update ${states} set ${assigned({ token: null, lease_until: 0 })} where ${isHeld(connection, token)}`)
+  prepared(ledger, sql`update ${states} set ${assigned({ token: null, lease_until: 0 })} where ${isLeased(connection, token)}`)
 
 /** Replaces the parts of a month. */
 export const replaceParts = (

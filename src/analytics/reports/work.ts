@@ -17,7 +17,7 @@ import { type Windows, windowStateOf } from '../../taxpayers/visibility/window.t
 import { KINDS, readMonth, writeCells } from './parts/month.ts'
 import {
   allMonths,
-  assertHeld,
+  assertLeased,
   changedMonths,
   claimState,
   dueStates,
@@ -115,8 +115,8 @@ export const wakeReports = (system: System, hints: readonly ReportHint[]): Promi
   )
 
 /** Wakes the reports that are due, ledger by ledger. A task. */
-export const sweepReports = (system: System, place = START): Promise<string> =>
-  ledgerByLedger(system, place === START ? '0' : place, async (shard, ledger) => {
+export const sweepReports = (system: System, cursor = START): Promise<string> =>
+  ledgerByLedger(system, cursor === START ? '0' : cursor, async (shard, ledger) => {
     const due = await dueStates(ledger, Date.now(), SWEPT)
     await wakeReports(
       system,
@@ -134,8 +134,8 @@ export async function workOnReports(system: System, { shard, connection }: Repor
   const now = Date.now()
   const row = await claimState(d1, connection, token, now, now + LEASE_MS)
   if (!row) return
-  const held = { d1, row: { ...row, token }, token }
-  const isMore = await goOn(system, held).catch((error: unknown) => {
+  const leased = { d1, row: { ...row, token }, token }
+  const isMore = await continueReport(system, leased).catch((error: unknown) => {
     if (!isGuardViolation(error)) throw error
     return false
   })
@@ -143,46 +143,46 @@ export async function workOnReports(system: System, { shard, connection }: Repor
   if (isMore) await wakeReports(system, [{ shard, connection }])
 }
 
-interface Held {
+interface Leased {
   d1: D1Database
   row: StateRow
   token: string
 }
 
-const save = ({ d1, row, token }: Held, ...changes: StateChange[]): Promise<unknown> =>
-  commit(d1, [assertHeld(d1, row.connection, token), ...changes.map((change) => setState(d1, row.connection, change))])
+const save = ({ d1, row, token }: Leased, ...changes: StateChange[]): Promise<unknown> =>
+  commit(d1, [assertLeased(d1, row.connection, token), ...changes.map((change) => setState(d1, row.connection, change))])
 
-async function goOn(system: System, held: Held): Promise<boolean> {
-  const { row } = held
+async function continueReport(system: System, leased: Leased): Promise<boolean> {
+  const { row } = leased
   const ledger = await openedFor(system, row)
   if (ledger === null) {
-    await save(held, { due_at: null, round: null })
+    await save(leased, { due_at: null, round: null })
     return false
   }
   if (row.round === null && (await isDownloading(ledger))) {
-    await save(held, { due_at: Date.now() + SETTLE_MS })
+    await save(leased, { due_at: Date.now() + SETTLE_MS })
     return false
   }
   const today = centralDayOf(system.now.getTime())
   const rules = await rulesAt(system, today)
   // What is committed from here on makes them due again.
-  if (row.round === null) await save(held, { due_at: null, round: TO_PLAN })
+  if (row.round === null) await save(leased, { due_at: null, round: TO_PLAN })
   const round =
-    row.round === null || row.round === TO_PLAN ? await plan(system, held, ledger, rules, today) : (JSON.parse(row.round) as ReportRound)
+    row.round === null || row.round === TO_PLAN ? await plan(system, leased, ledger, rules, today) : (JSON.parse(row.round) as ReportRound)
   const reading = { system, ledger, rules, today }
   for (let left = round.months; left.length > 0; ) {
     if (!system.budget.allows(STATEMENTS)) return true
     const [month, ...rest] = left as [string, ...string[]]
     const parts = writeCells(await readMonth(reading, month))
-    await commit(held.d1, [
-      assertHeld(held.d1, row.connection, held.token),
-      ...replaceParts(held.d1, row.connection, month, parts, KINDS),
-      setState(held.d1, row.connection, { round: JSON.stringify({ ...round, months: rest }), lease_until: Date.now() + LEASE_MS }),
+    await commit(leased.d1, [
+      assertLeased(leased.d1, row.connection, leased.token),
+      ...replaceParts(leased.d1, row.connection, month, parts, KINDS),
+      setState(leased.d1, row.connection, { round: JSON.stringify({ ...round, months: rest }), lease_until: Date.now() + LEASE_MS }),
     ])
     left = rest
   }
   const { to, basis, watermark } = round
-  await save(held, { ...to, basis, watermark }, { generated_at: Date.now(), round: null })
+  await save(leased, { ...to, basis, watermark }, { generated_at: Date.now(), round: null })
   return false
 }
 
@@ -203,8 +203,8 @@ const isDownloading = async ({ d1, entity }: ScopedLedger): Promise<boolean> =>
       and (${syncWork.lease_until} > ${Date.now()} or ${syncWork.due_at} <= ${Date.now() + SETTLE_MS})`,
   ).first()) !== null
 
-async function plan(system: System, held: Held, ledger: ScopedLedger, rules: Rules, today: string): Promise<ReportRound> {
-  const { row } = held
+async function plan(system: System, leased: Leased, ledger: ScopedLedger, rules: Rules, today: string): Promise<ReportRound> {
+  const { row } = leased
   const to = await readSequences(ledger)
   const basis = basisOf(ledger.windows, rules, today)
   const isKnown = row.generated_at !== null && row.basis !== null && isSameBasis(row.basis, basis)
@@ -212,7 +212,7 @@ async function plan(system: System, held: Held, ledger: ScopedLedger, rules: Rul
   const months = changed ? [...new Set([...changed, ...monthsBetween(row.basis!, basis)])].sort() : await allMonths(ledger, row.connection)
   const watermark = ledger.window.ceiling ?? (to.committed_at || system.now.getTime())
   const round = { to: { sequence: to.sequence, import_sequence: to.import_sequence }, basis, watermark, months }
-  await save(held, { round: JSON.stringify(round) })
+  await save(leased, { round: JSON.stringify(round) })
   return round
 }
 

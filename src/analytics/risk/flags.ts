@@ -139,7 +139,7 @@ function withholdingMissing(rules: Rules): SQL | null {
     ]
     return sql`when ${detected[n]} then ${faults.length === 0 ? sql`0` : anyOf(faults.map((one) => sql`(${one})`))}`
   })
-  // Most invoices are of companies and of no freight; they are told apart before their keys are compared.
+  // Most invoices are of companies and of no freight; they are kept apart before their keys are compared.
   const any = classes.filter(({ emisor }) => emisor === 'any').flatMap(({ detection }) => detection.flatMap(({ claves }) => claves ?? []))
   return sql`length(${own.receptor_rfc}) = 12 and ${own.products} is not null and (length(${own.emisor_rfc}) = 13${any.length > 0 ? sql` or ${hasKey(any)}` : sql``})
     and (select case ${sql.join(branches, sql` `)} else 0 end from (select ${MAIN_KEY} as main, ${inMicros(own.subtotal)} - ${inMicros(own.descuento)} as net))`
@@ -191,10 +191,10 @@ const monthInMexico = (at: SQL): SQL =>
   sql`strftime('%Y-%m', ${at}, iif(${at} < '2022-10-30' and strftime('%m', ${at}, '-5 hours') between '05' and '10', '-5 hours', '-6 hours'))`
 
 /** When a cancellation became known that has no date: as `updated_at` says it. */
-const toldAt = ({ ledger, partition }: FlagReading): SQL => {
+const notifiedAt = ({ ledger, partition }: FlagReading): SQL => {
   if (partition.origin === 'import') return sql`${own.updated_at}`
-  const reaches = JSON.stringify(ledger.reachesOf(0).map(({ at, from }) => [at, from]))
-  const reached = sql`(select min(j.value->>0) from json_each(${reaches}) j where j.value->>0 >= ${own.issued_at} * 1000 and j.value->>1 <= ${own.fecha})`
+  const grantedRanges = JSON.stringify(ledger.grantedRangesOf(0).map(({ at, from }) => [at, from]))
+  const reached = sql`(select min(j.value->>0) from json_each(${grantedRanges}) j where j.value->>0 >= ${own.issued_at} * 1000 and j.value->>1 <= ${own.fecha})`
   return sql`max(${own.updated_at}, ${sql.raw(String(ledger.first_active_at))}, coalesce(${reached}, 0))`
 }
 
@@ -281,7 +281,7 @@ export const FLAGS: Record<FlagCode, (reading: FlagReading) => SQL | null> = {
   counterparty_69: onList('list_69'),
   cancelled_after_payment: (reading) => {
     if (reading.cancelled === 0) return null
-    const at = sql`coalesce(datetime(${own.cancelled_at}), datetime((${toldAt(reading)}) / 1000, 'unixepoch'))`
+    const at = sql`coalesce(datetime(${own.cancelled_at}), datetime((${notifiedAt(reading)}) / 1000, 'unixepoch'))`
     const isIncome = reading.direction === 0 ? sql` or ${monthInMexico(at)} > substr(${own.fecha}, 1, 7)` : sql``
     return sql`${INVOICE} and (${own.metodo_pago} = 'PUE'${isIncome} or ${isPaidBy(reading.partition, 0)})`
   },

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { complements } from '../../cfdi/cash/events.ts'
-import type { EventSource } from '../../cfdi/cash/measure.ts'
+import type { EventSource } from '../../cfdi/cash/exact-amounts.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { listedOf } from '../../lists/listed/counterparties.ts'
 import { listedAs } from '../../lists/listed/listed.ts'
@@ -56,7 +56,7 @@ export async function knownSuppliers(insight: Insight): Promise<KnownSuppliers> 
 }
 
 /** A movement that is to be measured. */
-export interface Odd {
+export interface ExactRow {
   uuid: string
   applies_to: string | null
   tipo: string
@@ -71,7 +71,7 @@ export interface Odd {
   is_unmatched: 0 | 1
 }
 
-export const parseOdd = (text: string): Odd => JSON.parse(text) as Odd
+export const parseExactRow = (text: string): ExactRow => JSON.parse(text) as ExactRow
 
 /** Uso «Sin efectos fiscales» of c_UsoCFDI. */
 const NO_TAX_EFFECTS = 'S01'
@@ -119,7 +119,7 @@ export const exclusionsOf = (rules: Rules, days: Days): Exclusions => ({
  * no exchange rate.
  */
 export function isOverLimit(
-  { cash_of, day, source }: Pick<Odd, 'cash_of' | 'day' | 'source'>,
+  { cash_of, day, source }: Pick<ExactRow, 'cash_of' | 'day' | 'source'>,
   { limitOn }: Exclusions,
   rateOfDay: (currency: string, day: string) => string | null,
 ): boolean {
@@ -130,7 +130,7 @@ export function isOverLimit(
 }
 
 /** The rate that `isOverLimit` needs of an event. */
-export const rateOfLimit = ({ cash_of = null, source }: Partial<Odd>): { currency: string; day: string }[] => {
+export const rateOfLimit = ({ cash_of = null, source }: Partial<ExactRow>): { currency: string; day: string }[] => {
   const currency = cash_of === null ? null : (JSON.parse(source!) as EventSource)[4]
   return currency === null ? [] : [{ currency, day: cash_of! }]
 }

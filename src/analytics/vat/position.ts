@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { isLarge, type Named, paidByComplement, wholeEvents } from '../../cfdi/cash/events.ts'
 import { cfdiAs } from '../../cfdi/columns.ts'
 import { LATEST } from '../../cfdi/open/applications.ts'
-import { isOddRate, microsOfText } from '../../cfdi/open/in-pesos.ts'
+import { microsOfText, needsExactRate } from '../../cfdi/open/in-pesos.ts'
 import {
   balanceColumns,
   creditedSince,
@@ -50,7 +50,7 @@ const openColumns =
       `iif(${isPesos}, ${taxOf(alias, name)}, coalesce(${inlined(sql`${taxes}`)}->>'$[${OWN}][${BREAKDOWN.indexOf(name)}]', 0)) + 0`
     return {
       ...balanceColumns(partition, alias, `(${MISSING_RATE(alias)} or ${isLarge(alias)})`),
-      rate: `case when ${isPesos} then 1000000 when not ${isOddRate(alias)} then ${microsOfText(inlined(sql`${tipo_cambio}`))} end`,
+      rate: `case when ${isPesos} then 1000000 when not ${needsExactRate(alias)} then ${microsOfText(inlined(sql`${tipo_cambio}`))} end`,
       open_iva: RATES.map((name) => `(${taxOf(alias, name)})`).join(' + '),
       ...Object.fromEntries(RATES.map((name) => [`open_${name}`, own(name)])),
     }
@@ -90,13 +90,13 @@ export type GroupRow = Record<(typeof FLAGS)[number], boolean> & {
   sums: Record<Sum, bigint>
   /** IVA that paid parts state which are no cash events. */
   stated: bigint
-  /** What SQL leaves to be measured: for `parseOdd`. */
-  odds: string[]
+  /** What SQL leaves to be measured: for `parseExactRow`. */
+  exactRows: string[]
 }
 
-/** What `positionOf` selects, by `kind`: `row` is JSON of a `group` or an `open` row; of an `odd` invoice, for `measureOpenOn`. */
+/** What `positionOf` selects, by `kind`: `row` is JSON of a `group` or an `open` row; of an `exactRow` invoice, for `exactBalanceOn`. */
 interface PositionRow {
-  kind: 'group' | 'open' | 'odd'
+  kind: 'group' | 'open' | 'exactRow'
   row: string
 }
 
@@ -104,11 +104,11 @@ interface PositionRow {
 const KEY = sql`(substr(day, 1, 4) || substr(day, 6, 2)) * 16 + (tipo = 'P') * 8 + iif(reason is null, is_excluded * 4 + is_presumed * 2 + is_lapsed, 0)`
 
 function groupIn(row: string): GroupRow {
-  const [key, reason, pairs, odds, ...amounts] = JSON.parse(row) as [number, string | null, number, string[], ...string[]]
+  const [key, reason, pairs, exactRows, ...amounts] = JSON.parse(row) as [number, string | null, number, string[], ...string[]]
   const month = String(Math.floor(key / 16))
   const [stated = 0n, ...sums] = amounts.map(BigInt)
   return {
-    ...{ month: `${month.slice(0, 4)}-${month.slice(4)}`, is_part: (key & 8) !== 0, reason, pairs, odds, stated },
+    ...{ month: `${month.slice(0, 4)}-${month.slice(4)}`, is_part: (key & 8) !== 0, reason, pairs, exactRows, stated },
     ...{ is_excluded: (key & 4) !== 0, is_presumed: (key & 2) !== 0, is_lapsed: (key & 1) !== 0 },
     sums: Object.fromEntries(SUMS.map((name, n) => [name, sums[n]])) as Record<Sum, bigint>,
   }
@@ -119,7 +119,7 @@ function openIn(row: string): OpenRow {
   return { month, until, iva, balance, invoice }
 }
 
-const sumOf = (name: string): SQL => sql`cast(coalesce(sum(iif(is_odd, 0, ${sql.identifier(name)})), 0) as text)`
+const sumOf = (name: string): SQL => sql`cast(coalesce(sum(iif(needs_exact, 0, ${sql.identifier(name)})), 0) as text)`
 
 /**
  * Reads a direction in one pass: movements of the days by month, what the documents of these days accrue, and what was open at the ends of
@@ -142,16 +142,16 @@ function positionOf(
   if (whole === null || parts === null || credited === null) return null
   const own = Object.keys(columns('i'))
   const paid = marked(parts, direction, exclusions, suppliers, ['invoice', 'amount', 'metodo_pago', 'is_hidden', ...own])
-  const moved = sql.raw(['uuid', 'applies_to', 'day', 'tipo', 'reason', ...FLAGS, ...SUMS, 'is_odd', 'stated', 'as_json'].join(', '))
+  const moved = sql.raw(['uuid', 'applies_to', 'day', 'tipo', 'reason', ...FLAGS, ...SUMS, 'needs_exact', 'stated', 'as_json'].join(', '))
   const changes = sql`${paidSince(sql`paid`, columns)} union all ${credited}`
   return sql`with paid as materialized (${paid}), ${openByMonth(partition, direction, through, changes, columns)}
-    select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where is_odd), ${sql.join(['stated', ...SUMS].map(sumOf), sql`, `)}) as row
+    select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where needs_exact), ${sql.join(['stated', ...SUMS].map(sumOf), sql`, `)}) as row
       from (select ${KEY} as key, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${moved} from (
         select * from (select ${moved} from (${marked(whole, direction, exclusions, suppliers)}) limit -1)
         union all select ${moved} from paid where not is_hidden and day <= ${days.last}))
       group by key, reason
     union all select 'open', json_array(month, until, iva, balance, invoice) from (${pendingGroups(partition, through.first)})
-    union all select 'odd', invoice from (${invoicesIn(partition, sql`select uuid from odd`)})`
+    union all select 'exactRow', invoice from (${invoicesIn(partition, sql`select uuid from exactRow`)})`
 }
 
 type OfDirection<Row> = Row & { direction: DirectionNumber }
@@ -160,8 +160,8 @@ type OfDirection<Row> = Row & { direction: DirectionNumber }
 export interface VatReading {
   groups: OfDirection<GroupRow>[]
   open: OfDirection<OpenRow>[]
-  /** Invoices for `measureOpenOn`. */
-  odd: OfDirection<{ invoice: string }>[]
+  /** Invoices for `exactBalanceOn`. */
+  exactRow: OfDirection<{ invoice: string }>[]
   notes: NotesRow
   returns: ReturnRow[]
   exclusions: Exclusions
@@ -200,7 +200,7 @@ export function statementsOf(
     const reading: VatReading = {
       groups: [],
       open: [],
-      odd: [],
+      exactRow: [],
       notes: { of_others: 0, of_unpaid: 0 },
       returns: found.at(-1) as ReturnRow[],
       exclusions,
@@ -213,7 +213,7 @@ export function statementsOf(
         for (const { kind, row } of found[n] as PositionRow[]) {
           if (kind === 'group') reading.groups.push({ direction, ...groupIn(row) })
           else if (kind === 'open') reading.open.push({ direction, ...openIn(row) })
-          else reading.odd.push({ direction, invoice: row })
+          else reading.exactRow.push({ direction, invoice: row })
         }
     }
     return reading

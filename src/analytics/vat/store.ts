@@ -50,14 +50,14 @@ export function marked(
   // SQL adds amounts of so many digits up without an overflow.
   const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
   const limit = sql.raw(`1e${LARGE}`)
-  const isOdd = sql`(is_odd or ${isUnknown} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
+  const needsExact = sql`(needs_exact or ${isUnknown} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
   const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source,
     ${sql.join([...FLAGS.map((name, n) => sql`${sql.raw(`'${name}'`)}, ${flags[n]!}`)], sql`, `)},
     'is_unmatched', reason is not null, 'cash_of', iif(${isUnknown}, substr(fecha, 1, 10), null))`
   return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
-      ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}, ${isOdd} as is_odd,
+      ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}, ${needsExact} as needs_exact,
       iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated,
-      case when ${isOdd} then ${json} end as as_json
+      case when ${needsExact} then ${json} end as as_json
     from (${events} limit -1) where reason is not 'not_counted'`
 }
 

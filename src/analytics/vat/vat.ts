@@ -1,6 +1,6 @@
 import { type Name, type SQL, sql } from 'drizzle-orm'
 import { accruedEvents, creditsOfUnpaid } from '../../cfdi/cash/events.ts'
-import { measureOpenOn, partOf } from '../../cfdi/open/applications.ts'
+import { exactBalanceOn, partOf } from '../../cfdi/open/applications.ts'
 import { openThrough } from '../../cfdi/open/open-through.ts'
 import type { StatusOf } from '../../cfdi/summary/summary.ts'
 import type { ReturnRow } from '../../documents/returns.ts'
@@ -12,7 +12,7 @@ import { latestOf } from '../../taxpayers/visibility/window.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import { isLeftOut, pageOfLeftOut, pageOfPairs } from '../common/figures.ts'
 import { aggregateOf, type Insight, linksOf, openInsight, qualityLinks } from '../common/insight.ts'
-import { isUnmatched, ivaOf, measurer, type Outcome, REPSE_NOTE, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
+import { exactAmountsReader, isUnmatched, ivaOf, type Outcome, REPSE_NOTE, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
 import {
   CREDITS_OF_UNPAID,
   VAT_FIGURES,
@@ -23,20 +23,20 @@ import {
   type VatQuery,
 } from './contract.ts'
 import {
+  type ExactRow,
   type Exclusions,
   exclusionsOf,
   isOverLimit,
   type KnownSuppliers,
   knownSuppliers,
-  type Odd,
-  parseOdd,
+  parseExactRow,
   rateOfLimit,
   UNKNOWN_SUPPLIERS,
 } from './exclusions.ts'
 import { type GroupRow, monthsOf, statementsOf, type VatReading } from './position.ts'
 import { IVA, movements, SUMS, type Sum } from './store.ts'
 
-type Measurer = Awaited<ReturnType<typeof measurer>>
+type ExactAmountsReader = Awaited<ReturnType<typeof exactAmountsReader>>
 
 /** Sums by figure and month. */
 class VatSums {
@@ -75,22 +75,26 @@ interface Added {
 const NO_AMOUNTS = Object.fromEntries(SUMS.map((name) => [name, 0n])) as Record<Sum, Micros>
 
 /** The group as a whole, and what was left out of it. */
-function addedBy(row: GroupRow, exclusions: Exclusions, { outcomeOf, rateOfDay }: Measurer): Added[] {
-  const { reason, is_part, is_excluded: isExcluded, sums, stated, pairs, odds } = row
+function addedBy(row: GroupRow, exclusions: Exclusions, { outcomeOf, rateOfDay }: ExactAmountsReader): Added[] {
+  const { reason, is_part, is_excluded: isExcluded, sums, stated, pairs, exactRows } = row
   const isUnmatched = reason !== null && is_part
-  const single = odds.map(parseOdd).flatMap((odd): Added[] => {
-    const outcome: Outcome = outcomeOf(odd)
+  const single = exactRows.map(parseExactRow).flatMap((exactRow): Added[] => {
+    const outcome: Outcome = outcomeOf(exactRow)
     if (outcome === 'not_counted' || (outcome === 'missing_rate' && !is_part)) return []
-    const one = { pairs: isUnmatched ? 0 : 1, dof: false, isExcluded: isExcluded || isOverLimit(odd, exclusions, rateOfDay) }
+    const one = { pairs: isUnmatched ? 0 : 1, dof: false, isExcluded: isExcluded || isOverLimit(exactRow, exclusions, rateOfDay) }
     if (outcome === 'missing_rate') return [{ ...one, reason: reason ?? outcome, amounts: NO_AMOUNTS, iva: 0n }]
-    const statesTaxes = (JSON.parse(odd.source) as unknown[])[3] !== null
+    const statesTaxes = (JSON.parse(exactRow.source) as unknown[])[3] !== null
     return [{ ...one, reason, amounts: outcome, iva: !isUnmatched || statesTaxes ? ivaOf(outcome) : 0n, dof: outcome.dof }]
   })
   return [{ reason, amounts: sums, iva: isUnmatched ? stated : ivaOf(sums), pairs, isExcluded, dof: false }, ...single]
 }
 
 /** Adds up everything that was read. */
-function sumsOf({ groups, open, odd, exclusions }: VatReading, months: ReturnType<typeof monthsOf>, measurer: Measurer): VatSums {
+function sumsOf(
+  { groups, open, exactRow, exclusions }: VatReading,
+  months: ReturnType<typeof monthsOf>,
+  exactAmountsReader: ExactAmountsReader,
+): VatSums {
   const sums = new VatSums()
   const first = months[0]?.month ?? ''
   for (const { month, direction } of groups) sums.see(month, direction)
@@ -118,10 +122,10 @@ function sumsOf({ groups, open, odd, exclusions }: VatReading, months: ReturnTyp
       if (is_lapsed) sums.add('at_risk_repse', month, iva)
     }
   }
-  for (const row of groups) for (const added of addedBy(row, exclusions, measurer)) addGroup(row, added)
+  for (const row of groups) for (const added of addedBy(row, exclusions, exactAmountsReader)) addGroup(row, added)
   const figureOf = (direction: 0 | 1) => (direction === 0 ? 'pendiente_por_cobrar_iva' : 'pendiente_por_acreditar_iva')
   const ivaOfPart = (invoice: string, balance: Micros): Micros => {
-    const outcome = balance === 0n ? 'missing_rate' : measurer.outcomeOf(partOf(invoice, balance))
+    const outcome = balance === 0n ? 'missing_rate' : exactAmountsReader.outcomeOf(partOf(invoice, balance))
     return typeof outcome === 'string' ? 0n : ivaOf(outcome)
   }
   for (const row of open) {
@@ -129,8 +133,8 @@ function sumsOf({ groups, open, odd, exclusions }: VatReading, months: ReturnTyp
     for (const { month } of months)
       if (row.month <= month && (row.until === null || month < row.until)) sums.add(figureOf(row.direction), month, iva)
   }
-  for (const { direction, invoice } of odd)
-    for (const { month, end } of months) sums.add(figureOf(direction), month, ivaOfPart(invoice, measureOpenOn(invoice, end)))
+  for (const { direction, invoice } of exactRow)
+    for (const { month, end } of months) sums.add(figureOf(direction), month, ivaOfPart(invoice, exactBalanceOn(invoice, end)))
   return sums
 }
 
@@ -197,9 +201,9 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
 
 /** Adds up everything that the figures of the months are made of. At most one D1 call. */
 async function addedUp(insight: Insight, reading: VatReading): Promise<VatSums> {
-  const events = reading.groups.flatMap(({ odds }) => odds.map(parseOdd))
-  const open = [...reading.open, ...reading.odd].flatMap(({ invoice }) => (invoice === null ? [] : [partOf(invoice, 1n)]))
-  return sumsOf(reading, monthsOf(insight), await measurer(insight.ctx, [...events, ...open], events.flatMap(rateOfLimit)))
+  const events = reading.groups.flatMap(({ exactRows }) => exactRows.map(parseExactRow))
+  const open = [...reading.open, ...reading.exactRow].flatMap(({ invoice }) => (invoice === null ? [] : [partOf(invoice, 1n)]))
+  return sumsOf(reading, monthsOf(insight), await exactAmountsReader(insight.ctx, [...events, ...open], events.flatMap(rateOfLimit)))
 }
 
 const DIRECTIONS = ['issued', 'received'] as const
@@ -319,7 +323,7 @@ const riskOf = (name: string): SQL =>
     : sql`not is_excluded and ${name === 'at_risk_69b' ? sql`is_presumed` : sql`is_lapsed`}`
 
 const rowsOf = (from: SQL, amount: SQL | Name, where: SQL): SQL =>
-  sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, is_odd, as_json from (${from}) where ${where}`
+  sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, needs_exact, as_json from (${from}) where ${where}`
 
 const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
 
@@ -336,7 +340,7 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
   if (name.startsWith('pendiente')) {
     const end = monthsOf(insight).at(-1)?.end
     const open = end === undefined ? null : openThrough(partition, direction, { first: end, last: end })
-    return open && sql`select uuid, null as applies_to, issued_at, '0' as amount, 1 as is_odd, invoice as as_json from (${open})`
+    return open && sql`select uuid, null as applies_to, issued_at, '0' as amount, 1 as needs_exact, invoice as as_json from (${open})`
   }
   if (name.startsWith('devengado')) {
     const events = accruedEvents(partition, direction, span)
@@ -345,7 +349,7 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
   }
   const from = movements(partition, direction, span, exclusions, figure.suppliers)
   if (from === null) return null
-  if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, sql`stated`, sql`reason is not null or (is_odd = 1 and tipo = 'P')`)
+  if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, sql`stated`, sql`reason is not null or (needs_exact = 1 and tipo = 'P')`)
   return rowsOf(
     from,
     RISKS.includes(name) ? IVA : sql.identifier(columnOf(name)),
@@ -358,34 +362,34 @@ function streamsOf(figure: Figure, partition: Partition, direction: DirectionNum
   const { name, insight } = figure
   if (name === CREDITS_OF_UNPAID) {
     const notes = creditsOfUnpaid(partition, direction, insight.span)
-    return notes ? [sql`select *, 0 as is_odd, null as as_json from (${notes})`] : []
+    return notes ? [sql`select *, 0 as needs_exact, null as as_json from (${notes})`] : []
   }
   return isUnmatched(name) ? unmatchedRows(name, partition, direction, insight.span) : [streamOf(figure, partition, direction) ?? []].flat()
 }
 
-/** An invoice, for `measureOpenOn`. */
-type Item = Odd | unknown[]
+/** An invoice, for `exactBalanceOn`. */
+type Item = ExactRow | unknown[]
 
 /** What an item that SQL leaves to us adds to a figure. */
-async function measureAll({ name, insight, exclusions }: Figure, items: readonly Item[]): Promise<(item: Item) => Micros | null> {
+async function exactAll({ name, insight, exclusions }: Figure, items: readonly Item[]): Promise<(item: Item) => Micros | null> {
   if (name.startsWith('pendiente')) {
     const end = monthsOf(insight).at(-1)?.end ?? insight.span.last
-    const { outcomeOf } = await measurer(
+    const { outcomeOf } = await exactAmountsReader(
       insight.ctx,
       items.map((item) => partOf(JSON.stringify(item), 1n)),
     )
     return (item) => {
       const invoice = JSON.stringify(item)
-      const balance = measureOpenOn(invoice, end)
+      const balance = exactBalanceOn(invoice, end)
       const outcome = balance === 0n ? 'missing_rate' : outcomeOf(partOf(invoice, balance))
       return typeof outcome === 'string' ? null : ivaOf(outcome)
     }
   }
-  const events = items as readonly Odd[]
+  const events = items as readonly ExactRow[]
   const isRisk = RISKS.includes(name)
-  const { outcomeOf, rateOfDay } = await measurer(insight.ctx, events, isRisk ? events.flatMap(rateOfLimit) : [])
+  const { outcomeOf, rateOfDay } = await exactAmountsReader(insight.ctx, events, isRisk ? events.flatMap(rateOfLimit) : [])
   return (item) => {
-    const event = item as Odd
+    const event = item as ExactRow
     const outcome = outcomeOf(event)
     if (isUnmatched(name)) return unmatchedAmount(event, outcome)
     if (name.startsWith('pagos_sin_conciliar') && outcome === 'missing_rate') return 0n
@@ -416,7 +420,7 @@ export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<
     PATH,
     page,
     (partition) => ([0, 1] as const).flatMap((direction) => streamsOf(figure, partition, direction)),
-    (items: readonly Item[]) => measureAll(figure, items),
+    (items: readonly Item[]) => exactAll(figure, items),
     name === 'pagos_sin_conciliar' || name === CREDITS_OF_UNPAID || isUnmatched(name),
   )
 }

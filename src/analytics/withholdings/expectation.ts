@@ -29,15 +29,15 @@ interface Fraction {
   numerator: number
   denominator: number
 }
-const portion = (amount: Micros, { numerator, denominator }: Fraction): Micros | null => {
+const share = (amount: Micros, { numerator, denominator }: Fraction): Micros | null => {
   const expected = dividedBy(amount * BigInt(numerator), String(denominator))
   return expected > 0n ? expected : null
 }
 
 /** What should be withheld of a net amount and its IVA, rounded half up to millionths; null where nothing is expected. */
 export const expectedOf = (found: WithholdingClass | null, net: Micros, iva: Micros): { ISR: Micros | null; IVA: Micros | null } => ({
-  ISR: found?.isr ? portion(net, found.isr) : null,
-  IVA: found?.iva ? portion(found.iva.of === 'iva' ? iva : net, found.iva) : null,
+  ISR: found?.isr ? share(net, found.isr) : null,
+  IVA: found?.iva ? share(found.iva.of === 'iva' ? iva : net, found.iva) : null,
 })
 
 /** Whether what is withheld differs from what is expected by more than the tolerance. */

@@ -26,7 +26,7 @@ export interface WithheldRow {
   tipo: string
   counterparty: string
   reason: string | null
-  is_odd: 0 | 1
+  needs_exact: 0 | 1
   emisor_rfc: string
   receptor_rfc: string
   emisor_regimen_fiscal: string | null
@@ -36,7 +36,7 @@ export interface WithheldRow {
   isr_retenido: string
   iva_retenido: string
   ieps_retenido: string
-  /** Of an odd event: for `measure`. Of N and R: their `taxes`. */
+  /** Of an event that needs exact arithmetic: for `exactAmounts`. Of N and R: their `taxes`. */
   source: string | null
 }
 
@@ -59,15 +59,15 @@ export function withheld(partition: Partition, direction: DirectionNumber, days:
   const events =
     cash &&
     sql`select uuid, applies_to, n, issued_at, day, tipo, counterparty, reason,
-        iif(is_odd = 1 or (net is null and is_billed), 1, 0) as is_odd, paid, net, iva, isr_retenido, iva_retenido, ieps_retenido,
+        iif(needs_exact = 1 or (net is null and is_billed), 1, 0) as needs_exact, paid, net, iva, isr_retenido, iva_retenido, ieps_retenido,
         emisor_rfc, receptor_rfc, emisor_regimen_fiscal, clave, class, is_billed, source,
-        iif(is_odd = 1 or net is null, null, ${isr}) as due_isr, iif(is_odd = 1 or net is null, null, ${iva}) as due_iva
+        iif(needs_exact = 1 or net is null, null, ${isr}) as due_isr, iif(needs_exact = 1 or net is null, null, ${iva}) as due_iva
       from (select *, class is not null and tipo <> 'E' as is_billed from (select *, ${name} as class from (
         select *, iva_16 + iva_8 + iva_otras as iva, ${CLAVE} as clave from (${cash}) where reason is not 'not_counted')))`
   const others =
     documents &&
     sql`select uuid, null as applies_to, 0 as n, issued_at, day, tipo, counterparty, null as reason,
-        coalesce(instr(taxes, '"'), 0) > 0 as is_odd, '0' as paid, taxes->>0 as net, 0 as iva, coalesce(taxes->>1, 0) as isr_retenido,
+        coalesce(instr(taxes, '"'), 0) > 0 as needs_exact, '0' as paid, taxes->>0 as net, 0 as iva, coalesce(taxes->>1, 0) as isr_retenido,
         coalesce(taxes->>3, 0) as iva_retenido, coalesce(taxes->>5, 0) as ieps_retenido, '' as emisor_rfc, '' as receptor_rfc,
         null as emisor_regimen_fiscal, null as clave, null as class, 0 as is_billed, taxes as source, null as due_isr, null as due_iva
       from (${documents})`
@@ -76,12 +76,12 @@ export function withheld(partition: Partition, direction: DirectionNumber, days:
   const union = both.length === 2 ? sql`${both[0]!} union all ${both[1]!}` : both[0]!
   return sql`select ${sql.raw(String(direction))} as direction, *, ${tolerated(sql`due_isr`)} as tolerated_isr, ${tolerated(sql`due_iva`)} as tolerated_iva
     from (${union})
-    where reason is not null or (is_odd = 0 and (${ANY}))
-      or (is_odd = 1 and (is_billed or tipo in ('N', 'R') or coalesce(source->>3, source->>9) is not null or (tipo = 'P' and paid is null)))`
+    where reason is not null or (needs_exact = 0 and (${ANY}))
+      or (needs_exact = 1 and (is_billed or tipo in ('N', 'R') or coalesce(source->>3, source->>9) is not null or (tipo = 'P' and paid is null)))`
 }
 
 export const JSON_ROW = sql`json_object('direction', direction, 'uuid', uuid, 'applies_to', applies_to, 'n', n, 'day', day, 'tipo', tipo, 'counterparty', counterparty,
-  'reason', reason, 'is_odd', is_odd, 'emisor_rfc', emisor_rfc, 'receptor_rfc', receptor_rfc, 'emisor_regimen_fiscal', emisor_regimen_fiscal,
+  'reason', reason, 'needs_exact', needs_exact, 'emisor_rfc', emisor_rfc, 'receptor_rfc', receptor_rfc, 'emisor_regimen_fiscal', emisor_regimen_fiscal,
   'clave', clave, 'net', cast(net as text), 'iva', cast(iva as text), 'isr_retenido', cast(isr_retenido as text),
   'iva_retenido', cast(iva_retenido as text), 'ieps_retenido', cast(ieps_retenido as text), 'source', source)`
 
@@ -114,7 +114,7 @@ export const readWithheld = (rows: SQL, page: SQL, limit: number): SQL => sql`
     'pairs', count(distinct uuid || coalesce(applies_to, '')), 'isr', ${sumOf('isr_retenido')},
     'iva', ${sumOf('iva_retenido')}, 'missing', sum(${MISSING.ISR} + ${MISSING.IVA}),
     'missing_amount', ${sumOf(inlined(sql`(${MISSING_AMOUNT})`))}) as row
-  from e where is_odd = 0 or reason is not null group by substr(day, 1, 7), ${IS_OURS}, reason
-  union all select 'odd', ${JSON_ROW} from e where is_odd = 1 and reason is null
-  union all select 'page', row from (select ${JSON_ROW} as row from e where is_odd = 0 and reason is null and ${page}
+  from e where needs_exact = 0 or reason is not null group by substr(day, 1, 7), ${IS_OURS}, reason
+  union all select 'exactRow', ${JSON_ROW} from e where needs_exact = 1 and reason is null
+  union all select 'page', row from (select ${JSON_ROW} as row from e where needs_exact = 0 and reason is null and ${page}
     order by day desc, uuid desc, coalesce(applies_to, ''), n limit ${sql.raw(String(limit))})`

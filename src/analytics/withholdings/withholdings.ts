@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
-import type { Measurable } from '../../cfdi/cash/measure.ts'
+import type { ExactEvent } from '../../cfdi/cash/exact-amounts.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
 import { withholdingsDueOn } from '../../documents/obligations/obligations-of.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -12,7 +12,7 @@ import { type Partition, partitionsToRead } from '../../taxpayers/visibility/sco
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import { isLeftOut, pageOfLeftOut, pageOfPairs } from '../common/figures.ts'
 import { aggregateOf, assertInRange, type Insight, linksOf, openInsight, qualityLinks } from '../common/insight.ts'
-import { isUnmatched, ivaOf, measurer, type Outcome, omissions, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
+import { exactAmountsReader, isUnmatched, ivaOf, type Outcome, omissions, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
 import { FIGURES, type Withholding, type WithholdingEntriesQuery, type Withholdings, type WithholdingsQuery } from './contract.ts'
 import { classOf, expectedOf, isMissing } from './expectation.ts'
 import { IS_OURS, JSON_ROW, MISSING, MISSING_AMOUNT, readWithheld, type WithheldGroup, type WithheldRow, withheld } from './store.ts'
@@ -57,16 +57,16 @@ function statedLines(row: WithheldRow): Line[] {
  * The lines of an event: one for each tax with an amount or an expectation. Null when it is no cash event, because its exchange rate is not
  * known.
  */
-function linesOf(row: WithheldRow, all: Rules, outcomeOf: (row: Measurable) => Outcome): Line[] | null {
+function linesOf(row: WithheldRow, all: Rules, outcomeOf: (row: ExactEvent) => Outcome): Line[] | null {
   if (row.tipo === 'N' || row.tipo === 'R') return statedLines(row)
   const rules = all.on(row.day)
-  const measured = row.is_odd === 1 ? outcomeOf(row as Measurable) : null
-  if (typeof measured === 'string') return measured === 'missing_rate' && row.tipo === 'P' ? null : []
-  const amount = (name: 'isr_retenido' | 'iva_retenido' | 'ieps_retenido') => measured?.[name] ?? BigInt(row[name])
+  const exact = row.needs_exact === 1 ? outcomeOf(row as ExactEvent) : null
+  if (typeof exact === 'string') return exact === 'missing_rate' && row.tipo === 'P' ? null : []
+  const amount = (name: 'isr_retenido' | 'iva_retenido' | 'ieps_retenido') => exact?.[name] ?? BigInt(row[name])
   const amounts = { ISR: amount('isr_retenido'), IVA: amount('iva_retenido'), IEPS: amount('ieps_retenido') }
-  const net = measured?.net ?? (row.net === null ? outcomeNet(outcomeOf(row as Measurable)) : BigInt(row.net))
+  const net = exact?.net ?? (row.net === null ? outcomeNet(outcomeOf(row as ExactEvent)) : BigInt(row.net))
   const found = classOf(rules, row)
-  const due = row.tipo === 'E' ? { ISR: null, IVA: null } : expectedOf(found, net, measured ? ivaOf(measured) : BigInt(row.iva))
+  const due = row.tipo === 'E' ? { ISR: null, IVA: null } : expectedOf(found, net, exact ? ivaOf(exact) : BigInt(row.iva))
   const common = { row, source: row.tipo === 'P' ? ('pago' as const) : ('cfdi' as const), role: roleOf(row) }
   return ENTRIES_TAXES.flatMap((impuesto) => {
     const expected = impuesto === 'IEPS' ? null : due[impuesto]
@@ -139,7 +139,7 @@ class WithholdingSums {
   }
 
   /** `lines` are null when the exchange rate is not known. */
-  addOdd({ day }: WithheldRow, lines: readonly Line[] | null): void {
+  addExact({ day }: WithheldRow, lines: readonly Line[] | null): void {
     if (lines === null) this.unreconciled++
     for (const line of lines ?? []) {
       const sums = this.#at(day.slice(0, 7))
@@ -162,7 +162,7 @@ const rowsOf = (rows: SQL, figure: Figure): SQL => {
   const isMissing = figure === 'missing_amount'
   const side = isMissing ? sql`1` : figure.endsWith('por_enterar') ? IS_OURS : sql`not (${IS_OURS})`
   const amount = isMissing ? MISSING_AMOUNT : sql.identifier(`${figure.slice(0, 3)}_retenido`)
-  return sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, is_odd, iif(is_odd, ${JSON_ROW}, null) as as_json
+  return sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, needs_exact, iif(needs_exact, ${JSON_ROW}, null) as as_json
     from (${rows}) where reason is null and ${side}`
 }
 
@@ -188,17 +188,17 @@ export async function listWithholdingEntries(ctx: Ctx, query: WithholdingEntries
       const rows = withheld(partition, direction, days, rules)
       return rows === null ? [] : [rowsOf(rows, figure as Figure)]
     })
-  const measureAll = async (odds: readonly WithheldRow[]) => {
-    const { outcomeOf } = await measurer(ctx, odds.filter(({ tipo }) => tipo !== 'N' && tipo !== 'R') as never)
-    return (odd: WithheldRow) => {
-      if (isUnmatched(figure)) return unmatchedAmount(odd as never, outcomeOf(odd as never))
-      const lines = linesOf(odd, rules, outcomeOf) ?? []
+  const exactAll = async (exactRows: readonly WithheldRow[]) => {
+    const { outcomeOf } = await exactAmountsReader(ctx, exactRows.filter(({ tipo }) => tipo !== 'N' && tipo !== 'R') as never)
+    return (exactRow: WithheldRow) => {
+      if (isUnmatched(figure)) return unmatchedAmount(exactRow as never, outcomeOf(exactRow as never))
+      const lines = linesOf(exactRow, rules, outcomeOf) ?? []
       return figure === 'missing_amount'
         ? lines.reduce((sum, line) => sum + missingOf(line), 0n)
         : lines.reduce((sum, { impuesto, amount }) => (impuesto.toLowerCase() === figure.slice(0, 3) ? sum + amount : sum), 0n)
     }
   }
-  return pageOfPairs(insight, PATH, page, rowsIn, measureAll, isUnmatched(figure))
+  return pageOfPairs(insight, PATH, page, rowsIn, exactAll, isUnmatched(figure))
 }
 
 type Filters = Pick<WithholdingsQuery, 'role' | 'impuesto' | 'concept_class' | 'source' | 'missing'>
@@ -257,9 +257,9 @@ const after = (a: LinePosition, b: LinePosition): boolean => {
 
 interface Read {
   groups: WithheldGroup[]
-  odd: WithheldRow[]
+  exactRow: WithheldRow[]
   page: WithheldRow[]
-  unpriced: Measurable[]
+  unpriced: ExactEvent[]
   notes: number
 }
 
@@ -278,11 +278,11 @@ function statementsOf({ ledger, span, rules }: Insight, page: SQL, limit: number
   )
   const parse = (found: readonly unknown[][]): Read => {
     const named = (name: string) => found.flatMap((rows, n) => (reads[n]!.name === name ? rows : []))
-    const rows = named('rows') as { kind: 'group' | 'odd' | 'page'; row: string }[]
+    const rows = named('rows') as { kind: 'group' | 'exactRow' | 'page'; row: string }[]
     const of = <Row>(kind: string) => rows.flatMap((one) => (one.kind === kind ? [JSON.parse(one.row) as Row] : []))
     return {
-      ...{ groups: of<WithheldGroup>('group'), odd: of<WithheldRow>('odd'), page: of<WithheldRow>('page') },
-      unpriced: named('unpriced') as Measurable[],
+      ...{ groups: of<WithheldGroup>('group'), exactRow: of<WithheldRow>('exactRow'), page: of<WithheldRow>('page') },
+      unpriced: named('unpriced') as ExactEvent[],
       notes: (named('notes') as { n: number }[]).reduce((sum, { n }) => sum + n, 0),
     }
   }
@@ -303,13 +303,13 @@ export async function listWithholdings(ctx: Ctx, query: WithholdingsQuery): Prom
   const reads = statementsOf(insight, sql`${conditionOf(asked)} and ${fromOn(position)}`, limit + 2)
   const { envelope, found: answers } = await aggregateOf(insight, reads.statements)
   const found = reads.parse(answers)
-  const { outcomeOf } = await measurer(ctx, [...(found.odd.filter(isMeasurable) as Measurable[]), ...found.unpriced])
+  const { outcomeOf } = await exactAmountsReader(ctx, [...(found.exactRow.filter(isMeasurable) as ExactEvent[]), ...found.unpriced])
   const totals = new WithholdingSums()
   for (const group of found.groups) totals.addGroup(group)
   const lines: Line[] = []
-  for (const row of found.odd) {
+  for (const row of found.exactRow) {
     const some = linesOf(row, rules, outcomeOf)
-    totals.addOdd(row, some)
+    totals.addExact(row, some)
     lines.push(...(some ?? []))
   }
   lines.push(...found.page.flatMap((row) => linesOf(row, rules, outcomeOf) ?? []))

@@ -150,7 +150,7 @@ export async function publishOnList(ctx: Ctx, { rfc, source, name, situacion, is
     },
     () => new Failure('contention', 'blacklist.changed', 'Others keep changing the list at the same time. Try again.'),
   )
-  await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'tellListings', at: now.getTime(), place: START } }])
+  await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'notifyListings', at: now.getTime(), cursor: START } }])
   return ACCEPTED
 }
 

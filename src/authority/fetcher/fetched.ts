@@ -13,7 +13,7 @@ import { deleteFetch, dropFetch, type FetchKey, offer, readFetch } from './fetch
 import { deleteUploads, type FetchError, type FetchedList, type FetchRow, filesOf, filesOfKind } from './states.ts'
 
 /** How long a job waits for a fetcher. */
-const PATIENCE_MS = 7 * 86_400_000
+const SLOW_LIMIT_MS = 7 * 86_400_000
 
 /** The download of a month with a CIEC, by an external fetcher. */
 export async function stepOfFetch(system: System, request: DownloadRequest): Promise<Step> {
@@ -70,7 +70,7 @@ async function broughtFor(
   const asked = asked_at.getTime()
   const row = await readFetch(ledger, key)
   if (row?.state === 'complete' && row.leased_at! >= asked) return row as FetchRow & { state: 'complete' }
-  const deadline = asked + PATIENCE_MS
+  const deadline = asked + SLOW_LIMIT_MS
   if (row?.state === 'failed' && row.leased_at! >= asked) {
     await deleteFetch(ledger, row.fetch).run()
     throw failureOf(row.error_class as FetchError)

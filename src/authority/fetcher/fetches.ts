@@ -63,19 +63,19 @@ export const takeFetch = async (
   return meta.changes > 0
 }
 
-const isHeld = (fetch: number, token: string | null): SQL => sql`${fetches.fetch} = ${fetch} and ${fetches.token} = ${token}`
-const isLeased = (fetch: number, token: string | null): SQL => sql`${isHeld(fetch, token)} and ${fetches.state} = 'leased'`
+const hasToken = (fetch: number, token: string | null): SQL => sql`${fetches.fetch} = ${fetch} and ${fetches.token} = ${token}`
+const isLeased = (fetch: number, token: string | null): SQL => sql`${hasToken(fetch, token)} and ${fetches.state} = 'leased'`
 
 /** The fetch of a lease; null when somebody else has it, or it is needed no longer. */
-export const readHeld = (ledger: D1Database, fetch: number, token: string) =>
-  prepared(ledger, sql`select * from ${fetches} where ${isHeld(fetch, token)}`).first<FetchRow>()
+export const readLeased = (ledger: D1Database, fetch: number, token: string) =>
+  prepared(ledger, sql`select * from ${fetches} where ${hasToken(fetch, token)}`).first<FetchRow>()
 
 export const extendFetch = (ledger: D1Database, fetch: number, token: string, until: number) =>
   prepared(ledger, sql`update ${fetches} set ${DUE_AT} = ${until} where ${isLeased(fetch, token)}`)
 
 /** Notes an upload. The first result has the one before of the same name. */
 export const noteFile = (ledger: D1Database, fetch: number, token: string, name: string, file: FetchedFile): D1PreparedStatement[] => [
-  prepared(ledger, sql`select ${fetches.files} ->> ${`$."${name}".key`} as key from ${fetches} where ${isHeld(fetch, token)}`),
+  prepared(ledger, sql`select ${fetches.files} ->> ${`$."${name}".key`} as key from ${fetches} where ${hasToken(fetch, token)}`),
   prepared(
     ledger,
     sql`update ${fetches} set ${FILES} = json_set(${fetches.files}, ${`$."${name}"`}, json(${JSON.stringify(file)})) where ${isLeased(fetch, token)}`,
@@ -104,4 +104,4 @@ export const failFetch = (ledger: D1Database, fetch: number, token: string, erro
 
 /** Forgets what was leased, unless somebody else has the lease. */
 export const dropFetch = (ledger: D1Database, fetch: number, token: string) =>
-  prepared(ledger, sql`delete from ${fetches} where ${isHeld(fetch, token)}`)
+  prepared(ledger, sql`delete from ${fetches} where ${hasToken(fetch, token)}`)

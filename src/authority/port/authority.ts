@@ -39,7 +39,7 @@ export interface DownloadRequest {
   /** Whether an earlier download brought everything that the month had. */
   is_complete: boolean
   /** Whether somebody may wait for it, because the run that asked for it is of no cadence. */
-  is_awaited: boolean
+  is_interactive: boolean
 }
 
 /**
@@ -61,7 +61,7 @@ export interface Package {
  * unannounced ones whose content is of the month.
  */
 export interface SharedPackage {
-  /** The places of the XML entries whose names no metadata lists. */
+  /** The locations of the XML entries whose names no metadata lists. */
   unannounced: readonly number[]
   /** Whether the month answers for lines of metadata that nobody can date, and for those that are of no month that was asked for. */
   is_last: boolean
@@ -85,7 +85,7 @@ interface Delivered {
   packages: AsyncIterable<Package>
 }
 
-/** One turn of the conversation with the authority about a month. */
+/** One session of the conversation with the authority about a month. */
 export type Step =
   /** `is_whole`: the authority delivers, or has delivered, everything that it announces of the month, and none of it is too old for it. */
   | ({ state: 'ready'; is_whole: boolean } & Delivered)

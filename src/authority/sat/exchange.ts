@@ -51,14 +51,14 @@ export type Send = (url: string, init: RequestInit) => Promise<Response>
  * How slow an answer may be: what is waited for altogether, in milliseconds, and how many bytes of it are worth a second more. Without it, an
  * answer that drips, or stops, would keep its worker busy for all of the time that a large package may take.
  */
-export interface Patience {
+export interface SlowResponseLimit {
   waited: number
   bytesPerSecond: number
 }
 /** At the most 1.5 GB, and 600 seconds, everything that comes faster than 64 KB a second is waited for. */
-const PATIENCE: Patience = { waited: 60_000, bytesPerSecond: 65_536 }
+const SLOW_RESPONSE_LIMIT: SlowResponseLimit = { waited: 60_000, bytesPerSecond: 65_536 }
 /** Of the answer with a package, the authority may prepare all before its first byte. */
-export const PACKAGE_PATIENCE: Patience = { ...PATIENCE, waited: 120_000 }
+export const PACKAGE_SLOW_LIMIT: SlowResponseLimit = { ...SLOW_RESPONSE_LIMIT, waited: 120_000 }
 
 /**
  * Sends a request and gives the body of the answer to `read`, all within so many milliseconds, and waits no longer for its parts than their
@@ -70,9 +70,9 @@ export async function exchange<T>(
   { url, headers, body }: SatRequest,
   milliseconds: number,
   read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
-  patience = PATIENCE,
+  slowLimit = SLOW_RESPONSE_LIMIT,
 ): Promise<T> {
-  const waiting = new Waiting(patience)
+  const waiting = new Waiting(slowLimit)
   const signal = AbortSignal.any([AbortSignal.timeout(milliseconds), waiting.signal])
   let status: number | null = null
   try {
@@ -104,14 +104,14 @@ async function refuse(body: AsyncIterable<Uint8Array>, status: number): Promise<
 /** Counts how long is waited for an answer, and aborts it when that is longer than its size is worth. What is done with its parts does not count. */
 class Waiting {
   readonly #abort = new AbortController()
-  readonly #patience: Patience
+  readonly #slowLimit: SlowResponseLimit
   #waited = 0
   #since: number | null = null
   #size = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(patience: Patience) {
-    this.#patience = patience
+  constructor(slowLimit: SlowResponseLimit) {
+    this.#slowLimit = slowLimit
     this.#look()
   }
 
@@ -137,9 +137,9 @@ class Waiting {
     clearTimeout(this.#timer)
   }
 
-  /** Looks again when the patience that is left can be over. */
+  /** Looks again when the limit can be over. */
   #look(): void {
-    const { waited, bytesPerSecond } = this.#patience
+    const { waited, bytesPerSecond } = this.#slowLimit
     const now = this.#since === null ? 0 : performance.now() - this.#since
     const left = waited + (this.#size / bytesPerSecond) * 1_000 - this.#waited - now
     if (left <= 0) this.#abort.abort(new DOMException('The answer comes too slowly.', 'TimeoutError'))

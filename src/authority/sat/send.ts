@@ -4,7 +4,7 @@ import type { AuthorityLogins } from '../port/authority.ts'
 import { DATA_SOURCE_KEYS, type DataSourceKey } from '../port/authority.ts'
 import { Unanswered } from './answers.ts'
 import type { Send } from './exchange.ts'
-import { CertificateRefused, type Pace, satSession } from './session.ts'
+import { CertificateRefused, type RateLimiter, satSession } from './session.ts'
 
 /**
  * What sends requests to the authority: the way out of the service. Locally they arrive at SAT_STAND_IN, with the authority's host in the
@@ -22,15 +22,15 @@ const AFTER_ANSWER_MS = 2_050
 /** When RFCs were answered last in this isolate. */
 const answers = new Map<string, number>()
 /** In milliseconds: how long a request waits for its turn. */
-const PATIENCE_MS = 30_000
+const SLOW_LIMIT_MS = 30_000
 
-/** The pace of an RFC, which all invocations share, and which a crash leaves as it is. A turn throws Unavailable after 30 seconds. */
-export const paceOf = ({ env }: Pick<System, 'env'>, rfc: string): Pace => ({
+/** The rate limiter of an RFC, which all invocations share, and which a crash leaves as it is. A turn throws Unavailable after 30 seconds. */
+export const rateLimiterOf = ({ env }: Pick<System, 'env'>, rfc: string): RateLimiter => ({
   async turn() {
     const rest = (answers.get(rfc) ?? 0) + AFTER_ANSWER_MS - Date.now()
     if (rest > 0) await scheduler.wait(rest)
     const cooldown = env.COOLDOWNS.getByName(`sat:${rfc}`)
-    for (const until = Date.now() + PATIENCE_MS; ; ) {
+    for (const until = Date.now() + SLOW_LIMIT_MS; ; ) {
       const turn = await cooldown.acquire(APART_SECONDS, Date.now())
       if (turn.acquired) return
       if (Date.now() > until) throw new Unavailable('rate_limited', 'The tax authority is being asked about this RFC too often.')
@@ -64,7 +64,7 @@ export const satLogins = (system: System): AuthorityLogins => ({
     if (!('efirma' in login))
       throw new Unavailable('sat_unavailable', 'The web services of the tax authority take no CIEC, only an e.firma.')
     try {
-      await satSession(sendOf(system), login.efirma, paceOf(system, login.rfc)).login('cfdi')
+      await satSession(sendOf(system), login.efirma, rateLimiterOf(system, login.rfc)).login('cfdi')
       return true
     } catch (error) {
       if (error instanceof CertificateRefused) return false

@@ -19,11 +19,11 @@ import {
   exchange,
   type Family,
   LOGIN_NAMESPACE,
-  PACKAGE_PATIENCE,
-  type Patience,
+  PACKAGE_SLOW_LIMIT,
   requestOf,
   type SatRequest,
   type Send,
+  type SlowResponseLimit,
   textOf,
 } from './exchange.ts'
 
@@ -218,7 +218,7 @@ export async function readPackage(
 ): Promise<SatAnswer> {
   const utf8 = new TextDecoder()
   const base64 = new Base64Decoder()
-  let place: 'before' | 'inside' | 'after' = 'before'
+  let position: 'before' | 'inside' | 'after' = 'before'
   let around = ''
   let isEmpty = true
   let isOpened = false
@@ -228,7 +228,7 @@ export async function readPackage(
     size += chunk.length
     if (size > most) throw new Unanswered('too_large', 'The tax authority sent more than a package may have.')
     let rest = chunk
-    if (place === 'before') {
+    if (position === 'before') {
       const text = utf8.decode(rest, { stream: true })
       const opening = isOpened || text.includes('>') ? openingIn(around + text) : null
       around += text
@@ -242,10 +242,10 @@ export async function readPackage(
         const end = isWrapped ? around.indexOf(CDATA, begin) + CDATA.length : begin
         rest = new TextEncoder().encode(around.slice(end) + utf8.decode())
         around = around.slice(0, end)
-        place = opening[0].endsWith('/>') ? 'after' : 'inside'
+        position = opening[0].endsWith('/>') ? 'after' : 'inside'
       }
     }
-    if (place === 'inside') {
+    if (position === 'inside') {
       const end = rest.indexOf(isWrapped ? BRACKET : LESS_THAN)
       for (const bytes of base64.decode(end < 0 ? rest : rest.subarray(0, end))) {
         isEmpty = false
@@ -254,9 +254,9 @@ export async function readPackage(
       if (end < 0) continue
       base64.end()
       rest = rest.subarray(end)
-      place = 'after'
+      position = 'after'
     }
-    if (place === 'after') around += utf8.decode(rest, { stream: true })
+    if (position === 'after') around += utf8.decode(rest, { stream: true })
     if (around.length > MAX_AROUND) break
   }
   return answerOf(around, isEmpty)
@@ -277,10 +277,10 @@ function answerOf(around: string, isEmpty: boolean): SatAnswer {
 }
 
 /** What keeps the requests of an RFC apart. */
-export interface Pace {
+export interface RateLimiter {
   /** Waits until the next request is permitted, and has reserved that instant when it returns. */
   turn(): Promise<void>
-  /** Is told when the request that had its turn is answered, or never will be: it may have reached the authority until then. */
+  /** Is called when the request that had its turn is answered, or never will be: it may have reached the authority until then. */
   answered?(): void
 }
 
@@ -317,13 +317,13 @@ export class CertificateRefused extends Error {
 }
 
 /** The longest that an answer may take, to its last byte, and how slow it may be. */
-type Limits = readonly [milliseconds: number, patience?: Patience]
+type Limits = readonly [milliseconds: number, slowLimit?: SlowResponseLimit]
 /** A package may have several hundred megabytes. */
 const LIMITS = {
   login: [20_000],
   request: [60_000],
   verification: [60_000],
-  package: [600_000, PACKAGE_PATIENCE],
+  package: [600_000, PACKAGE_SLOW_LIMIT],
 } as const satisfies Record<string, Limits>
 
 /** Tokens are renewed so many milliseconds before they end, those of a short life after four fifths of it. */
@@ -352,20 +352,20 @@ function kept(key: string): string | null {
 type Exchanged = <T>(request: SatRequest, limits: Limits, read: (body: AsyncIterable<Uint8Array>) => Promise<T>) => Promise<T>
 
 /** Returns the session of an e.firma. Its tokens are kept in the isolate, also for the next session of the same certificate. */
-export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
+export function satSession(send: Send, efirma: Efirma, rateLimiter: RateLimiter): SatSession {
   let opening: Promise<Signer> | null = null
   const opened = (): Promise<Signer> => {
     opening ??= signerOf(efirma)
     return opening
   }
 
-  const exchanged: Exchanged = (request, [milliseconds, patience], read) =>
-    exchange(send, request, milliseconds, read, patience).finally(() => pace.answered?.())
+  const exchanged: Exchanged = (request, [milliseconds, slowLimit], read) =>
+    exchange(send, request, milliseconds, read, slowLimit).finally(() => rateLimiter.answered?.())
 
   async function logIn(family: Family): Promise<string> {
     const signer = await opened()
     tokens.delete(keyOf(signer, family))
-    await pace.turn()
+    await rateLimiter.turn()
     const from = Date.now()
     const request = await loginRequest(signer, family, new Date(from), crypto.randomUUID())
     try {
@@ -392,7 +392,7 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
     const key = keyOf(signer, family)
     const askWith = async (token: string): Promise<T> => {
       const request = await sign({ signer, family, token })
-      await pace.turn()
+      await rateLimiter.turn()
       return exchanged(request, limits, read)
     }
     let answer = await askWith(kept(key) ?? (await logIn(family)))

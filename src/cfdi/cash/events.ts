@@ -96,7 +96,7 @@ function whole(
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: known })
   if (population === null) return null
   const signed = (amount: SQLWrapper) => sql`case ${own.tipo_comprobante} when 'E' then -(${amount}) else ${amount} end`
-  const isOdd = sql.raw(`(${MISSING_RATE('own')} or ${isLarge('own')})`)
+  const needsExact = sql.raw(`(${MISSING_RATE('own')} or ${isLarge('own')})`)
   const selected = columns({
     uuid: own.uuid,
     applies_to: sql`null`,
@@ -108,12 +108,12 @@ function whole(
     forma: own.forma_pago,
     invoice: own.uuid,
     reason: sql`case when ${sql.raw(NOT_COUNTED('own'))} then 'not_counted' ${reasons} end`,
-    is_odd: isOdd,
+    needs_exact: needsExact,
     amount: own.total_micros,
     paid: signed(own.total_mxn),
     net: signed(own.net_mxn),
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, signed(sql.raw(taxOf('own', name)))])),
-    source: sql`case when ${isOdd} or ${sql.raw(NOT_COUNTED('own'))} then
+    source: sql`case when ${needsExact} or ${sql.raw(NOT_COUNTED('own'))} then
       json_array(${own.total_micros}, ${own.currency}, null, null, ${listOf(paidOf(own))}) end`,
     ...of('own', more),
   })
@@ -181,7 +181,7 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end`
   const isPesos = sql.raw(inPesos(inlined(sql`${p.currency}`), inlined(sql`${i.currency}`)))
   const isWhole = sql`${p.amount} = ${i.total_micros}`
-  const isOdd = sql`(length(${p.amount}) > ${sql.raw(String(LARGE))} or (not ${isPesos} and ${p.amount_mxn} is null)
+  const needsExact = sql`(length(${p.amount}) > ${sql.raw(String(LARGE))} or (not ${isPesos} and ${p.amount_mxn} is null)
     or coalesce(instr(${p.taxes}, '"'), 0) > 0
     or (${p.taxes} is null and not (${isPesos} and ${isWhole} and ${i.net_mxn} is not null and not ${sql.raw(isLarge('i'))})))`
   const selected = columns({
@@ -195,10 +195,10 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     forma: p.forma_pago,
     invoice: i.uuid,
     reason,
-    is_odd: isOdd,
+    needs_exact: needsExact,
     amount: p.amount,
     paid: sql`case when ${isPesos} then ${p.amount} else ${p.amount_mxn} end`,
-    // In proportion to what is paid, unless all of it is: then a caller computes it (`measure`).
+    // In proportion to what is paid, unless all of it is: then a caller computes it (`exactAmounts`).
     net: sql`case when ${isPesos} and ${isWhole} then ${i.net_mxn} end`,
     ...Object.fromEntries(
       BREAKDOWN.map((name, n) => [
@@ -239,8 +239,8 @@ export function cashEventsOf(
 /**
  * Selects the cash events of a direction on some days, and the paid parts that are none (`reason`), one row each. Columns: `uuid` of the
  * document, `applies_to` and `n` of a complement, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice` (what is paid),
- * `reason`, `is_odd`, `amount` in the currency that is stated, and `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. The amounts of a row with `is_odd` are not to be
- * used: `measure` computes them from its `source`, and also the `net` of one in parts, which is null. `more` are columns of the invoice, or
+ * `reason`, `needs_exact`, `amount` in the currency that is stated, and `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. The amounts of a row with `needs_exact` are not to be
+ * used: `exactAmounts` computes them from its `source`, and also the `net` of one in parts, which is null. `more` are columns of the invoice, or
  * of the document that is paid at once, to be selected too. Null when the window shows nothing of the direction.
  */
 export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING): SQL | null {

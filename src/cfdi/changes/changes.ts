@@ -15,18 +15,18 @@ import {
   fromNow,
   isBlank,
   isEverything,
+  isNotified,
   isReachedAlike,
-  isTold,
   type Last,
+  type LegCheckpoint,
   legsOf,
   type NamesLeg,
+  type Notified,
+  type NotifiedChange,
+  notifiedIn,
   restarted,
   resumed,
   startedAt,
-  type Told,
-  type ToldChange,
-  toldIn,
-  type WalkPlace,
   walked,
   withImports,
   withReached,
@@ -62,9 +62,9 @@ export interface Name {
 const MOST_NAMES = 5_000
 
 const onTo =
-  (leg: number, place: WalkPlace) =>
+  (leg: number, checkpoint: LegCheckpoint) =>
   (position: ChangesPosition): ChangesPosition =>
-    position.walk === null ? position : { ...position, walk: { ...position.walk, leg, place } }
+    position.walk === null ? position : { ...position, walk: { ...position.walk, leg, checkpoint } }
 
 const LEG_REASONS = { closed: 'removed', applied: 'payment', substituting: 'substituted', reached: 'appeared' } as const
 
@@ -73,7 +73,7 @@ export function namesOfLeg(leg: NamesLeg, n: number, rows: readonly LegName[], i
   return rows.map((row): Name => {
     const { uuid, at, by, nth } = row
     const isItself = uuid === by
-    // Payments are told as what they are, and end only the list of what they name.
+    // Payments are reported as what they are, and end only the list of what they name.
     const isNamed = leg.names === 'closed' ? isClosed({ ...(row as HiddenRow), issued_at: at }) : leg.names !== 'applied' || !isItself
     return {
       uuid: isNamed ? uuid : null,
@@ -81,7 +81,7 @@ export function namesOfLeg(leg: NamesLeg, n: number, rows: readonly LegName[], i
       reason: leg.names === 'substituted' ? (isItself ? 'substituted' : 'payment') : LEG_REASONS[leg.names],
       from: null,
       commit: 0,
-      behind: onTo(n, 'stretches' in leg ? [at, by] : [at, by, nth]),
+      behind: onTo(n, 'visibleRanges' in leg ? [at, by] : [at, by, nth]),
     }
   })
 }
@@ -90,16 +90,16 @@ export function namesOfLeg(leg: NamesLeg, n: number, rows: readonly LegName[], i
 export function namesOfCommits(
   of: 'authority' | 'imports',
   commits: readonly NamedCommit[],
-  told: Told,
+  notified: Notified,
   fiscal_entity_id: string,
 ): { names: Name[]; end: 'over' | 'more' | 'cut' | 'missing' } {
   const names: Name[] = []
-  let next = told.sequence + 1
+  let next = notified.sequence + 1
   for (const [n, { sequence, touched }] of commits.entries()) {
     if (sequence !== next) return { names, end: 'missing' }
     if (n === COMMITS || names.length >= MOST_NAMES) return { names, end: 'more' }
     const list = listed(touched, fiscal_entity_id)
-    const skipped = next === told.sequence + 1 ? told.behind : 0
+    const skipped = next === notified.sequence + 1 ? notified.behind : 0
     for (const [k, [uuid, reason, from]] of list.entries())
       if (k >= skipped) names.push({ uuid, of, reason, from, commit: next, behind: to(of, { sequence: next - 1, behind: k + 1 }) })
     const { reason, from } = { reason: 'stored', from: null } as const
@@ -111,8 +111,8 @@ export function namesOfCommits(
 }
 
 const to =
-  (of: 'authority' | 'imports', told: Told) =>
-  (position: ChangesPosition): ChangesPosition => ({ ...position, [of]: told })
+  (of: 'authority' | 'imports', notified: Notified) =>
+  (position: ChangesPosition): ChangesPosition => ({ ...position, [of]: notified })
 
 type Listed = readonly [uuid: string, reason: Name['reason'], from: number | null]
 
@@ -143,7 +143,7 @@ export const asAnnounced = <Row extends { fecha: string; issued_at: number; utc_
 
 /** What an answer has, and what it leaves. */
 export interface ReadChanges {
-  changes: ToldChange[]
+  changes: NotifiedChange[]
   position: ChangesPosition
   has_more: boolean
 }
@@ -186,14 +186,14 @@ export async function readChanges(
   const reading: Reading = { ledger, authority, imports, page: new ChangePage(limit), looked: 0 }
   const { windows } = ledger
   if (before === null && isNow)
-    return { changes: [], position: withReached(fromNow(windows, await lastOf(ledger)), ledger.reachesOf), has_more: false }
+    return { changes: [], position: withReached(fromNow(windows, await lastOf(ledger)), ledger.grantedRangesOf), has_more: false }
   let position = before ?? fromAll(windows, await lastOf(ledger))
   for (let round = 1; ; round++) {
     const begun = await resumedIn(reading, position)
     const shown = await readShown(reading, begun)
     const step = shown.end !== null ? shown : await readNamed(reading, shown.position)
     position = { ...step.position, everything: everythingIn(reading, step.position) }
-    const has_more = step.end !== null || !isTold(position, windows)
+    const has_more = step.end !== null || !isNotified(position, windows)
     if (!has_more || step.end === 'full' || reading.looked >= MOST_READ || round === MOST_ROUNDS)
       return { changes: reading.page.changes(), position, has_more }
   }
@@ -206,12 +206,12 @@ async function lastOf({ d1, entity, importPartition }: ScopedLedger): Promise<La
 
 /** The position with the walk that it needs: through what is newly shown, or through everything when `updated_at` can have moved. */
 async function resumedIn({ ledger }: Reading, position: ChangesPosition): Promise<ChangesPosition> {
-  const { windows, reachesOf } = ledger
+  const { windows, grantedRangesOf } = ledger
   const begun = resumed(isBlank(position, windows) ? startedAt(position, await lastOf(ledger)) : position, windows)
-  return withReached(isReachedAlike(position, reachesOf) ? begun : restarted(begun, windows), reachesOf)
+  return withReached(isReachedAlike(position, grantedRangesOf) ? begun : restarted(begun, windows), grantedRangesOf)
 }
 
-/** While everything is visible, what is told is to be taken back when that ends: it was stored by the commits up to this one. */
+/** While everything is visible, what is reported is to be taken back when that ends: it was stored by the commits up to this one. */
 function everythingIn({ ledger, page }: Reading, { everything }: ChangesPosition): number {
   return isEverything(ledger.windows) ? Math.max(everything, page.lastStored) : everything
 }
@@ -225,35 +225,35 @@ async function readShown(reading: Reading, position: ChangesPosition): Promise<S
   const { ledger, authority, imports, page } = reading
   const { walk } = position
   if (walk === null) return { position, end: null }
-  const { rows: all } = legsOf(position, walk, ledger.reachesOf)
+  const { rows: all } = legsOf(position, walk, ledger.grantedRangesOf)
   if (walk.leg >= all.length) return { position, end: null }
   const legs = all.slice(walk.leg).map((leg) => ({ ...leg, partition: leg.rows === 'shown' ? authority! : imports! }))
   const rows = page.left + 1
-  const found = await readRows(ledger, legs, walk.place, rows)
+  const found = await readRows(ledger, legs, walk.checkpoint, rows)
   for (const [n, list] of found.entries()) {
-    let place = n === 0 ? walk.place : null
+    let checkpoint = n === 0 ? walk.checkpoint : null
     const leg = walk.leg + n
     reading.looked += list.length
     for (const { item, stored_by } of list) {
       const { row } = item
-      if (!page.put(row.uuid, 'appeared', item, stored_by)) return { position: on(position, leg, place), end: 'full' }
-      place = [row.issued_at, row.uuid]
+      if (!page.put(row.uuid, 'appeared', item, stored_by)) return { position: on(position, leg, checkpoint), end: 'full' }
+      checkpoint = [row.issued_at, row.uuid]
     }
-    if (list.length === rows) return { position: on(position, leg, place), end: 'more' }
+    if (list.length === rows) return { position: on(position, leg, checkpoint), end: 'more' }
   }
   return { position: on(position, all.length, null), end: null }
 }
 
-const on = (position: ChangesPosition, leg: number, place: WalkPlace | null): ChangesPosition => ({
+const on = (position: ChangesPosition, leg: number, checkpoint: LegCheckpoint | null): ChangesPosition => ({
   ...position,
-  walk: { ...position.walk!, leg, place },
+  walk: { ...position.walk!, leg, checkpoint },
 })
 
 /** Tells what the rest of a walk and the next commits name, as far as there is room. Two calls, one when they name nothing. */
 async function readNamed(reading: Reading, position: ChangesPosition): Promise<Step> {
   const { ledger, authority, imports } = reading
   const { walk } = position
-  const all = walk && legsOf(position, walk, ledger.reachesOf)
+  const all = walk && legsOf(position, walk, ledger.grantedRangesOf)
   const first = all ? walk.leg - all.rows.length : 0
   const legs = all ? all.names.slice(first) : []
   const logs = [
@@ -263,7 +263,7 @@ async function readNamed(reading: Reading, position: ChangesPosition): Promise<S
   const read = await readNames(
     ledger,
     legs,
-    walk?.place ?? null,
+    walk?.checkpoint ?? null,
     logs.map(({ of, number }) => ({ number, after: position[of].sequence })),
   )
   const names: Name[] = []
@@ -286,7 +286,7 @@ async function readNamed(reading: Reading, position: ChangesPosition): Promise<S
     names.push(moving((now) => again(last === null ? now : { ...now, [of]: { sequence: last[of], behind: 0 } })))
     break
   }
-  const step = await tellNames(reading, position, names)
+  const step = await notifyNames(reading, position, names)
   return { ...step, end: step.end ?? (isMore ? 'more' : null) }
 }
 
@@ -294,7 +294,7 @@ async function readNamed(reading: Reading, position: ChangesPosition): Promise<S
 const moving = (behind: Name['behind']): Name => ({ uuid: null, of: 'authority', reason: 'stored', from: null, commit: 0, behind })
 
 /** Tells names in their order, as far as there is room. One call, none when nothing is named. */
-async function tellNames(reading: Reading, position: ChangesPosition, names: readonly Name[]): Promise<Step> {
+async function notifyNames(reading: Reading, position: ChangesPosition, names: readonly Name[]): Promise<Step> {
   const { ledger, page } = reading
   reading.looked += names.length
   const rows = page.left + 1
@@ -316,12 +316,12 @@ async function tellNames(reading: Reading, position: ChangesPosition, names: rea
   const horizon = Math.min(
     ...[found.authority, found.imports].map((list) => (list.length === rows ? list.at(-1)!.n : Number.POSITIVE_INFINITY)),
   )
-  const told = toldIn(position)
+  const notified = notifiedIn(position)
   let now = position
   for (const [n, one] of names.entries()) {
     if (n > horizon) return { position: now, end: 'more' }
     const seen = one.uuid === null ? null : one.of === 'authority' ? authority.get(one.uuid) : imports.get(one.uuid)
-    const change = one.uuid === null ? null : changeOf(one, seen ?? undefined, told, ledger.windows, found.shown.has(n))
+    const change = one.uuid === null ? null : changeOf(one, seen ?? undefined, notified, ledger.windows, found.shown.has(n))
     if (change !== null && !page.put(one.uuid!, change.reason, change.item, seen?.stored_by ?? 0)) return { position: now, end: 'full' }
     now = one.behind(now)
   }
@@ -332,11 +332,11 @@ async function tellNames(reading: Reading, position: ChangesPosition, names: rea
 const once = (asked: readonly AskedName[]): AskedName[] =>
   [...new Map(asked.toReversed().map((one) => [one[1], one])).values()].sort(([a], [b]) => a - b)
 
-/** What a name tells the reader; null for nothing. `told` are the windows of which anything has been told. */
+/** What a name tells the reader; null for nothing. `notified` are the windows of which anything has been reported. */
 function changeOf(
   { of, reason, from, commit }: Name,
   seen: FoundName | undefined,
-  told: Windows,
+  notified: Windows,
   windows: Windows,
   isShown: boolean,
 ): { reason: ChangeReason; item: PageItem | null } | null {
@@ -347,11 +347,11 @@ function changeOf(
   if (of !== 'authority') return { reason: shownAs, item }
   if (!isIn(windows, row)) {
     // Its metadata lay before the ceiling, and its XML says that it does not.
-    if (reason !== 'stored' || !isIn(told, asAnnounced(row))) return null
+    if (reason !== 'stored' || !isIn(notified, asAnnounced(row))) return null
     return seen.import ? { reason: 'appeared', item: seen.import } : { reason: 'removed', item: null }
   }
   const { ceiling } = windowFor(windows, row)
-  if (!isIn(told, row) || (from !== null && ceiling !== null && from * 1_000 > ceiling)) return null
+  if (!isIn(notified, row) || (from !== null && ceiling !== null && from * 1_000 > ceiling)) return null
   return { reason: shownAs, item }
 }
 
@@ -365,7 +365,7 @@ export async function listChanges(ctx: Ctx, { cursor, from, limit }: ChangesQuer
   const before = cursor === undefined ? null : await openHidden<ChangesPosition>(ctx, scope, cursor)
   const { changes, position, has_more } = await readChanges(ledger, before, from === 'now', limit)
   const listed = changes.some(({ item }) => item !== null) ? await listedOf(ctx) : undefined
-  const viewed = ({ uuid, reasons, item }: ToldChange): CfdiChange => ({
+  const viewed = ({ uuid, reasons, item }: NotifiedChange): CfdiChange => ({
     uuid,
     reasons,
     cfdi: item && view(item.row, item.context, listed),

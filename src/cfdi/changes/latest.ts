@@ -49,7 +49,7 @@ export interface Latest {
 
 /**
  * Returns what is newest of RFCs, as far as the organization is shown it, by the number of the connection. What only others
- * are shown is gone through and not told, back to a bound behind which nothing is looked for. Three calls for each ledger, and two more in each of
+ * are shown is gone through and not reported, back to a bound behind which nothing is looked for. Three calls for each ledger, and two more in each of
  * the rounds in which some RFC is not done.
  */
 export async function latestChanges(ctx: Ctx, followed: readonly Followed[]): Promise<Map<number, Latest>> {
@@ -155,7 +155,7 @@ async function walkAll(d1: D1Database, walks: readonly Walk[]): Promise<void> {
 /** What a commit changed: some documents from all over it, and then all. Everything that concerns the organization's imports is shown. */
 function namesIn({ touched, committed_at }: StoredCommit, { fiscal_entity_id, entity }: ScopedLedger, number: number): Name[] {
   const { stored = [], cancelled = [], substituted = [], balances = [], checked = [], isCut } = readTouched(touched)
-  if (number !== entity || isCut || checked.some(([, asker]) => asker === fiscal_entity_id)) return [[committed_at, null, null]]
+  if (number !== entity || isCut || checked.some(([, requester]) => requester === fiscal_entity_id)) return [[committed_at, null, null]]
   const names = [
     ...stored.map((uuid): Name => [committed_at, uuid, 'stored']),
     ...cancelled.map((uuid): Name => [committed_at, uuid, null]),
@@ -206,12 +206,12 @@ const nameIn = (documents: readonly NewestDocument[]): string | null =>
 function widenedAt({ ledger, widened }: Opened, at: number): number {
   const instants = ([0, 1] as const).flatMap((direction) =>
     ledger
-      .reachesOf(direction)
+      .grantedRangesOf(direction)
       .slice(-2)
-      .map((reach) => reach.at),
+      .map((grantedRange) => grantedRange.at),
   )
-  const place = [...new Set(instants)].sort((a, b) => b - a).indexOf(at)
-  return Math.max(at, widened[place] ?? 0)
+  const checkpoint = [...new Set(instants)].sort((a, b) => b - a).indexOf(at)
+  return Math.max(at, widened[checkpoint] ?? 0)
 }
 
 /**
@@ -221,9 +221,9 @@ function widenedAt({ ledger, widened }: Opened, at: number): number {
 function shownSince(ledger: ScopedLedger, { direction, fecha, issued_at }: NewestDocument): number | undefined {
   if (!isBounded(windowOf(ledger, direction))) return undefined
   let floor: string | null = null
-  for (const reach of ledger.reachesOf(direction)) {
-    if (floor === null || reach.floor < floor) floor = reach.floor
-    if (reach.at >= issued_at * 1_000 && floor <= fecha) return reach.at
+  for (const grantedRange of ledger.grantedRangesOf(direction)) {
+    if (floor === null || grantedRange.floor < floor) floor = grantedRange.floor
+    if (grantedRange.at >= issued_at * 1_000 && floor <= fecha) return grantedRange.at
   }
   return undefined
 }
@@ -242,10 +242,17 @@ function rangesOf(ledger: ScopedLedger, n: number): { shown: ShownRange; widened
     const shown = { ...of, floor: floor ?? '', since: floor === null ? 0 : earliestOf(floor), until }
     const widened: WidenedRange[] = []
     let before: string | null = null
-    for (const reach of isBounded(window) ? ledger.reachesOf(direction) : []) {
-      if (before !== null && reach.floor < before)
-        widened.push({ ...of, floor: reach.floor, before, since: earliestOf(reach.floor), until: latestOf(before), at: reach.at })
-      if (before === null || reach.floor < before) before = reach.floor
+    for (const grantedRange of isBounded(window) ? ledger.grantedRangesOf(direction) : []) {
+      if (before !== null && grantedRange.floor < before)
+        widened.push({
+          ...of,
+          floor: grantedRange.floor,
+          before,
+          since: earliestOf(grantedRange.floor),
+          until: latestOf(before),
+          at: grantedRange.at,
+        })
+      if (before === null || grantedRange.floor < before) before = grantedRange.floor
     }
     return [{ shown, widened: widened.slice(-WIDENINGS) }]
   })

@@ -1,11 +1,11 @@
-import { type Reach, stretchesOf } from '../../taxpayers/visibility/reaches.ts'
+import { type GrantedRange, visibleRangesOf } from '../../taxpayers/visibility/granted-ranges.ts'
 import { EVERYTHING, NOTHING, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
-import { contain, type Stretch, stretchesBetween } from '../mirrored/stretches.ts'
+import { contain, type VisibleRange, visibleRangesBetween } from '../mirrored/visible-ranges.ts'
 import type { PageItem } from '../search/store.ts'
 import { type ChangeReason, REASONS } from './contract.ts'
 
 /** A change as it was found. Without an item, the document is removed. */
-export interface ToldChange {
+export interface NotifiedChange {
   uuid: string
   reasons: ChangeReason[]
   item: PageItem | null
@@ -36,7 +36,7 @@ export class ChangePage {
     return this.#limit - this.#changes.size
   }
 
-  changes(): ToldChange[] {
+  changes(): NotifiedChange[] {
     return [...this.#changes].map(([uuid, { reasons, item }]) => ({
       uuid,
       item,
@@ -45,38 +45,38 @@ export class ChangePage {
   }
 }
 
-/** Where a leg continues: behind the last thing that was told of it. */
-export type WalkPlace = readonly (string | number)[]
+/** Where a leg continues: behind the last thing that was reported of it. */
+export type LegCheckpoint = readonly (string | number)[]
 
-/** How far the commits of a partition are told: whole ones up to one, and so many names of the next. */
-export interface Told {
+/** How far the commits of a partition are reported: whole ones up to one, and so many names of the next. */
+export interface Notified {
   sequence: number
   behind: number
 }
 
-/** Goes through what the windows show beyond those that are told already, leg by leg. */
+/** Goes through what the windows show beyond those that are reported already, leg by leg. */
 interface Walk {
   to: Windows
-  /** Of what ended to be visible, the documents stored up to this commit were told; 0 for none. */
+  /** Of what ended to be visible, the documents stored up to this commit were reported; 0 for none. */
   closed: number
   /** Whether it goes through the imports too. */
   imports: boolean
-  /** `fingerprintOf` the reaches when it began. */
+  /** `fingerprintOf` the granted ranges when it began. */
   reached?: string
   leg: number
-  place: WalkPlace | null
+  checkpoint: LegCheckpoint | null
 }
 
-/** What a cursor knows: everything that has been told of one fiscal entity. */
+/** What a cursor knows: everything that has been reported of one fiscal entity. */
 export interface ChangesPosition {
-  /** The windows of which everything has been told; null before. */
+  /** The windows of which everything has been reported; null before. */
   windows: Windows | null
-  /** `fingerprintOf` the reaches up to these windows' ceilings: `updated_at` depends on them. */
+  /** `fingerprintOf` the granted ranges up to these windows' ceilings: `updated_at` depends on them. */
   reached?: string
   walk: Walk | null
-  authority: Told
-  imports: Told
-  /** While everything was visible: the last commit of which a new document was told. */
+  authority: Notified
+  imports: Notified
+  /** While everything was visible: the last commit of which a new document was reported. */
   everything: number
 }
 
@@ -86,7 +86,7 @@ export interface Last {
   imports: number
 }
 
-const at = (sequence: number): Told => ({ sequence, behind: 0 })
+const at = (sequence: number): Notified => ({ sequence, behind: 0 })
 
 /** Begins with everything that there is. */
 export const fromAll = (windows: Windows, last: Last): ChangesPosition => ({
@@ -100,10 +100,10 @@ export const fromNow = (windows: Windows, last: Last): ChangesPosition => ({
   everything: isEverything(windows) ? last.authority : 0,
 })
 
-const walkTo = (to: Windows, { closed = 0, imports = false } = {}): Walk => ({ to, closed, imports, leg: 0, place: null })
+const walkTo = (to: Windows, { closed = 0, imports = false } = {}): Walk => ({ to, closed, imports, leg: 0, checkpoint: null })
 
-/** The windows of which anything may have been told. */
-export const toldIn = ({ windows, walk }: ChangesPosition): Windows => walk?.to ?? windows ?? NOTHING
+/** The windows of which anything may have been reported. */
+export const notifiedIn = ({ windows, walk }: ChangesPosition): Windows => walk?.to ?? windows ?? NOTHING
 
 export const isEverything = (windows: Windows): boolean => contain(windows, EVERYTHING)
 const showNothing = ({ issued, received }: Windows): boolean => issued.isEmpty && received.isEmpty
@@ -113,7 +113,7 @@ const areSame = (one: Windows, other: Windows): boolean => contain(one, other) &
 export const isBlank = ({ windows, walk }: ChangesPosition, now: Windows): boolean =>
   walk === null && showNothing(windows ?? NOTHING) && !showNothing(now)
 
-/** The position with all that the authority's commits have not told, because the windows are gone through from the beginning. */
+/** The position with all that the authority's commits have not reported, because the windows are gone through from the beginning. */
 export const startedAt = (position: ChangesPosition, last: Last): ChangesPosition => ({
   ...position,
   windows: null,
@@ -127,13 +127,13 @@ export const restarted = (position: ChangesPosition, now: Windows): ChangesPosit
   walk: walkTo(now, { closed: position.walk?.closed ?? 0, imports: position.walk?.imports ?? false }),
 })
 
-type ReachesOf = (direction: 0 | 1) => readonly Reach[]
+type GrantedRangesOf = (direction: 0 | 1) => readonly GrantedRange[]
 
-/** A short text that is another one when one's own runs up to the ceilings of windows are others: some are forgotten, or were struck. */
-function fingerprintOf({ issued, received }: Windows, reachesOf: ReachesOf): string {
+/** A short text that is another one when one's own runs up to the ceilings of windows are others: some are forgotten, or were revoked. */
+function fingerprintOf({ issued, received }: Windows, grantedRangesOf: GrantedRangesOf): string {
   let [a, b] = [0x811c9dc5, 0x1b873593]
   for (const [direction, { isEmpty, ceiling }] of [issued, received].entries())
-    for (const { at: instant, from } of isEmpty ? [] : reachesOf(direction as 0 | 1)) {
+    for (const { at: instant, from } of isEmpty ? [] : grantedRangesOf(direction as 0 | 1)) {
       if (ceiling !== null && instant > ceiling) continue
       for (const one of `${direction}${instant}${from}`) {
         a = Math.imul(a ^ one.charCodeAt(0), 0x01000193)
@@ -143,16 +143,16 @@ function fingerprintOf({ issued, received }: Windows, reachesOf: ReachesOf): str
   return (a >>> 0).toString(36) + (b >>> 0).toString(36)
 }
 
-/** The position with the reaches that its walk begins with, or those of now. */
-export const withReached = (position: ChangesPosition, reachesOf: ReachesOf): ChangesPosition =>
+/** The position with the granted ranges that its walk begins with, or those of now. */
+export const withReached = (position: ChangesPosition, grantedRangesOf: GrantedRangesOf): ChangesPosition =>
   position.walk === null
-    ? { ...position, ...(position.windows && { reached: fingerprintOf(position.windows, reachesOf) }) }
-    : { ...position, walk: { ...position.walk, reached: position.walk.reached ?? fingerprintOf(position.walk.to, reachesOf) } }
+    ? { ...position, ...(position.windows && { reached: fingerprintOf(position.windows, grantedRangesOf) }) }
+    : { ...position, walk: { ...position.walk, reached: position.walk.reached ?? fingerprintOf(position.walk.to, grantedRangesOf) } }
 
-/** Whether the reaches on which what is told depends are still the same. */
-export function isReachedAlike(position: ChangesPosition, reachesOf: ReachesOf): boolean {
+/** Whether the granted ranges on which what is reported depends are still the same. */
+export function isReachedAlike(position: ChangesPosition, grantedRangesOf: GrantedRangesOf): boolean {
   const { reached } = position.walk ?? position
-  return reached === undefined || reached === fingerprintOf(toldIn(position), reachesOf)
+  return reached === undefined || reached === fingerprintOf(notifiedIn(position), grantedRangesOf)
 }
 
 /** The position behind its walk. */
@@ -163,18 +163,18 @@ export const walked = (position: ChangesPosition): ChangesPosition => {
 
 /** The same for the imports. */
 export const withImports = (position: ChangesPosition): ChangesPosition => {
-  const to = toldIn(position)
+  const to = notifiedIn(position)
   return { ...position, walk: walkTo(to, { imports: true }) }
 }
 
 /**
  * The position with the walk that the windows of now ask for. They only grow, except that an organization without extractors, which sees
- * everything, gets one: then what it was told and sees no more is taken back, and everything that is left is told again, because payments
+ * everything, gets one: then what it learns of and sees no more is taken back, and everything that is left is reported again, because payments
  * after the ceiling count no more.
  */
 export function resumed(position: ChangesPosition, now: Windows): ChangesPosition {
   const { windows, walk, everything } = position
-  if (!contain(now, toldIn(position)))
+  if (!contain(now, notifiedIn(position)))
     return {
       ...position,
       ...{ windows: null, everything: 0 },
@@ -183,8 +183,8 @@ export function resumed(position: ChangesPosition, now: Windows): ChangesPositio
   return walk !== null || (windows !== null && areSame(windows, now)) ? position : { ...position, walk: walkTo(now) }
 }
 
-/** Whether everything has been told of these windows. */
-export const isTold = ({ windows, walk }: ChangesPosition, now: Windows): boolean =>
+/** Whether everything has been reported of these windows. */
+export const isNotified = ({ windows, walk }: ChangesPosition, now: Windows): boolean =>
   walk === null && windows !== null && areSame(windows, now)
 
 /** What a ceiling newly reaches: instants of a direction in seconds, both inclusive. */
@@ -197,7 +197,7 @@ export interface Range {
 /** Documents that a walk tells as they are read. */
 export interface RowsLeg {
   rows: 'shown' | 'imported'
-  stretches: readonly Stretch[]
+  visibleRanges: readonly VisibleRange[]
 }
 
 /**
@@ -205,38 +205,38 @@ export interface RowsLeg {
  * reaches, and those that a run reached after others had shown them.
  */
 export type NamesLeg =
-  | { names: 'closed' | 'reached'; stretches: readonly Stretch[] }
+  | { names: 'closed' | 'reached'; visibleRanges: readonly VisibleRange[] }
   | { names: 'applied' | 'substituted' | 'substituting'; ranges: readonly Range[] }
 
-/** Stretches that one statement merges: each is two terms of five. */
+/** Visible ranges that one statement merges: each is two terms of five. */
 const TOGETHER = 2
 
-const grouped = (stretches: readonly Stretch[]): (readonly Stretch[])[] =>
-  Array.from({ length: Math.ceil(stretches.length / TOGETHER) }, (_, n) => stretches.slice(n * TOGETHER, (n + 1) * TOGETHER))
+const grouped = (visibleRanges: readonly VisibleRange[]): (readonly VisibleRange[])[] =>
+  Array.from({ length: Math.ceil(visibleRanges.length / TOGETHER) }, (_, n) => visibleRanges.slice(n * TOGETHER, (n + 1) * TOGETHER))
 
 /** The legs of a walk: first those that tell, then those that name. They follow from the walk alone, whatever happens meanwhile. */
 export function legsOf(
   { windows }: ChangesPosition,
   { to, closed, imports }: Walk,
-  reachesOf: (direction: 0 | 1) => readonly Reach[],
+  grantedRangesOf: (direction: 0 | 1) => readonly GrantedRange[],
 ): { rows: RowsLeg[]; names: NamesLeg[] } {
-  const stretches = stretchesBetween(windows, to)
-  const [later, earlier] = [stretches.filter(({ before }) => before === null), stretches.filter(({ before }) => before !== null)]
+  const visibleRanges = visibleRangesBetween(windows, to)
+  const [later, earlier] = [visibleRanges.filter(({ before }) => before === null), visibleRanges.filter(({ before }) => before !== null)]
   const ranges = windows === null ? [] : [...reached(0, windows.issued, to.issued), ...reached(1, windows.received, to.received)]
-  const hidden = closed === 0 || isEverything(to) ? [] : stretchesBetween(to, EVERYTHING)
+  const hidden = closed === 0 || isEverything(to) ? [] : visibleRangesBetween(to, EVERYTHING)
   const late =
     windows === null
       ? []
-      : [...newlyOwn(0, windows.issued, to.issued, reachesOf(0)), ...newlyOwn(1, windows.received, to.received, reachesOf(1))]
+      : [...newlyOwn(0, windows.issued, to.issued, grantedRangesOf(0)), ...newlyOwn(1, windows.received, to.received, grantedRangesOf(1))]
   return {
     rows: [
-      ...(imports ? [{ rows: 'imported', stretches: stretchesBetween(null, EVERYTHING) } as const] : []),
-      ...[...grouped(later), ...grouped(earlier)].map((some) => ({ rows: 'shown', stretches: some }) as const),
+      ...(imports ? [{ rows: 'imported', visibleRanges: visibleRangesBetween(null, EVERYTHING) } as const] : []),
+      ...[...grouped(later), ...grouped(earlier)].map((some) => ({ rows: 'shown', visibleRanges: some }) as const),
     ],
     names: [
-      ...grouped(hidden).map((some) => ({ names: 'closed', stretches: some }) as const),
+      ...grouped(hidden).map((some) => ({ names: 'closed', visibleRanges: some }) as const),
       ...(ranges.length === 0 ? [] : (['applied', 'substituted', 'substituting'] as const).map((names) => ({ names, ranges }))),
-      ...grouped(late).map((some) => ({ names: 'reached', stretches: some }) as const),
+      ...grouped(late).map((some) => ({ names: 'reached', visibleRanges: some }) as const),
     ],
   }
 }
@@ -253,11 +253,11 @@ const reached = (direction: 0 | 1, before: Window, now: Window): Range[] =>
  * What a window showed already and no run of one's own had reached: `updated_at` is as of the first one that does. Usually there is nothing. A
  * window's ceiling is the instant of the last run.
  */
-function newlyOwn(direction: 0 | 1, before: Window, now: Window, reaches: readonly Reach[]): Stretch[] {
+function newlyOwn(direction: 0 | 1, before: Window, now: Window, grantedRanges: readonly GrantedRange[]): VisibleRange[] {
   const { floor, ceiling } = before
   if (before.isEmpty || floor === null || ceiling === null || now.ceiling === null) return []
-  const known = stretchesOf(reaches.filter(({ at }) => at <= ceiling))
-  const from = reaches
+  const known = visibleRangesOf(grantedRanges.filter(({ at }) => at <= ceiling))
+  const from = grantedRanges
     .filter(({ at }) => at > ceiling && at <= now.ceiling!)
     .map((one) => one.from)
     .sort()[0]

@@ -7,12 +7,12 @@ import { appliedBeyondCeiling } from '../applied/applied.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
 import { cfdiAs, listOf } from '../columns.ts'
 import { readTouched, type Touched } from '../commits/touched.ts'
-import type { Stretch } from '../mirrored/stretches.ts'
+import type { VisibleRange } from '../mirrored/visible-ranges.ts'
 import { within } from '../mirrored/within.ts'
 import { parseRow, READ_ROW_JSON, ROW_JSON, storedColumns } from '../read-row.ts'
 import { itemOf, type PageItem } from '../search/store.ts'
 import { cfdi, cfdiCommits, cfdiSubstitutions } from '../tables.ts'
-import type { NamesLeg, Range, RowsLeg, WalkPlace } from './position.ts'
+import type { LegCheckpoint, NamesLeg, Range, RowsLeg } from './position.ts'
 
 const c = cfdiAs('c')
 const d = cfdiAs('d')
@@ -135,13 +135,19 @@ export const COMMITS = 20
 const limited = (rows: number): SQL => sql.raw(`limit ${rows}`)
 const statement = ({ d1 }: ScopedLedger, fragment: SQL): D1PreparedStatement => preparedWithLiterals(d1, fragment)
 
-/** The select of documents in stretches, of all that the partition holds or of those that are visible. At most two stretches. */
-const inStretches = (stretches: readonly Stretch[], columns: SQL, isMeant: SQL, place: WalkPlace | null, rows: number): SQL => {
-  const after = place && ([Number(place[0]), String(place[1])] as const)
-  const selects = stretches.flatMap((stretch) =>
+/** The select of documents in visible ranges, of all that the partition holds or of those that are visible. At most two of them. */
+const inVisibleRanges = (
+  visibleRanges: readonly VisibleRange[],
+  columns: SQL,
+  isMeant: SQL,
+  checkpoint: LegCheckpoint | null,
+  rows: number,
+): SQL => {
+  const after = checkpoint && ([Number(checkpoint[0]), String(checkpoint[1])] as const)
+  const selects = visibleRanges.flatMap((visibleRange) =>
     [0, 1].map(
       (cancelled) =>
-        sql`select ${columns} from ${cfdi} ${c} indexed by cfdi_dirc where ${all([isMeant, sql`${c.cancelled} = ${cancelled}`, ...within(stretch, after)])}`,
+        sql`select ${columns} from ${cfdi} ${c} indexed by cfdi_dirc where ${all([isMeant, sql`${c.cancelled} = ${cancelled}`, ...within(visibleRange, after)])}`,
     ),
   )
   return sql`${sql.join([...selects], sql` union all `)} order by ${bare(c.issued_at)}, ${bare(c.uuid)} ${limited(rows)}`
@@ -169,16 +175,19 @@ const found = (ledger: ScopedLedger, partition: Partition, { row, applied, store
   stored_by: stored_by ?? 0,
 })
 
-/** Reads the visible documents of legs in one call, the first leg from a place on, at most so many of each. */
+/** Reads the visible documents of legs in one call, the first leg from a checkpoint on, at most so many of each. */
 export async function readRows(
   ledger: ScopedLedger,
   legs: readonly (RowsLeg & { partition: Partition })[],
-  place: WalkPlace | null,
+  checkpoint: LegCheckpoint | null,
   rows: number,
 ): Promise<FoundChange[][]> {
   const results = await ledger.d1.batch<SelectedRow>(
-    legs.map(({ partition, stretches }, n) =>
-      statement(ledger, selectRows(partition, inStretches(stretches, COLUMNS, isVisible(partition, 'c'), n === 0 ? place : null, rows))),
+    legs.map(({ partition, visibleRanges }, n) =>
+      statement(
+        ledger,
+        selectRows(partition, inVisibleRanges(visibleRanges, COLUMNS, isVisible(partition, 'c'), n === 0 ? checkpoint : null, rows)),
+      ),
     ),
   )
   return results.map(({ results: list }, n) =>
@@ -196,7 +205,7 @@ export interface HiddenRow {
   stored_by: number
 }
 
-/** A document that a leg names, and the place behind it. Without a UUID, only the place is told. Of stretches, it is a HiddenRow too. */
+/** A document that a leg names, and the checkpoint behind it. Without a UUID, only the checkpoint is reported. Of visible ranges, it is a HiddenRow too. */
 export interface LegName extends Partial<HiddenRow> {
   uuid: string | null
   at: number
@@ -206,10 +215,10 @@ export interface LegName extends Partial<HiddenRow> {
 
 const NAME_COLUMNS = sql`${c.uuid}, ${c.issued_at}, ${c.issued_at} as at, ${c.uuid} as by, 0 as nth, ${c.direction}, ${c.fecha}, ${c.stored_by}`
 
-function selectNames({ entity }: ScopedLedger, leg: NamesLeg, place: WalkPlace | null): SQL {
+function selectNames({ entity }: ScopedLedger, leg: NamesLeg, checkpoint: LegCheckpoint | null): SQL {
   const isHere = sql`${c.entity} = ${entity}`
-  if ('stretches' in leg) return inStretches(leg.stretches, NAME_COLUMNS, isHere, place, NAMES)
-  const from = place && ([Number(place[0]), String(place[1])] as const)
+  if ('visibleRanges' in leg) return inVisibleRanges(leg.visibleRanges, NAME_COLUMNS, isHere, checkpoint, NAMES)
+  const from = checkpoint && ([Number(checkpoint[0]), String(checkpoint[1])] as const)
   const reached = (index: string, column: 'issued_at' | 'substituted_from', isMeant: SQL) =>
     leg.ranges.map(
       ({
@@ -221,9 +230,10 @@ function selectNames({ entity }: ScopedLedger, leg: NamesLeg, place: WalkPlace |
           from && from[0] >= since ? sql`(${c[column]}, ${c.uuid}) >= (${from[0]}, ${from[1]})` : sql`${c[column]} >= ${since}`
         }${until === null ? sql`` : sql` and ${c[column]} <= ${until}`}`,
     )
-  // One more, because the first one can have been told whole.
+  // One more, because the first one can have been reported whole.
   const sources = (selects: SQL[]) => sql`(${sql.join([...selects], sql` union all `)} order by 1, 2 ${limited(NAMES + 1)}) p`
-  const behind = (nth: SQL) => (place ? sql`where (p.at, p.uuid, ${nth}) > (${place[0]!}, ${place[1]!}, ${place[2]!})` : sql``)
+  const behind = (nth: SQL) =>
+    checkpoint ? sql`where (p.at, p.uuid, ${nth}) > (${checkpoint[0]!}, ${checkpoint[1]!}, ${checkpoint[2]!})` : sql``
   const end = sql`order by at, by, nth ${limited(NAMES)}`
   // Each source has itself as its last name, so that none is passed over.
   const related = sql.raw("json_each(json_insert(coalesce(p.related, '[]'), '$[#]', p.uuid)) r")
@@ -256,16 +266,16 @@ const selectCommits = (number: number, after: number): SQL =>
   sql`select ${sequence}, hex(${touched}) as touched from ${cfdiCommits} where ${cfdiCommits.entity} = ${number} and ${sequence} > ${after}
     order by ${sequence} ${limited(COMMITS + 1)}`
 
-/** Reads what legs name, the first one from a place on, and the next commits of partitions. One call, none without either. */
+/** Reads what legs name, the first one from a checkpoint on, and the next commits of partitions. One call, none without either. */
 export async function readNames(
   ledger: ScopedLedger,
   legs: readonly NamesLeg[],
-  place: WalkPlace | null,
+  checkpoint: LegCheckpoint | null,
   logs: readonly { number: number; after: number }[],
 ): Promise<{ names: LegName[][]; commits: NamedCommit[][] }> {
   if (legs.length + logs.length === 0) return { names: [], commits: [] }
   const results = await ledger.d1.batch([
-    ...legs.map((leg, n) => statement(ledger, selectNames(ledger, leg, n === 0 ? place : null))),
+    ...legs.map((leg, n) => statement(ledger, selectNames(ledger, leg, n === 0 ? checkpoint : null))),
     ...logs.map(({ number, after }) => statement(ledger, selectCommits(number, after))),
   ])
   return {

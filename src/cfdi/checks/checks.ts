@@ -1,6 +1,6 @@
 /**
  * What the authority last answered to one organization about a document: when, in milliseconds since 1970, what, whether it can be cancelled,
- * and how a cancellation goes; and since when an answer that leaves a doubt has been the answer. The texts are those of the port.
+ * and how a cancellation goes; and since when an answer that leaves a recheck has been the answer. The texts are those of the port.
  */
 export type StatusCheck = readonly [
   at: number,
@@ -31,20 +31,20 @@ export const checkSql = (fiscal_entity_id: string, part: 'at' | 'estatus' | 'est
 
 const DAY_MS = 86_400_000
 /**
- * How long the authority is asked again about a doubt, every day: it knows a document at the latest a few days after it was stamped, and
+ * How long the authority is asked again about a recheck, every day: it knows a document at the latest a few days after it was stamped, and
  * decides about a cancellation within three business days, unless somebody appeals.
  */
-const DOUBTED_MS: Readonly<Record<'en_proceso' | 'no_encontrado', number>> = { en_proceso: 30 * DAY_MS, no_encontrado: 7 * DAY_MS }
+const RECHECKED_MS: Readonly<Record<'en_proceso' | 'no_encontrado', number>> = { en_proceso: 30 * DAY_MS, no_encontrado: 7 * DAY_MS }
 
-const doubtOf = ([, estatus, , estatus_cancelacion]: StatusCheck): keyof typeof DOUBTED_MS | null => {
+const recheckOf = ([, estatus, , estatus_cancelacion]: StatusCheck): keyof typeof RECHECKED_MS | null => {
   if (estatus === 'vigente' && estatus_cancelacion === 'en_proceso') return 'en_proceso'
   return estatus === 'no_encontrado' ? 'no_encontrado' : null
 }
 
-/** Whether a check leaves a doubt about which the authority is to be asked again. */
-export function isDoubtful(check: StatusCheck, now: number): boolean {
-  const doubt = doubtOf(check)
-  return doubt !== null && now < check[4] + DOUBTED_MS[doubt]
+/** Whether a check leaves a recheck about which the authority is to be asked again. */
+export function needsRecheck(check: StatusCheck, now: number): boolean {
+  const recheck = recheckOf(check)
+  return recheck !== null && now < check[4] + RECHECKED_MS[recheck]
 }
 
 interface Answer {
@@ -53,9 +53,9 @@ interface Answer {
   estatus_cancelacion: string | null
 }
 
-/** The check with an answer. A doubt that it repeats goes on. */
+/** The check with an answer. A recheck that it repeats goes on. */
 export function checkWith({ estatus, es_cancelable, estatus_cancelacion }: Answer, now: number, before?: StatusCheck): StatusCheck {
   const check: StatusCheck = [now, estatus, es_cancelable, estatus_cancelacion, now]
-  const isSame = before !== undefined && doubtOf(before) !== null && doubtOf(before) === doubtOf(check)
+  const isSame = before !== undefined && recheckOf(before) !== null && recheckOf(before) === recheckOf(check)
   return isSame ? ([...check.slice(0, 4), before[4]] as unknown as StatusCheck) : check
 }

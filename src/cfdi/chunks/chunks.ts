@@ -21,10 +21,10 @@ export interface Chunk {
 }
 
 /** Where the content of a document is: columns of `cfdi`. */
-export type ChunkPlace = { [Name in 'chunk' | 'chunk_at' | 'chunk_parts']: NonNullable<CfdiRow[Name]> }
+export type ChunkLocation = { [Name in 'chunk' | 'chunk_at' | 'chunk_parts']: NonNullable<CfdiRow[Name]> }
 
 /**
- * Forms the chunks of a commit out of the contents of its documents, and sets their places in the rows. They lie in the order of direction
+ * Forms the chunks of a commit out of the contents of its documents, and sets their locations in the rows. They lie in the order of direction
  * and issued_at, so that what is read together lies together.
  */
 export function formChunks(documents: readonly { row: CfdiRow; content: string | null }[], sequence: number): Chunk[] {
@@ -42,7 +42,7 @@ export function formChunks(documents: readonly { row: CfdiRow; content: string |
     if (content === null) continue
     const size = Buffer.byteLength(content) + 2
     if (open.length === MOST_DOCUMENTS || bytes + size > MOST_BYTES) close()
-    Object.assign(row, { chunk: next(), chunk_at: open.length, chunk_parts: Math.ceil(size / MOST_BYTES) } satisfies ChunkPlace)
+    Object.assign(row, { chunk: next(), chunk_at: open.length, chunk_parts: Math.ceil(size / MOST_BYTES) } satisfies ChunkLocation)
     open.push(content)
     bytes += size
     if (size <= MOST_BYTES) continue
@@ -62,15 +62,15 @@ export const partsOf = (data: readonly string[]): unknown[] => JSON.parse(Buffer
 export const partOf = (data: readonly string[], at: number): unknown => partsOf(data)[at]
 
 /** The numbers of the chunks in which documents are. */
-export const chunksOf = (places: readonly ChunkPlace[]): number[] => [
-  ...new Set(places.flatMap(({ chunk, chunk_parts }) => Array.from({ length: chunk_parts }, (_, n) => chunk + n))),
+export const chunksOf = (locations: readonly ChunkLocation[]): number[] => [
+  ...new Set(locations.flatMap(({ chunk, chunk_parts }) => Array.from({ length: chunk_parts }, (_, n) => chunk + n))),
 ]
 
 /** What is left of chunks without some of their documents. `data` is null where nothing is left. The others keep their places. */
-export function withoutDocuments(chunks: readonly Chunk[], removed: readonly ChunkPlace[]): { chunk: number; data: string | null }[] {
-  const places = Map.groupBy(removed, ({ chunk }) => chunk)
+export function withoutDocuments(chunks: readonly Chunk[], removed: readonly ChunkLocation[]): { chunk: number; data: string | null }[] {
+  const locations = Map.groupBy(removed, ({ chunk }) => chunk)
   return chunks.map(({ chunk, data }) => {
-    const gone = places.get(chunk)
+    const gone = locations.get(chunk)
     // The other chunks of a longer document hold nothing else.
     if (gone === undefined || gone[0]!.chunk_parts > 1) return { chunk, data: null }
     const parts = partsOf([data])

@@ -4,8 +4,8 @@ import { prepared } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { cfdiAs, listOf } from '../columns.ts'
 import { cfdi, cfdiChunks } from '../tables.ts'
-import type { XmlPlace } from '../xml/xml-store.ts'
-import { type ChunkPlace, chunksOf, partsOf } from './chunks.ts'
+import type { XmlLocation } from '../xml/xml-store.ts'
+import { type ChunkLocation, chunksOf, partsOf } from './chunks.ts'
 import { contentOf, type KnownDetail } from './content.ts'
 
 const c = cfdiAs('c')
@@ -18,28 +18,30 @@ interface Item {
 }
 
 /** Where what pages do not show of a document lies; what is null is not known. */
-export type StoredPlace = { [Name in keyof ChunkPlace]: number | null } & { [Name in keyof XmlPlace]: XmlPlace[Name] | null } & {
+export type StoredLocation = { [Name in keyof ChunkLocation]: number | null } & {
+  [Name in keyof XmlLocation]: XmlLocation[Name] | null
+} & {
   uuid: string
   xml_size: number | null
   xml_crc: number | null
 }
 
-const PLACE = listOf([
+const LOCATION = listOf([
   ...[c.uuid, c.chunk, c.chunk_at, c.chunk_parts],
   ...[c.xml_object, c.xml_offset, c.xml_length, c.xml_method, c.xml_size, c.xml_crc],
 ])
 
-/** Reads the places of documents of a partition that are visible, by UUID. One statement. */
-export async function readStoredPlaces(
+/** Reads the locations of documents of a partition that are visible, by UUID. One statement. */
+export async function readStoredLocations(
   { d1 }: ScopedLedger,
   partition: Partition,
   items: readonly Item[],
-): Promise<Map<string, StoredPlace>> {
+): Promise<Map<string, StoredLocation>> {
   const uuids = JSON.stringify(items.map(({ row }) => row.uuid))
   const { results } = await prepared(
     d1,
-    sql`select ${PLACE} from json_each(${uuids}) wanted cross join ${cfdi} ${c} where ${c.uuid} = wanted.value and ${isVisible(partition, 'c')}`,
-  ).all<StoredPlace>()
+    sql`select ${LOCATION} from json_each(${uuids}) wanted cross join ${cfdi} ${c} where ${c.uuid} = wanted.value and ${isVisible(partition, 'c')}`,
+  ).all<StoredLocation>()
   return new Map(results.map((row) => [row.uuid, row]))
 }
 
@@ -53,17 +55,17 @@ export async function readContents(
   items: readonly Item[],
   take: (uuid: string, content: KnownDetail) => void,
 ): Promise<void> {
-  const places = [...(await readStoredPlaces(ledger, partition, items)).values()].filter(
-    (one): one is StoredPlace & ChunkPlace => one.chunk !== null && one.chunk_at !== null && one.chunk_parts !== null,
+  const locations = [...(await readStoredLocations(ledger, partition, items)).values()].filter(
+    (one): one is StoredLocation & ChunkLocation => one.chunk !== null && one.chunk_at !== null && one.chunk_parts !== null,
   )
-  if (places.length === 0) return
+  if (locations.length === 0) return
   const { results } = await prepared(
     ledger.d1,
-    sql`select ${k.chunk}, hex(${k.data}) as data from json_each(${JSON.stringify(chunksOf(places))}) wanted cross join ${cfdiChunks} ${k}
+    sql`select ${k.chunk}, hex(${k.data}) as data from json_each(${JSON.stringify(chunksOf(locations))}) wanted cross join ${cfdiChunks} ${k}
       where ${k.entity} = ${partition.number} and ${k.chunk} = wanted.value`,
   ).all<{ chunk: number; data: string }>()
   const dataOf = new Map(results.map(({ chunk, data }) => [chunk, data]))
-  for (const [chunk, some] of Map.groupBy(places, (one) => one.chunk)) {
+  for (const [chunk, some] of Map.groupBy(locations, (one) => one.chunk)) {
     const parts = partsOf(Array.from({ length: some[0]!.chunk_parts }, (_, n) => dataOf.get(chunk + n)!))
     for (const { uuid, chunk_at } of some) take(uuid, contentOf(parts[chunk_at]))
   }

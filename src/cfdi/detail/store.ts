@@ -8,28 +8,32 @@ import { contentOf, type KnownDetail } from '../chunks/content.ts'
 import { cfdiAs, listOf } from '../columns.ts'
 import { READ_COLUMNS, type ReadRow, STORED_COLUMNS } from '../read-row.ts'
 import { cfdi, cfdiChunks } from '../tables.ts'
-import type { XmlPlace } from '../xml/xml-store.ts'
+import type { XmlLocation } from '../xml/xml-store.ts'
 
 const k = alias(cfdiChunks, 'k')
 const page = cfdiAs('page')
-const PLACE = ['chunk_at', 'xml_object', 'xml_offset', 'xml_length', 'xml_method'] as const
+const LOCATION = ['chunk_at', 'xml_object', 'xml_offset', 'xml_length', 'xml_method'] as const
 
 /** A visible document with the applications to it that count. */
 export interface FoundCfdi {
   row: ReadRow
   partition: Partition
-  /** Its place in its chunk; null when only metadata is known. */
+  /** Its location in its chunk; null when only metadata is known. */
   chunk_at: number | null
-  xml: XmlPlace | null
+  xml: XmlLocation | null
   applied: AppliedRow[]
 }
 
-type FoundRow = ReadRow & { [K in keyof XmlPlace]: XmlPlace[K] | null } & { chunk_at: number | null; applied: string; state: string | null }
+type FoundRow = ReadRow & { [K in keyof XmlLocation]: XmlLocation[K] | null } & {
+  chunk_at: number | null
+  applied: string
+  state: string | null
+}
 
 const selectCfdi = (partition: Partition, uuid: string, past: string | null = null) => sql`
-  select ${READ_COLUMNS}, ${listOf(PLACE.map((name) => page[name]))}, ${appliedTo(partition, 'page', past)} as applied,
+  select ${READ_COLUMNS}, ${listOf(LOCATION.map((name) => page[name]))}, ${appliedTo(partition, 'page', past)} as applied,
     ${past === null ? sql`null` : stateOn(partition, 'page', past)} as state
-  from (select ${STORED_COLUMNS}, ${listOf(PLACE.map((name) => cfdi[name]))}
+  from (select ${STORED_COLUMNS}, ${listOf(LOCATION.map((name) => cfdi[name]))}
         from ${cfdi} where ${cfdi.uuid} = ${uuid} and ${isVisible(partition, 'cfdi')}) page`
 
 const selectChunks = (partition: Partition, uuid: string) => sql`

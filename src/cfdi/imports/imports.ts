@@ -79,7 +79,7 @@ export async function importFiles(ctx: Ctx, upload: StoredUpload): Promise<Impor
     object: upload.key,
     organization_id: ctx.organization.id,
     fiscal_entity_id,
-    book: -connection,
+    import_partition: -connection,
     entity,
     rfc,
     bytes: upload.size,

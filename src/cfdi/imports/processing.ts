@@ -20,7 +20,7 @@ import {
 import { ingestUpload, type UploadProgress } from '../ingest/upload.ts'
 import { announce, type ImportHint, LEASE_MS, type MarkDue } from './imports.ts'
 import {
-  assertHeld,
+  assertLeased,
   claimImport,
   completeImport,
   countThrough,
@@ -29,15 +29,15 @@ import {
   endLease,
   extendLease,
   filesWithResult,
-  HELD,
   type ImportRow,
   insertFileResults,
-  insertHoldings,
+  insertImportSources,
   interruptImport,
+  LEASED,
   PARTS_AT_ONCE,
   partsOfImport,
-  readHoldings,
   readImport,
+  readImportSources,
   removeImport,
   unfinishedImports,
   visibleContents,
@@ -64,21 +64,21 @@ async function continueDeletion(system: System, hint: ImportHint, row: ImportRow
  * one chunk come together. False when the import holds nothing any more.
  */
 async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, token: string): Promise<boolean> {
-  const { import_id, book } = row
+  const { import_id, import_partition } = row
   const own = await partsOfImport(ledger, import_id)
   const [part] = own
   if (part === undefined) return false
-  const holdings = await readHoldings(ledger, book, [part])
-  const stored = [...(await readStored(ledger, book, [...new Set(holdings.map(({ uuid }) => uuid))])).values()]
-    .filter(({ held }) => partsIn(held).includes(part))
+  const importSources = await readImportSources(ledger, import_partition, [part])
+  const stored = [...(await readStored(ledger, import_partition, [...new Set(importSources.map(({ uuid }) => uuid))])).values()]
+    .filter(({ stored }) => partsIn(stored).includes(part))
     .sort((a, b) => (a.chunk ?? 0) - (b.chunk ?? 0))
-  const uuids = await withinWeight(ledger, book, own, withinParts(own, stored))
+  const uuids = await withinWeight(ledger, import_partition, own, withinParts(own, stored))
   let [heirs, lost]: [Map<string, string[]>, number] = [new Map(), 0]
   await replaceDocuments(
-    { ledger, files: system.env.FILES, entity: book, rfc: row.rfc, now: system.now },
+    { ledger, files: system.env.FILES, entity: import_partition, rfc: row.rfc, now: system.now },
     uuids,
     async (known) => {
-      const left = await othersOf(ledger, book, own, known)
+      const left = await othersOf(ledger, import_partition, own, known)
       heirs = left.heirs
       lost = left.lost
       // Before the commit, so that a crash in between makes documents count twice for a moment, and never not at all.
@@ -86,8 +86,8 @@ async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, 
       return left
     },
     () => [
-      assertHeld(ledger, import_id, token),
-      ...(uuids.length === stored.length ? deletePart(ledger, import_id, book, part) : []),
+      assertLeased(ledger, import_id, token),
+      ...(uuids.length === stored.length ? deletePart(ledger, import_id, import_partition, part) : []),
       countThrough(ledger, heirs),
       extendLease(ledger, import_id, token, Date.now() + LEASE_MS, -lost),
     ],
@@ -97,24 +97,24 @@ async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, 
 }
 
 /** What other imports hold of documents, and which of them inherit those that count through this one: the first of each. */
-async function othersOf(ledger: D1Database, book: number, own: readonly number[], documents: readonly KnownCfdi[]) {
-  const partsOf = new Map(documents.map(({ uuid, held }) => [uuid, partsIn(held)]))
+async function othersOf(ledger: D1Database, import_partition: number, own: readonly number[], documents: readonly KnownCfdi[]) {
+  const partsOf = new Map(documents.map(({ uuid, stored }) => [uuid, partsIn(stored)]))
   const others = [...new Set([...partsOf.values()].flat())].filter((part) => !own.includes(part))
-  const found = await readHoldings(ledger, book, others, (uuid, part) => partsOf.get(uuid)?.includes(part) === true)
-  const holdings = Map.groupBy(found, ({ uuid }) => uuid)
-  const held = new Map<string, string>()
+  const found = await readImportSources(ledger, import_partition, others, (uuid, part) => partsOf.get(uuid)?.includes(part) === true)
+  const importSources = Map.groupBy(found, ({ uuid }) => uuid)
+  const stored = new Map<string, string>()
   const heirs = new Map<string, string[]>()
   let lost = 0
   for (const [uuid, parts] of partsOf) {
     const left = parts.filter((part) => !own.includes(part))
     const isCounted = own.includes(parts[0]!)
-    const heir = holdings.get(uuid)?.[0]
+    const heir = importSources.get(uuid)?.[0]
     if (isCounted) lost++
     if (heir === undefined) continue
-    held.set(uuid, [...new Set(isCounted ? [heir.part, ...left] : left)].join())
+    stored.set(uuid, [...new Set(isCounted ? [heir.part, ...left] : left)].join())
     if (isCounted) heirs.set(heir.import_id, [...(heirs.get(heir.import_id) ?? []), uuid])
   }
-  return { holdings, held, heirs, lost }
+  return { importSources, stored, heirs, lost }
 }
 
 async function recordHeirs(
@@ -132,19 +132,24 @@ async function recordHeirs(
 /** As many of the documents as one commit takes out, and as lie in few parts of other imports; at least one. */
 function withinParts(own: readonly number[], documents: readonly KnownCfdi[]): KnownCfdi[] {
   const parts = new Set(own)
-  const end = documents.findIndex(({ held }, n) => {
-    for (const part of partsIn(held)) parts.add(part)
+  const end = documents.findIndex(({ stored }, n) => {
+    for (const part of partsIn(stored)) parts.add(part)
     return n === SLICE || (n > 0 && parts.size > own.length + PARTS_AT_ONCE)
   })
   return end < 0 ? [...documents] : documents.slice(0, end)
 }
 
 /** As many of the documents as may be opened at once, by the largest XML that another import holds of each; at least one. */
-async function withinWeight(ledger: D1Database, book: number, own: readonly number[], documents: readonly KnownCfdi[]): Promise<string[]> {
-  const { holdings } = await othersOf(ledger, book, own, documents)
+async function withinWeight(
+  ledger: D1Database,
+  import_partition: number,
+  own: readonly number[],
+  documents: readonly KnownCfdi[],
+): Promise<string[]> {
+  const { importSources } = await othersOf(ledger, import_partition, own, documents)
   let weight = 0
   return documents.flatMap(({ uuid }, n) => {
-    weight += Math.max(0, ...(holdings.get(uuid) ?? []).map(({ xml }) => xml?.xml_size ?? 0))
+    weight += Math.max(0, ...(importSources.get(uuid) ?? []).map(({ xml }) => xml?.xml_size ?? 0))
     return n === 0 || weight <= SLICE_BYTES ? [uuid] : []
   })
 }
@@ -178,9 +183,9 @@ const limiter = new MemoryLimiter(2, 15 * 60_000)
 
 /** Goes on with an import: ingests its upload, or deletes it. A consumer that has lost it to another one, or to its deletion, stops. */
 export const workOnImport = (system: System, hint: ImportHint, markDue: MarkDue): Promise<void> =>
-  limiter.hold(1, () => goOn(system, hint, markDue))
+  limiter.hold(1, () => continueImport(system, hint, markDue))
 
-async function goOn(system: System, hint: ImportHint, markDue: MarkDue): Promise<void> {
+async function continueImport(system: System, hint: ImportHint, markDue: MarkDue): Promise<void> {
   const ledger = system.settings.ledgers[hint.shard]!
   const token = crypto.randomUUID()
   const row = await claimImport(ledger, hint.import_id, token, Date.now(), Date.now() + LEASE_MS)
@@ -190,7 +195,7 @@ async function goOn(system: System, hint: ImportHint, markDue: MarkDue): Promise
       ? continueDeletion(system, hint, row, token, markDue)
       : ingestImport(system, hint, row, token, markDue))
   } catch (error) {
-    if (!isGuardViolation(error, HELD)) throw error
+    if (!isGuardViolation(error, LEASED)) throw error
     await commit(ledger, [endLease(ledger, row.import_id, null)])
     await announce(system, [hint])
   }
@@ -203,10 +208,10 @@ async function goOn(system: System, hint: ImportHint, markDue: MarkDue): Promise
  */
 async function ingestImport(system: System, hint: ImportHint, row: ImportRow, token: string, markDue: MarkDue): Promise<void> {
   const ledger = system.settings.ledgers[hint.shard]!
-  const { import_id, place } = row
+  const { import_id, checkpoint } = row
   const progress: UploadProgress = {
     done: await filesWithResult(ledger, import_id),
-    metadata: place === null ? null : (JSON.parse(place) as UploadProgress['metadata']),
+    metadata: checkpoint === null ? null : (JSON.parse(checkpoint) as UploadProgress['metadata']),
     results: [],
   }
   try {
@@ -214,7 +219,7 @@ async function ingestImport(system: System, hint: ImportHint, row: ImportRow, to
   } catch (error) {
     if (!(error instanceof BudgetUsedUp)) throw error
     await commit(ledger, [
-      assertHeld(ledger, import_id, token),
+      assertLeased(ledger, import_id, token),
       ...insertFileResults(ledger, import_id, progress.results),
       interruptImport(ledger, import_id, token, JSON.stringify(progress.metadata), Date.now()),
     ])
@@ -244,7 +249,7 @@ async function ingestRest(
   await commit(events, [markDue(events, row.organization_id, row.fiscal_entity_id)])
   const done = await commit<{ documents: number }>(ledger, [
     // When another consumer has taken the import over, it still needs the upload.
-    assertHeld(ledger, import_id, token),
+    assertLeased(ledger, import_id, token),
     ...insertFileResults(ledger, import_id, results),
     completeImport(ledger, import_id, token, Date.now()),
   ])
@@ -288,20 +293,20 @@ async function ingest(
   const target: IngestTarget = {
     ledger,
     files: importer.env.FILES,
-    entity: row.book,
+    entity: row.import_partition,
     rfc: row.rfc,
     now: importer.now,
     provenance: 'import',
     beforeSlice: () => importer.budget.require(SLICE_STATEMENTS),
     import_id: row.import_id,
     parts: new Set(JSON.parse(row.parts) as number[]),
-    takeRoom: async (documents) =>
+    reserveRoom: async (documents) =>
       takeDocumentRoom(importer, row.import_id, (await documentsOf(ledger, [row.import_id])).get(row.import_id) ?? 0, documents),
     alreadyVisible: await alreadyVisible(importer, row),
     sideStatements: ({ entries, created, parts }) => [
-      assertHeld(ledger, row.import_id, token),
+      assertLeased(ledger, row.import_id, token),
       ...insertFileResults(ledger, row.import_id, entries),
-      ...insertHoldings(ledger, row.import_id, row.book, parts),
+      ...insertImportSources(ledger, row.import_id, row.import_partition, parts),
       extendLease(ledger, row.import_id, token, Date.now() + LEASE_MS, created),
     ],
   }
@@ -324,9 +329,9 @@ export async function sweepUploads(system: System): Promise<void> {
   })
 }
 
-/** Announces the imports that lost their message or their consumer. A task, whose place is a ledger. */
-export const sweepImports = (system: System, place = START): Promise<string> =>
-  ledgerByLedger(system, place, async (shard, ledger) => {
+/** Announces the imports that lost their message or their consumer. A task, whose cursor is a ledger. */
+export const sweepImports = (system: System, checkpoint = START): Promise<string> =>
+  ledgerByLedger(system, checkpoint, async (shard, ledger) => {
     const unfinished = await unfinishedImports(ledger, Date.now() - LEASE_MS, SWEEP_LIMIT)
     await announce(
       system,

@@ -14,7 +14,7 @@ export interface ResultsRow {
   first_n: number
   last_n: number
   counts: Counts
-  places: [from: number, to: number][]
+  ranges: [from: number, to: number][]
   data: string
 }
 
@@ -42,14 +42,14 @@ export function rowsOfResults(results: readonly EntryResult[]): ResultsRow[] {
 
 function rowOf(results: readonly EntryResult[], text: string): ResultsRow {
   const counts: Counts = { created: 0, updated: 0, unchanged: 0, rejected: 0 }
-  const places: ResultsRow['places'] = []
+  const ranges: ResultsRow['ranges'] = []
   for (const { n, status } of results) {
     counts[status]++
-    const last = places.at(-1)
+    const last = ranges.at(-1)
     if (last?.[1] === n - 1) last[1] = n
-    else places.push([n, n])
+    else ranges.push([n, n])
   }
-  return { first_n: results[0]!.n, last_n: results.at(-1)!.n, counts, places, data: packed(text) }
+  return { first_n: results[0]!.n, last_n: results.at(-1)!.n, counts, ranges, data: packed(text) }
 }
 
 type Stored = [number, ...[string, ImportedFile['status'], string | null, string | null, string | null], [line: number, code: string][]]

@@ -5,12 +5,12 @@ import { assertThat } from '../../platform/db/guard.ts'
 import { packed, unpacked } from '../../platform/db/packed.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import type { EntryResult, Holding, HoldingPart, XmlContent } from '../ingest/ingest.ts'
+import type { EntryResult, ImportSource, ImportSourcePart, XmlContent } from '../ingest/ingest.ts'
 import { cfdi, entities } from '../tables.ts'
 import { rowsOfResults } from './results.ts'
-import { importHoldings, importResults, imports } from './tables.ts'
+import { importResults, importSources, imports } from './tables.ts'
 
-/** The order of the metadata of a stored holding. */
+/** The order of the metadata of a stored import source. */
 const METADATA = [
   ...(['cancelled', 'emisor_rfc', 'emisor_nombre', 'receptor_rfc', 'receptor_nombre', 'pac_rfc', 'fecha', 'certified_at'] as const),
   ...(['total', 'kind', 'tipo_comprobante', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
@@ -20,7 +20,7 @@ const XML = ['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size',
 
 type Stored = [uuid: string, xml: unknown[] | null, metadata: unknown[] | null]
 
-const stored = ({ uuid, xml, metadata }: Holding): Stored => [
+const stored = ({ uuid, xml, metadata }: ImportSource): Stored => [
   uuid,
   xml && XML.map((name) => xml[name]),
   metadata && METADATA.map((name) => metadata[name]),
@@ -28,32 +28,32 @@ const stored = ({ uuid, xml, metadata }: Holding): Stored => [
 
 const named = (names: readonly string[], values: unknown[]) => Object.fromEntries(names.map((name, n) => [name, values[n]]))
 
-const parsed = ([uuid, xml, metadata]: Stored): Holding => ({
+const parsed = ([uuid, xml, metadata]: Stored): ImportSource => ({
   uuid,
-  xml: xml && (named(XML, xml) as unknown as Holding['xml']),
-  metadata: metadata && ({ uuid, ...named(METADATA, metadata) } as unknown as Holding['metadata']),
+  xml: xml && (named(XML, xml) as unknown as ImportSource['xml']),
+  metadata: metadata && ({ uuid, ...named(METADATA, metadata) } as unknown as ImportSource['metadata']),
 })
 
 const [PARTS, DOCUMENTS] = [bare(imports.parts), bare(imports.documents)]
-const HOLDING = [importHoldings.book, importHoldings.part, importHoldings.import_id, importHoldings.data].map(bare)
-const h = alias(importHoldings, 'h')
+const IMPORT_SOURCE = [importSources.import_partition, importSources.part, importSources.import_id, importSources.data].map(bare)
+const h = alias(importSources, 'h')
 const i = alias(imports, 'i')
 
 /** Adds what an import holds. */
-export const insertHoldings = (
+export const insertImportSources = (
   ledger: D1Database,
   import_id: string,
-  book: number,
-  parts: readonly HoldingPart[],
+  import_partition: number,
+  parts: readonly ImportSourcePart[],
 ): D1PreparedStatement[] =>
   parts.length === 0
     ? []
     : [
-        ...parts.map(({ part, holdings }) =>
+        ...parts.map(({ part, importSources: sources }) =>
           prepared(
             ledger,
-            sql`insert into ${importHoldings} ${HOLDING}
-              values (${book}, ${part}, ${import_id}, unhex(${packed(JSON.stringify(holdings.map(stored)))}))`,
+            sql`insert into ${importSources} ${IMPORT_SOURCE}
+              values (${import_partition}, ${part}, ${import_id}, unhex(${packed(JSON.stringify(sources.map(stored)))}))`,
           ),
         ),
         prepared(
@@ -72,25 +72,25 @@ export const partsOfImport = async (ledger: D1Database, import_id: string): Prom
     )) ?? '[]',
   )
 
-/** A holding, and where it is. */
-export type PlacedHolding = Holding & { part: number; import_id: string }
+/** An import source, and where it is. */
+export type LocatedImportSource = ImportSource & { part: number; import_id: string }
 
 /** Parts of which this many are in memory at once. */
 export const PARTS_AT_ONCE = 20
 
 /** Returns what imports hold in these parts and is wanted, in the order of the imports and of the parts. */
-export async function readHoldings(
+export async function readImportSources(
   ledger: D1Database,
-  book: number,
+  import_partition: number,
   parts: readonly number[],
   isWanted: (uuid: string, part: number) => boolean = () => true,
-): Promise<PlacedHolding[]> {
-  const found: PlacedHolding[] = []
+): Promise<LocatedImportSource[]> {
+  const found: LocatedImportSource[] = []
   for (let at = 0; at < parts.length; at += PARTS_AT_ONCE) {
     const { results } = await prepared(
       ledger,
       sql`select ${h.part}, ${h.import_id}, hex(${h.data}) as data from json_each(${JSON.stringify(parts.slice(at, at + PARTS_AT_ONCE))}) j
-        cross join ${importHoldings} ${h} where ${h.book} = ${book} and ${h.part} = j.value`,
+        cross join ${importSources} ${h} where ${h.import_partition} = ${import_partition} and ${h.part} = j.value`,
     ).all<{ part: number; import_id: string; data: string }>()
     for (const { part, import_id, data } of results)
       for (const one of JSON.parse(unpacked(data).toString()) as Stored[])
@@ -99,9 +99,12 @@ export async function readHoldings(
   return found.sort((a, b) => (a.import_id === b.import_id ? a.part - b.part : a.import_id < b.import_id ? -1 : 1))
 }
 
-/** Deletes a part of what an import held. */
-export const deletePart = (ledger: D1Database, import_id: string, book: number, part: number): D1PreparedStatement[] => [
-  prepared(ledger, sql`delete from ${importHoldings} where ${importHoldings.book} = ${book} and ${importHoldings.part} = ${part}`),
+/** Deletes a part of what an import brought. */
+export const deletePart = (ledger: D1Database, import_id: string, import_partition: number, part: number): D1PreparedStatement[] => [
+  prepared(
+    ledger,
+    sql`delete from ${importSources} where ${importSources.import_partition} = ${import_partition} and ${importSources.part} = ${part}`,
+  ),
   prepared(
     ledger,
     sql`update ${imports} set ${PARTS} = (select json_group_array(value) from json_each(${imports.parts}) where value <> ${part})
@@ -145,7 +148,15 @@ export const removeImport = (ledger: D1Database, import_id: string, token: strin
 export type ImportRow = typeof imports.$inferSelect
 
 const INSERTED = [
-  ...[imports.import_id, imports.organization_id, imports.fiscal_entity_id, imports.book, imports.entity, imports.rfc, imports.object],
+  ...[
+    imports.import_id,
+    imports.organization_id,
+    imports.fiscal_entity_id,
+    imports.import_partition,
+    imports.entity,
+    imports.rfc,
+    imports.object,
+  ],
   ...[imports.bytes, imports.documents, imports.status, imports.lease_until, imports.attempts, imports.created_at],
 ].map(bare)
 const { created, updated, unchanged, rejected } = importResults
@@ -156,18 +167,27 @@ export const insertImport = async (
   ledger: D1Database,
   row: Pick<
     ImportRow,
-    'import_id' | 'object' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'bytes' | 'created_at' | 'lease_until'
+    | 'import_id'
+    | 'object'
+    | 'organization_id'
+    | 'fiscal_entity_id'
+    | 'import_partition'
+    | 'entity'
+    | 'rfc'
+    | 'bytes'
+    | 'created_at'
+    | 'lease_until'
   >,
 ) => {
   const results = await ledger.batch<{ object: string }>([
     prepared(
       ledger,
-      sql`insert into ${entities} ${[entities.entity, entities.rfc].map(bare)} values (${row.book}, ${row.rfc}) on conflict do nothing`,
+      sql`insert into ${entities} ${[entities.entity, entities.rfc].map(bare)} values (${row.import_partition}, ${row.rfc}) on conflict do nothing`,
     ),
     prepared(
       ledger,
       sql`insert into ${imports} ${INSERTED}
-        values (${row.import_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.book}, ${row.entity}, ${row.rfc}, ${row.object},
+        values (${row.import_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.import_partition}, ${row.entity}, ${row.rfc}, ${row.object},
           ${row.bytes}, 0, 'queued', ${row.lease_until}, 0, ${row.created_at})
         on conflict do nothing`,
     ),
@@ -212,11 +232,16 @@ export const readImport = (ledger: D1Database, import_id: string): Promise<Impor
 const LAST = 'imq'
 
 /** Returns a page of the imports in a partition, newest first, before an import. */
-export const listImportRows = async (ledger: D1Database, book: number, before: string | undefined, limit: number): Promise<ImportRow[]> =>
+export const listImportRows = async (
+  ledger: D1Database,
+  import_partition: number,
+  before: string | undefined,
+  limit: number,
+): Promise<ImportRow[]> =>
   (
     await prepared(
       ledger,
-      sql`select * from ${imports} indexed by imports_book where ${imports.book} = ${book} and ${imports.import_id} < ${before ?? LAST}
+      sql`select * from ${imports} indexed by imports_import_partition where ${imports.import_partition} = ${import_partition} and ${imports.import_id} < ${before ?? LAST}
         order by ${imports.import_id} desc limit ${limit}`,
     ).all<ImportRow>()
   ).results
@@ -243,14 +268,14 @@ export const claimImport = async (ledger: D1Database, import_id: string, token: 
   return claimed
 }
 
-const isHeld = (import_id: string, token: string): SQL => sql`${imports.import_id} = ${import_id} and ${imports.token} = ${token}`
+const isLeased = (import_id: string, token: string): SQL => sql`${imports.import_id} = ${import_id} and ${imports.token} = ${token}`
 
-/** The guard of `assertHeld`. */
-export const HELD = 'import.held'
+/** The guard of `assertLeased`. */
+export const LEASED = 'import.leased'
 
 /** Refuses its batch unless the token holds the import: another consumer has not taken it over, and it is not to be deleted. */
-export const assertHeld = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement =>
-  assertThat(ledger, sql`exists (select 1 from ${imports} where ${isHeld(import_id, token)})`, HELD)
+export const assertLeased = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement =>
+  assertThat(ledger, sql`exists (select 1 from ${imports} where ${isLeased(import_id, token)})`, LEASED)
 
 const [STATUS, TOKEN, LEASE_UNTIL] = [bare(imports.status), bare(imports.token), bare(imports.lease_until)]
 
@@ -264,17 +289,17 @@ export const endLease = (ledger: D1Database, import_id: string, token: string | 
 
 const RESULT = [
   ...[importResults.import_id, importResults.part, importResults.first_n, importResults.last_n, created, updated, unchanged, rejected],
-  ...[importResults.places, importResults.data],
+  ...[importResults.ranges, importResults.data],
 ].map(bare)
 
 /** Inserts the results of files. */
 export const insertFileResults = (ledger: D1Database, import_id: string, entries: readonly EntryResult[]): D1PreparedStatement[] =>
-  rowsOfResults(entries).map(({ first_n, last_n, counts, places, data }) =>
+  rowsOfResults(entries).map(({ first_n, last_n, counts, ranges, data }) =>
     prepared(
       ledger,
       sql`insert into ${importResults} ${RESULT} values (${import_id},
         (select coalesce(max(${importResults.part}), -1) + 1 from ${importResults} where ${importResults.import_id} = ${import_id}),
-        ${first_n}, ${last_n}, ${counts.created}, ${counts.updated}, ${counts.unchanged}, ${counts.rejected}, ${JSON.stringify(places)}, unhex(${data}))`,
+        ${first_n}, ${last_n}, ${counts.created}, ${counts.updated}, ${counts.unchanged}, ${counts.rejected}, ${JSON.stringify(ranges)}, unhex(${data}))`,
     ),
   )
 
@@ -283,7 +308,7 @@ export const extendLease = (ledger: D1Database, import_id: string, token: string
   prepared(
     ledger,
     sql`update ${imports} set ${LEASE_UNTIL} = ${leaseUntil}, ${bare(imports.documents)} = ${imports.documents} + ${documents}
-      where ${isHeld(import_id, token)}`,
+      where ${isLeased(import_id, token)}`,
   )
 
 /** Completes an import if the token still holds it. Returns how many documents count through it. */
@@ -291,25 +316,25 @@ export const completeImport = (ledger: D1Database, import_id: string, token: str
   prepared(
     ledger,
     sql`update ${imports} set ${STATUS} = 'completed', ${TOKEN} = null, ${bare(imports.completed_at)} = ${now}
-      where ${isHeld(import_id, token)} returning ${bare(imports.documents)}`,
+      where ${isLeased(import_id, token)} returning ${bare(imports.documents)}`,
   )
 
 /** Returns an import to the queue because the budget of the invocation is used up, which is not another attempt. */
-export const interruptImport = (ledger: D1Database, import_id: string, token: string, place: string, now: number) =>
+export const interruptImport = (ledger: D1Database, import_id: string, token: string, checkpoint: string, now: number) =>
   prepared(
     ledger,
     sql`update ${imports} set ${STATUS} = 'queued', ${TOKEN} = null, ${LEASE_UNTIL} = ${now},
-        ${bare(imports.attempts)} = ${imports.attempts} - 1, ${bare(imports.place)} = ${place}
-      where ${isHeld(import_id, token)}`,
+        ${bare(imports.attempts)} = ${imports.attempts} - 1, ${bare(imports.checkpoint)} = ${checkpoint}
+      where ${isLeased(import_id, token)}`,
   )
 
 /** The places in the upload of the files that have a result. */
 export async function filesWithResult(ledger: D1Database, import_id: string): Promise<Set<number>> {
   const rows = await prepared(
     ledger,
-    sql`select ${importResults.places} from ${importResults} where ${importResults.import_id} = ${import_id}`,
+    sql`select ${importResults.ranges} from ${importResults} where ${importResults.import_id} = ${import_id}`,
   ).raw<[string]>()
-  const ranges = rows.flatMap(([places]) => JSON.parse(places) as [number, number][])
+  const ranges = rows.flatMap(([ranges]) => JSON.parse(ranges) as [number, number][])
   return new Set(ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, n) => from + n)))
 }
 

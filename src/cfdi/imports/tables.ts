@@ -12,7 +12,7 @@ export const imports = sqliteTable(
     organization_id: text('organization_id').notNull(),
     fiscal_entity_id: text('fiscal_entity_id').notNull(),
     /** The partition of the organization's own imports for the RFC. */
-    book: integer().notNull(),
+    import_partition: integer().notNull(),
     /** The partition of what the authority delivers for the RFC. */
     entity: integer('entity').notNull(),
     rfc: text('rfc').notNull(),
@@ -29,7 +29,7 @@ export const imports = sqliteTable(
     lease_until: integer('lease_until').notNull(),
     attempts: integer('attempts').notNull(),
     /** How far the metadata file has been ingested that was under way when the budget of an invocation ended, as JSON. */
-    place: text('place'),
+    checkpoint: text('checkpoint'),
     /** The parts of what it holds, as JSON. */
     parts: text('parts').notNull().default('[]'),
     created_at: integer('created_at').notNull(),
@@ -39,7 +39,7 @@ export const imports = sqliteTable(
     // The sweep finds uploads that are not completed.
     index('imports_open').on(table.lease_until).where(sql`status <> 'completed'`),
     // The list of a fiscal entity, newest first.
-    index('imports_book').on(table.book, table.import_id),
+    index('imports_import_partition').on(table.import_partition, table.import_id),
   ],
 )
 
@@ -62,7 +62,7 @@ export const importResults = sqliteTable(
     unchanged: integer('unchanged').notNull(),
     rejected: integer('rejected').notNull(),
     /** The places of its files, as JSON `[[from, to], …]`. */
-    places: text('places').notNull(),
+    ranges: text('ranges').notNull(),
     /** The results, as JSON (results.ts). */
     data: packed('data').notNull(),
   },
@@ -71,17 +71,17 @@ export const importResults = sqliteTable(
 
 /**
  * What imports say of the documents that they brought (cfdi/ingest/row.ts), those of a commit together: deleting one import leaves
- * what the others say. The `held` column of a document names the parts in which it is.
+ * what the others say. The `stored` column of a document names the parts in which it is.
  */
-export const importHoldings = sqliteTable(
-  'import_holdings',
+export const importSources = sqliteTable(
+  'import_sources',
   {
-    book: integer().notNull(),
+    import_partition: integer().notNull(),
     /** Numbered after the commit. */
     part: integer('part').notNull(),
     import_id: text('import_id').notNull(),
     /** As JSON (deletion-store.ts). */
     data: packed('data').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.book, table.part] })],
+  (table) => [primaryKey({ columns: [table.import_partition, table.part] })],
 )

@@ -21,7 +21,7 @@ import {
   writeCells,
 } from '../totals.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
-import { type ReportedCancellation, type StatusColumns, statusOf, tellsOf, withBalance } from './row.ts'
+import { hasNews, type ReportedCancellation, type StatusColumns, statusOf, withBalance } from './row.ts'
 import type { SliceWrites } from './writes.ts'
 
 /** A document that a slice delivers, with its XML or as metadata alone. */
@@ -105,8 +105,8 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
   const stored = new Map(affected.rows.map((row) => [row.uuid, row]))
   const merged = completed.map((document) => merge(document, stored.get(document.row.uuid)))
   const documents = [...created, ...merged.map(({ document }) => document)]
-  const told = cancelled.filter((row) => stored.has(row.uuid) && tellsOf(row, stored.get(row.uuid)!))
-  const statuses = new Map(told.map((row) => [row.uuid, statusOf(row)]))
+  const notified = cancelled.filter((row) => stored.has(row.uuid) && hasNews(row, stored.get(row.uuid)!))
+  const statuses = new Map(notified.map((row) => [row.uuid, statusOf(row)]))
   const gone = new Set(removed)
   const remaining = affected.applications.filter(({ source }) => !gone.has(source))
   const states = substitutionsAfter(changes, affected)
@@ -117,8 +117,8 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
   const others = affected.rows
     .filter(({ uuid }) => !inside.has(uuid) && !gone.has(uuid))
     .map((before) => ({ before, after: { ...before, ...statuses.get(before.uuid), ...states.get(before.uuid) } }))
-  const places = [...merged.map(({ before, document }) => ({ before, after: document.row })), ...others].filter(
-    ({ before, after }) => !isSamePlace(before, after),
+  const locations = [...merged.map(({ before, document }) => ({ before, after: document.row })), ...others].filter(
+    ({ before, after }) => !isSameLocation(before, after),
   )
   const counted = [
     ...merged.map(({ before }): Counted => ({ row: before, sign: -1 })),
@@ -130,16 +130,16 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
     writes: {
       removed: removed.flatMap((uuid) => stored.get(uuid) ?? []).map((row) => ({ uuid: row.uuid, invoices: relatedTo([row]) })),
       moved: [],
-      held: [],
+      stored: [],
       documents,
       chunks: [],
       reindexed: merged.filter(({ isReindexed }) => isReindexed).map(({ document }) => document.row),
       applications: documents.flatMap(({ applications }) => applications),
       substitutions: documents.flatMap(({ row, substitutes }) => substitutes.map((substituted) => ({ substituted, source: row.uuid }))),
-      substituted: places.map(({ after }) => after),
+      substituted: locations.map(({ after }) => after),
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
       balances: others.flatMap(({ before }) => changedBalance(before, applied.get(before.uuid) ?? [])),
-      turned: turnedBy(changes, affected, documents, places, others),
+      turned: turnedBy(changes, affected, documents, locations, others),
       months: monthsOf(counted, affected),
       suppliers: suppliersOf(counted, affected),
     },
@@ -215,15 +215,15 @@ const recounted = ({ before, after }: Affected): Counted[] =>
         { row: after, sign: 1 },
       ]
 
-const isSamePlace = (before: SubstitutionState, after: SubstitutionState): boolean =>
+const isSameLocation = (before: SubstitutionState, after: SubstitutionState): boolean =>
   before.substituted_from === after.substituted_from && before.substitutes_from === after.substitutes_from
 
 /** From which ceiling on a reader is shown that a document is substituted, or substitutes another one, where it was not, or no more. */
-const turnedFrom = (name: keyof SubstitutionState, { before, after }: Places): number =>
+const turnedFrom = (name: keyof SubstitutionState, { before, after }: Locations): number =>
   before[name] === after[name] ? Number.POSITIVE_INFINITY : Math.min(...[before[name], after[name]].filter((from) => from !== null))
 
 /** A document before and after the slice, with another place among substitutions. */
-interface Places {
+interface Locations {
   before: StoredRow
   after: SubstitutionState & { uuid: string }
 }
@@ -236,7 +236,7 @@ function turnedBy(
   { cancelled, removed }: SliceChanges,
   { rows, applications }: AffectedRows,
   documents: readonly Incoming[],
-  places: readonly Places[],
+  locations: readonly Locations[],
   others: readonly Affected[],
 ): SliceWrites['turned'] {
   const sources = new Map<string, number>()
@@ -244,7 +244,7 @@ function turnedBy(
   const withdrawn = new Set([...cancelled.map(({ uuid }) => uuid), ...removed])
   for (const { uuid, issued_at } of [...rows.filter(({ uuid }) => withdrawn.has(uuid)), ...documents.map(({ row }) => row)])
     turn(sources, uuid, issued_at)
-  for (const one of places) turn(sources, one.after.uuid, turnedFrom('substituted_from', one))
+  for (const one of locations) turn(sources, one.after.uuid, turnedFrom('substituted_from', one))
   const invoices = new Map(others.filter(({ before }) => isDeferred(before)).map(({ before }) => [before.uuid, before]))
   const balances = new Map<string, number>()
   const added = documents.flatMap(({ row, applications: own }) => own.map(({ invoice }) => ({ ...row, invoice, source: row.uuid })))
@@ -254,7 +254,10 @@ function turnedBy(
     if (from < Number.POSITIVE_INFINITY && invoices.get(invoice)?.emisor_rfc === emisor_rfc) turn(balances, invoice, from)
   }
   return {
-    substituted: places.map((one) => [one.after.uuid, Math.min(turnedFrom('substituted_from', one), turnedFrom('substitutes_from', one))]),
+    substituted: locations.map((one) => [
+      one.after.uuid,
+      Math.min(turnedFrom('substituted_from', one), turnedFrom('substitutes_from', one)),
+    ]),
     balances: [...balances],
   }
 }

@@ -1,15 +1,15 @@
 import { commit } from '../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import type { DocumentChange } from '../../taxpayers/visibility/slice-counts.ts'
-import { addDoubts, nextDaily } from '../checks/doubts.ts'
+import { addRechecks, nextDaily } from '../checks/rechecks.ts'
 import type { CfdiRow } from '../columns.ts'
 import type { Rejection } from '../package/rejections.ts'
 import { type PartKey, partKeyOf } from '../supplier-totals.ts'
 import { isDeferred, type MonthKey, monthKey } from '../totals.ts'
-import { packXml, type XmlPlace } from '../xml/xml-store.ts'
+import { packXml, type XmlLocation } from '../xml/xml-store.ts'
 import { applyChanges, type CancelledCfdi, type Incoming, invoicesOf, recountedIn, relatedTo, type SliceChanges } from './apply-changes.ts'
 import { type AffectedKeys, type AffectedRows, type KnownCfdi, readAffected, readKnown } from './reads.ts'
-import { type Holding, type HoldingPart, holdingParts, partsIn, type ReportedCancellation } from './row.ts'
+import { type ImportSource, type ImportSourcePart, importSourceParts, partsIn, type ReportedCancellation } from './row.ts'
 import { type SliceWrites, writeStatements } from './writes.ts'
 
 export type EntryStatus = 'created' | 'updated' | 'unchanged' | 'rejected'
@@ -42,7 +42,7 @@ export interface SliceOutcome {
   cancellations: CancelledCfdi[]
   changes: DocumentChange[]
   /** What the import says of documents and did not say before; empty for a download. */
-  parts: HoldingPart[]
+  parts: ImportSourcePart[]
 }
 
 /** An entry that has been read: the UUID of its document, or why it is rejected. */
@@ -70,7 +70,7 @@ function outcomeOf(
   { created, completed }: Pick<SliceChanges, 'created' | 'completed'>,
   read: readonly ReadEntry[],
   cancellations: CancelledCfdi[],
-  parts: HoldingPart[],
+  parts: ImportSourcePart[],
   known: ReadonlyMap<string, KnownCfdi>,
 ): SliceOutcome {
   const status = new Map<string, EntryStatus>()
@@ -187,13 +187,13 @@ export interface IngestTarget {
   passesOverStored?: boolean
   /**
    * The import to which the documents belong. It keeps a copy of each XML in objects of its own, so that they can be deleted with it, and
-   * outcomes list its holdings.
+   * outcomes list its import sources.
    */
   import_id?: string
   /** The parts of what the import holds. Commits add theirs. */
   parts?: Set<number>
-  /** Takes room for further documents. Returns for how many there is room, and what the others are told. */
-  takeRoom?: (documents: number) => Promise<{ granted: number; detail: string }>
+  /** Takes room for further documents. Returns for how many there is room, and what the others learn. */
+  reserveRoom?: (documents: number) => Promise<{ granted: number; detail: string }>
   /** Which of these documents the organization already sees in the authority's partition. They are not stored again. */
   alreadyVisible?: (uuids: readonly string[]) => Promise<ReadonlyMap<string, XmlContent>>
 }
@@ -206,12 +206,12 @@ export interface SliceContent {
   documents: Map<string, Incoming>
   cancelled: ReportedCancellation[]
   entries: ReadEntry[]
-  /** What the import holds; empty for a download. The places of XML are not set yet. */
-  holdings: Map<string, SliceHolding>
+  /** What the import holds; empty for a download. The locations of XML are not set yet. */
+  importSources: Map<string, SliceImportSource>
 }
 
-/** A holding with the compressed bytes of its XML. */
-export interface SliceHolding extends Holding {
+/** An import source with the compressed bytes of its XML. */
+export interface SliceImportSource extends ImportSource {
   packed: Uint8Array | null
 }
 
@@ -263,41 +263,41 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const { sequence, known: rows } = await readKnown(ledger, entity, slice.uuids)
   const known = new Map(rows.map((row) => [row.uuid, row]))
   const content = await readSlice(target, slice, known)
-  const { documents, cancelled, holdings } = content
+  const { documents, cancelled, importSources } = content
   const entries = await refuseWithoutRoom(target, content, known)
   const changes = changesOf(documents, cancelled, known)
-  const parts = holdingParts(newHoldings(target, holdings, known), sequence)
+  const parts = importSourceParts(newImportSources(target, importSources, known), sequence)
   const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + parts.length === 0
   if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], [], known), [])
   const [affected] = await Promise.all([
     readAffectedBy(ledger, entity, changes),
-    target.import_id === undefined ? putXml(target.files, changes, storedObjects) : putHeldXml(target, content, storedObjects),
+    target.import_id === undefined ? putXml(target.files, changes, storedObjects) : putStoredXml(target, content, storedObjects),
   ])
   const { writes, cancellations } = applyChanges(changes, affected)
-  const held = hold(changes, parts)
-  const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, held }, target.now.getTime())
-  statements.push(...doubtStatements(target, changes))
+  const stored = hold(changes, parts)
+  const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, stored }, target.now.getTime())
+  statements.push(...recheckStatements(target, changes))
   slice.forget?.()
   const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts, known), statements)
   for (const { part } of parts) target.parts?.add(part)
   return outcome
 }
 
-/** More documents of a slice without XML are no doubts: something of the download is missing. */
+/** More documents of a slice without XML need no recheck: something of the download is missing. */
 const MOST_UNPROVEN = 20
 
 /**
  * Received documents that metadata lists as valid, and that the package of valid ones did not hold: they may have been cancelled in between.
  * The authority is asked about them.
  */
-function doubtStatements({ ledger, entity, provenance, now }: IngestTarget, { created }: SliceChanges): D1PreparedStatement[] {
+function recheckStatements({ ledger, entity, provenance, now }: IngestTarget, { created }: SliceChanges): D1PreparedStatement[] {
   if (provenance === 'import') return []
   const unproven = created.filter(({ row, packed }) => packed === null && row.direction === 1 && row.cancelled === 0 && row.kind === 'cfdi')
   if (unproven.length === 0 || unproven.length > MOST_UNPROVEN) return []
   const due_at = nextDaily(now.getTime())
-  return addDoubts(
+  return addRechecks(
     ledger,
-    unproven.map(({ row }) => ({ entity, uuid: row.uuid, due_at, doubt: 'unproven' })),
+    unproven.map(({ row }) => ({ entity, uuid: row.uuid, due_at, recheck: 'unproven' })),
   )
 }
 
@@ -313,35 +313,35 @@ async function readSlice(target: IngestTarget, slice: Slice, known: Map<string, 
  * What the import says of documents and has not said before: metadata that lists a valid document adds nothing to what it holds of it. The
  * import's own parts are known from those of the documents.
  */
-const newHoldings = ({ parts }: IngestTarget, holdings: SliceContent['holdings'], known: ReadonlyMap<string, KnownCfdi>) =>
-  [...holdings.values()].filter(
+const newImportSources = ({ parts }: IngestTarget, importSources: SliceContent['importSources'], known: ReadonlyMap<string, KnownCfdi>) =>
+  [...importSources.values()].filter(
     ({ uuid, xml, metadata }) =>
-      xml !== null || metadata!.cancelled || !partsIn(known.get(uuid)?.held ?? null).some((part) => parts?.has(part)),
+      xml !== null || metadata!.cancelled || !partsIn(known.get(uuid)?.stored ?? null).some((part) => parts?.has(part)),
   )
 
 /** Sets the parts of new documents, and returns those to add to stored ones. */
-function hold({ created }: SliceChanges, parts: readonly HoldingPart[]): SliceWrites['held'] {
-  const held = new Map(parts.flatMap(({ part, holdings }) => holdings.map(({ uuid }) => [uuid, String(part)])))
+function hold({ created }: SliceChanges, parts: readonly ImportSourcePart[]): SliceWrites['stored'] {
+  const stored = new Map(parts.flatMap(({ part, importSources }) => importSources.map(({ uuid }) => [uuid, String(part)])))
   for (const { row } of created) {
-    row.held = held.get(row.uuid) ?? null
-    held.delete(row.uuid)
+    row.stored = stored.get(row.uuid) ?? null
+    stored.delete(row.uuid)
   }
-  return [...held].map(([uuid, part]) => ({ uuid, held: part }))
+  return [...stored].map(([uuid, part]) => ({ uuid, stored: part }))
 }
 
 /** Takes out the new documents for which there is no room, the last ones first, and says so in their entries. */
 async function refuseWithoutRoom(
-  { takeRoom }: IngestTarget,
-  { documents, holdings, entries }: SliceContent,
+  { reserveRoom }: IngestTarget,
+  { documents, importSources, entries }: SliceContent,
   known: ReadonlyMap<string, KnownCfdi>,
 ): Promise<ReadEntry[]> {
   const fresh = [...documents.keys()].filter((uuid) => !known.has(uuid))
-  if (fresh.length === 0 || takeRoom === undefined) return entries
-  const { granted, detail } = await takeRoom(fresh.length)
+  if (fresh.length === 0 || reserveRoom === undefined) return entries
+  const { granted, detail } = await reserveRoom(fresh.length)
   const refused = new Set(fresh.slice(granted))
   for (const uuid of refused) {
     documents.delete(uuid)
-    holdings.delete(uuid)
+    importSources.delete(uuid)
   }
   return entries.map((entry) => (entry.code === undefined && refused.has(entry.uuid) ? { ...entry, code: QUOTA_EXCEEDED, detail } : entry))
 }
@@ -387,16 +387,18 @@ function changesOf(
 
 /** Stores the new documents' compressed bytes as one object and sets its key and their offsets in their rows. */
 async function putXml(files: R2Bucket, { created, completed }: SliceChanges, storedObjects: Set<string>): Promise<void> {
-  const documents = [...created, ...completed].flatMap(({ row, packed }) => (packed === null ? [] : [{ place: row, packed }]))
+  const documents = [...created, ...completed].flatMap(({ row, packed }) => (packed === null ? [] : [{ location: row, packed }]))
   await putObject(files, 'xml/', documents, storedObjects)
 }
 
-/** Stores the compressed bytes of what the import holds as one object of its own, and sets the places in holdings and rows. */
-async function putHeldXml({ files, import_id }: IngestTarget, { documents, holdings }: SliceContent, storedObjects: Set<string>) {
-  const held = [...holdings.values()].flatMap(({ xml, packed }) => (xml === null || packed === null ? [] : [{ place: xml, packed }]))
-  await putObject(files, importPrefix(import_id!), held, storedObjects)
+/** Stores the compressed bytes of what the import holds as one object of its own, and sets the locations in import sources and rows. */
+async function putStoredXml({ files, import_id }: IngestTarget, { documents, importSources }: SliceContent, storedObjects: Set<string>) {
+  const stored = [...importSources.values()].flatMap(({ xml, packed }) =>
+    xml === null || packed === null ? [] : [{ location: xml, packed }],
+  )
+  await putObject(files, importPrefix(import_id!), stored, storedObjects)
   for (const { row } of documents.values()) {
-    const { xml } = holdings.get(row.uuid)!
+    const { xml } = importSources.get(row.uuid)!
     if (xml !== null) Object.assign(row, { xml_object: xml.xml_object, xml_offset: xml.xml_offset })
   }
 }
@@ -404,14 +406,14 @@ async function putHeldXml({ files, import_id }: IngestTarget, { documents, holdi
 async function putObject(
   files: R2Bucket,
   prefix: string,
-  documents: readonly { place: Partial<XmlPlace> | CfdiRow; packed: Uint8Array }[],
+  documents: readonly { location: Partial<XmlLocation> | CfdiRow; packed: Uint8Array }[],
   storedObjects: Set<string>,
 ): Promise<void> {
   if (documents.length === 0) return
   const { hash, bytes, offsets } = await packXml(documents.map(({ packed }) => packed))
   const key = prefix + hash
-  documents.forEach(({ place }, i) => {
-    Object.assign(place, { xml_object: key, xml_offset: offsets[i] })
+  documents.forEach(({ location }, i) => {
+    Object.assign(location, { xml_object: key, xml_offset: offsets[i] })
   })
   if (!storedObjects.has(key)) await files.put(key, bytes)
   storedObjects.add(key)

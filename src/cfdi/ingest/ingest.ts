@@ -10,13 +10,13 @@ import type { SliceOutcome } from './commit-slice.ts'
 import { commitSlice, type IngestTarget } from './commit-slice.ts'
 import { fileOfEntry, metadataSlice, type UnopenedFile, xmlSlice } from './read-entries.ts'
 import { type ContentKey, type KnownCfdi, readStored, readUnstored } from './reads.ts'
-import { tellsOf } from './row.ts'
+import { hasNews } from './row.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
 export { type EntryResult, type IngestTarget, importPrefix, rejectedOf, type SliceOutcome, type XmlContent } from './commit-slice.ts'
 export { replaceDocuments } from './read-entries.ts'
 export { type KnownCfdi, readStored } from './reads.ts'
-export { type Holding, type HoldingPart, partsIn } from './row.ts'
+export { type ImportSource, type ImportSourcePart, partsIn } from './row.ts'
 export { deleteCommits } from './writes.ts'
 
 export type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
@@ -75,7 +75,7 @@ export async function* ingestXmlPackage(
 /** What a month takes of an XML package with documents of other months: those that are reported, and unannounced ones whose content is. */
 export interface SharedXml {
   month: string
-  /** The places of the entries whose names no metadata lists. */
+  /** The locations of the entries whose names no metadata lists. */
   unannounced: readonly number[]
 }
 
@@ -153,16 +153,16 @@ const LOOKED_UP = 5_000
 
 type Few<T> = AsyncIterable<readonly T[]> | Iterable<readonly T[]>
 
-/** Has a 1 at the places of the wanted entries whose documents are not stored with these bytes: of the others nothing is read again. */
+/** Has a 1 at the locations of the wanted entries whose documents are not stored with these bytes: of the others nothing is read again. */
 async function unstoredEntries(target: IngestTarget, directory: Directory, isWanted: IsWanted): Promise<Uint8Array> {
-  const places = new Uint8Array(directory.length)
+  const locations = new Uint8Array(directory.length)
   for await (const group of groupsOf(wantedIn(directory, isWanted))) {
     await target.beforeSlice?.()
     const named = group.flatMap(({ n, uuid, crc32, size }): ContentKey[] => (uuid === null ? [] : [[n, uuid, crc32, size]]))
-    for (const n of await readUnstored(target.ledger, target.entity, named)) places[n] = 1
-    for (const { n, uuid } of group) if (uuid === null) places[n] = 1
+    for (const n of await readUnstored(target.ledger, target.entity, named)) locations[n] = 1
+    for (const { n, uuid } of group) if (uuid === null) locations[n] = 1
   }
-  return places
+  return locations
 }
 
 async function* wantedIn(directory: Directory, isWanted: IsWanted) {
@@ -171,7 +171,7 @@ async function* wantedIn(directory: Directory, isWanted: IsWanted) {
 
 /** The metadata rows that would change something, some at a time. */
 async function* unstoredRows(target: IngestTarget, rows: Few<ListedRow>): AsyncGenerator<ListedRow[], void, undefined> {
-  const isStored = (row: ListedRow, stored: KnownCfdi) => !tellsOf(row, stored)
+  const isStored = (row: ListedRow, stored: KnownCfdi) => !hasNews(row, stored)
   for await (const group of groupsOf(rows)) yield await unstored(target, group, isStored)
 }
 

@@ -3,7 +3,7 @@ import { type Bytes, free } from '../../platform/bytes/bytes.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { detach } from '../../platform/detach.ts'
 import { isCalledCancelled } from '../checks/checks.ts'
-import { type ChunkPlace, chunksOf, withoutDocuments } from '../chunks/chunks.ts'
+import { type ChunkLocation, chunksOf, withoutDocuments } from '../chunks/chunks.ts'
 import { contentText } from '../chunks/content.ts'
 import { EntryRejected } from '../package/central-record.ts'
 import type { ZipEntry } from '../package/entries.ts'
@@ -17,21 +17,21 @@ import { readXml } from '../xml/xml-store.ts'
 import { applicationsOf, Lines, relatedOf, substitutesOf } from './applications.ts'
 import { applyChanges, type Incoming } from './apply-changes.ts'
 import type { ReadEntry } from './commit-slice.ts'
-import { type IngestTarget, readAffectedBy, retryFenced, type Slice, type SliceHolding, type XmlContent } from './commit-slice.ts'
+import { type IngestTarget, readAffectedBy, retryFenced, type Slice, type SliceImportSource, type XmlContent } from './commit-slice.ts'
 import { type KnownCfdi, readChunks, readKnown, type StoredRow } from './reads.ts'
 import {
   CANCELLED,
   type Combined,
   combine,
   fitToLimits,
-  type HeldXml,
-  type Holding,
+  hasNews,
+  type ImportSource,
   RowRejected,
   rowOf,
   rowOfMetadata,
   type StatusColumns,
+  type StoredXml,
   statusOf,
-  tellsOf,
 } from './row.ts'
 import { type SliceWrites, writeStatements } from './writes.ts'
 
@@ -140,7 +140,7 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
     forget: () => opened.clear(),
     read(known, visible) {
       const documents = new Map<string, Incoming>()
-      const holdings = new Map<string, SliceHolding>()
+      const importSources = new Map<string, SliceImportSource>()
       const entries: ReadEntry[] = []
       let bytes = 0
       const first = new Map<string, XmlContent>()
@@ -153,7 +153,7 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
         entries.push(isKept ? entry : { ...entry, ...CONFLICT })
         if (visible.has(uuid)) return
         // An import also holds what another one keeps out, because that one may be deleted.
-        if (target.import_id !== undefined && !holdings.has(uuid)) holdings.set(uuid, holdingOf(uuid, file))
+        if (target.import_id !== undefined && !importSources.has(uuid)) importSources.set(uuid, importSourceOf(uuid, file))
         if (!isKept || first.has(uuid)) return
         first.set(uuid, content)
         if (document !== undefined) documents.set(uuid, document)
@@ -178,7 +178,7 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
         keep({ n: file.n, name: file.name, uuid: read.document.row.uuid }, file, read.document)
       }
       taken ??= files.length
-      return { documents, cancelled: [], entries, holdings }
+      return { documents, cancelled: [], entries, importSources }
     },
   }
 }
@@ -227,7 +227,7 @@ const ofMonth = ({ month }: UnopenedFile, read: ReadFile): ReadFile =>
   month === null || read.document?.row.fecha.startsWith(month) ? read : { document: null, entry: null }
 
 /** The bytes of an XML as its row describes them. */
-type XmlBytes = Pick<HeldXml, 'xml_length' | 'xml_method' | 'xml_size' | 'xml_crc'>
+type XmlBytes = Pick<StoredXml, 'xml_length' | 'xml_method' | 'xml_size' | 'xml_crc'>
 
 /** A parsed document, whose lines `lines` has taken, with everything that is stored of it. Throws RowRejected. */
 export function documentOf(
@@ -245,7 +245,7 @@ export function documentOf(
   return { row, content: contentText(parsed, lines.texts), applications, substitutes: detach(substitutesOf(parsed)) }
 }
 
-const holdingOf = (uuid: string, { packed, method, size, crc }: UnopenedFile): SliceHolding => ({
+const importSourceOf = (uuid: string, { packed, method, size, crc }: UnopenedFile): SliceImportSource => ({
   uuid,
   packed,
   xml: { xml_object: '', xml_offset: 0, xml_length: packed.length, xml_method: method, xml_size: size, xml_crc: crc },
@@ -259,13 +259,13 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
     read(known, visible) {
       const documents = new Map<string, Incoming>()
       const cancelled = new Map<string, MetadataRow>()
-      const holdings = new Map<string, SliceHolding>()
+      const importSources = new Map<string, SliceImportSource>()
       const entries: ReadEntry[] = []
       for (const row of rows) {
         const { uuid, file: name, line } = row
         const entry = { n: line, name, line, uuid }
         const stored = known.get(uuid)
-        const isHeld = import_id !== undefined && !visible.has(uuid)
+        const isImportSource = import_id !== undefined && !visible.has(uuid)
         // Of several rows of a document, one that says that it is cancelled counts.
         if (documents.get(uuid)?.row.cancelled === 1 && !row.cancelled) {
           entries.push(entry)
@@ -276,34 +276,34 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
             const document = { row: rowOfMetadata(row, rfc, now.getTime()), content: null, applications: [], substitutes: [], packed: null }
             fitToLimits(document.row)
             documents.set(uuid, document)
-          } else if (stored !== undefined && tellsOf(row, stored)) cancelled.set(uuid, row)
+          } else if (stored !== undefined && hasNews(row, stored)) cancelled.set(uuid, row)
           entries.push(entry)
-          if (isHeld) holdings.set(uuid, { uuid, packed: null, xml: null, metadata: row })
+          if (isImportSource) importSources.set(uuid, { uuid, packed: null, xml: null, metadata: row })
         } catch (error) {
           if (!(error instanceof RowRejected)) throw error
           entries.push({ ...entry, code: error.code, detail: error.message })
         }
       }
-      return { documents, cancelled: [...cancelled.values()], entries, holdings }
+      return { documents, cancelled: [...cancelled.values()], entries, importSources }
     },
   }
 }
 
-/** What is still held of documents, and their `held` column. */
-interface StillHeld {
-  holdings: ReadonlyMap<string, readonly Holding[]>
-  held: ReadonlyMap<string, string>
+/** What is still held of documents, and their `stored` column. */
+interface StillStored {
+  importSources: ReadonlyMap<string, readonly ImportSource[]>
+  stored: ReadonlyMap<string, string>
 }
 
 type ReplaceTarget = Pick<IngestTarget, 'ledger' | 'files' | 'entity' | 'rfc' | 'now'>
 
 /**
- * Stores documents as if only the holdings that remain of them had ever been imported: one that nobody holds is taken out, with its
+ * Stores documents as if only the import sources that remain of them had ever been imported: one that nobody holds is taken out, with its
  * content, applications and totals, one that others hold as it is stored keeps its row and gets their copy of its XML, any other is
- * replaced. One commit, with the statements in `also`. `remainingOf` reads the holdings, in the order of their imports; it is called again
+ * replaced. One commit, with the statements in `also`. `remainingOf` reads the import sources, in the order of their imports; it is called again
  * in a retry.
  */
-export const replaceDocuments = <Remaining extends StillHeld>(
+export const replaceDocuments = <Remaining extends StillStored>(
   target: ReplaceTarget,
   uuids: readonly string[],
   remainingOf: (stored: readonly KnownCfdi[]) => Promise<Remaining>,
@@ -311,21 +311,21 @@ export const replaceDocuments = <Remaining extends StillHeld>(
 ): Promise<void> =>
   retryFenced(async () => {
     const { ledger, entity, rfc, now } = target
-    // The sequence is read first: holdings that are added later take it, and this commit is then refused.
+    // The sequence is read first: import sources that are added later take it, and this commit is then refused.
     const { sequence, known } = await readKnown(ledger, entity, uuids)
     const remaining = await remainingOf(known)
     const created: Incoming[] = []
     const removed: string[] = []
     const moved: SliceWrites['moved'] = []
-    for (const stored of known) {
-      const combined = combine(remaining.holdings.get(stored.uuid) ?? [])
-      const held = remaining.held.get(stored.uuid)!
-      if (combined !== null && isSame(stored, combined)) moved.push({ uuid: stored.uuid, held, ...combined.xml })
+    for (const before of known) {
+      const combined = combine(remaining.importSources.get(before.uuid) ?? [])
+      const stored = remaining.stored.get(before.uuid)!
+      if (combined !== null && isSame(before, combined)) moved.push({ uuid: before.uuid, stored, ...combined.xml })
       else {
-        removed.push(stored.uuid)
+        removed.push(before.uuid)
         if (combined === null) continue
-        const document = await rebuilt(target, withAnswers(stored, combined))
-        created.push({ ...document, row: { ...document.row, held, status_checks: stored.status_checks } })
+        const document = await rebuilt(target, withAnswers(before, combined))
+        created.push({ ...document, row: { ...document.row, stored, status_checks: before.status_checks } })
       }
     }
     const changes = { created, completed: [], cancelled: [], removed }
@@ -338,11 +338,11 @@ export const replaceDocuments = <Remaining extends StillHeld>(
 
 /** What is left of the chunks that hold documents which are taken out. */
 async function chunksWithout(ledger: D1Database, entity: number, rows: readonly StoredRow[], removed: ReadonlySet<string>) {
-  const places = rows.filter(({ uuid, chunk }) => removed.has(uuid) && chunk !== null) as (StoredRow & ChunkPlace)[]
-  return withoutDocuments(await readChunks(ledger, entity, chunksOf(places)), places)
+  const locations = rows.filter(({ uuid, chunk }) => removed.has(uuid) && chunk !== null) as (StoredRow & ChunkLocation)[]
+  return withoutDocuments(await readChunks(ledger, entity, chunksOf(locations)), locations)
 }
 
-/** Whether the stored row says what the holdings say. A cancelled document is built again, because the reasons may differ. */
+/** Whether the stored row says what the import sources say. A cancelled document is built again, because the reasons may differ. */
 const isSame = (stored: KnownCfdi, combined: Combined): combined is Combined & { xml: NonNullable<Combined['xml']> } =>
   combined.xml !== null &&
   stored.xml_crc === combined.xml.xml_crc &&

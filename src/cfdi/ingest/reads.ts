@@ -25,8 +25,8 @@ export interface KnownCfdi {
   xml_size: number | null
   certified_at: string | null
   updated_at: number
-  /** The parts of what imports hold of it (holdings.ts), and its chunk. */
-  held: string | null
+  /** The parts of what imports hold of it (imports/store.ts), and its chunk. */
+  stored: string | null
   chunk: number | null
   status_checks: string | null
 }
@@ -40,7 +40,7 @@ const KNOWN = [
     'xml_size',
     'certified_at',
     'updated_at',
-    'held',
+    'stored',
     'chunk',
     'status_checks',
   ] as const),

@@ -10,7 +10,7 @@ import { breakdownOf, type LineTaxes, taxesOf } from '../taxes/taxes.ts'
 import { type Applied, balanceOf, inMxn, rateOf } from '../totals.ts'
 import type { CfdiDocument } from '../xml/document.ts'
 import { isIssueDate, isUuid, outOfRange } from '../xml/document.ts'
-import type { XmlPlace } from '../xml/xml-store.ts'
+import type { XmlLocation } from '../xml/xml-store.ts'
 
 /** A document that cannot be stored in this partition. The message contains no RFC. */
 export class RowRejected extends Error {
@@ -29,7 +29,7 @@ export type StatusColumns = Pick<CfdiRow, 'estatus' | 'cancelled' | 'cancelled_a
 export type ReportedCancellation = ReportedStatus & { uuid: string }
 
 /** Whether a report tells something new of a stored document: that it is cancelled, or when. The status service reports no time. */
-export const tellsOf = (
+export const hasNews = (
   reported: Omit<ReportedStatus, 'folio_sustitucion'>,
   stored: { cancelled: number; cancelled_at: string | null },
 ): boolean => reported.cancelled && (stored.cancelled === 0 || (stored.cancelled_at === null && reported.cancelled_at !== null))
@@ -155,54 +155,54 @@ function partiesOf({ emisor_rfc, receptor_rfc }: { emisor_rfc: string; receptor_
 }
 
 /** What one import says of one document: its XML, its metadata, or both. Several imports can hold a document. */
-export interface Holding {
+export interface ImportSource {
   uuid: string
-  xml: HeldXml | null
+  xml: StoredXml | null
   metadata: MetadataRow | null
 }
 
 /** Where the import's own copy of an XML is, and what its inflated bytes are known by. */
-export interface HeldXml extends XmlPlace {
+export interface StoredXml extends XmlLocation {
   xml_size: number
   xml_crc: number
 }
 
 /** Holdings that one commit adds, in the order in which they came. */
-export interface HoldingPart {
+export interface ImportSourcePart {
   part: number
-  holdings: Holding[]
+  importSources: ImportSource[]
 }
 
 /** More parts than one commit can add. */
 const PARTS_PER_COMMIT = 1_000
-/** What the holdings of a part may take as JSON. 1,000 usual ones have a third of it. */
+/** What the import sources of a part may take as JSON. 1,000 usual ones have a third of it. */
 const MOST_BYTES = 1024 * 1024
-/** What a holding takes besides the texts of its metadata. */
-const HOLDING_BYTES = 250
+/** What an import source takes besides the texts of its metadata. */
+const IMPORT_SOURCE_BYTES = 250
 
-/** Divides the holdings of a commit into parts. */
-export function holdingParts(holdings: readonly Holding[], sequence: number): HoldingPart[] {
-  const parts: HoldingPart[] = []
+/** Divides the import sources of a commit into parts. */
+export function importSourceParts(importSources: readonly ImportSource[], sequence: number): ImportSourcePart[] {
+  const parts: ImportSourcePart[] = []
   let bytes = MOST_BYTES
-  for (const holding of holdings) {
-    const size = HOLDING_BYTES + (holding.metadata === null ? 0 : Buffer.byteLength(JSON.stringify(holding.metadata)))
+  for (const importSource of importSources) {
+    const size = IMPORT_SOURCE_BYTES + (importSource.metadata === null ? 0 : Buffer.byteLength(JSON.stringify(importSource.metadata)))
     bytes += size
     if (bytes > MOST_BYTES) {
-      parts.push({ part: sequence * PARTS_PER_COMMIT + parts.length, holdings: [] })
+      parts.push({ part: sequence * PARTS_PER_COMMIT + parts.length, importSources: [] })
       bytes = size
     }
-    parts.at(-1)!.holdings.push(holding)
+    parts.at(-1)!.importSources.push(importSource)
   }
   return parts
 }
 
-/** The parts that a `held` column names. */
-export const partsIn = (held: string | null): number[] => (held === null ? [] : held.split(',').map(Number))
+/** The parts that a `stored` column names. */
+export const partsIn = (stored: string | null): number[] => (stored === null ? [] : stored.split(',').map(Number))
 
-/** What holdings say together. */
+/** What import sources say together. */
 export interface Combined {
   /** The first XML; null when only metadata is known. */
-  xml: HeldXml | null
+  xml: StoredXml | null
   /** The first metadata; null when an XML came first. */
   metadata: MetadataRow | null
   status: StatusColumns
@@ -210,11 +210,11 @@ export interface Combined {
 
 /**
  * What is stored of a document after its imports, in their order: the first XML stays, the first metadata counts until there is an XML, and
- * a document that is cancelled never becomes valid again. Null without holdings.
+ * a document that is cancelled never becomes valid again. Null without import sources.
  */
-export function combine(holdings: readonly Holding[]): Combined | null {
+export function combine(importSources: readonly ImportSource[]): Combined | null {
   let combined: Combined | null = null
-  for (const { xml, metadata } of holdings) {
+  for (const { xml, metadata } of importSources) {
     if (xml === null && metadata === null) continue
     combined ??= { xml, metadata: xml === null ? metadata : null, status: statusOf(metadata ?? undefined) }
     combined.xml ??= xml

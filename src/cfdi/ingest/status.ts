@@ -9,7 +9,7 @@ import type { SliceOutcome } from './commit-slice.ts'
 import { commitSlice, type IngestTarget } from './commit-slice.ts'
 
 /** A document about whose status the authority is asked in the background. */
-export interface DoubtedCfdi extends AskedCfdi {
+export interface CfdiToRecheck extends AskedCfdi {
   cancelled: 0 | 1
   status_checks: string | null
   has_xml: 0 | 1
@@ -30,7 +30,7 @@ const NAMES = [
 const ASKED = listOf(NAMES.map((name) => cfdi[name]))
 
 /** A document of a partition, as the status service is asked about it. One call. */
-export async function readDoubted(ledger: D1Database, entity: number, uuid: string): Promise<DoubtedCfdi | undefined> {
+export async function readToRecheck(ledger: D1Database, entity: number, uuid: string): Promise<CfdiToRecheck | undefined> {
   const isMeant = sql`${cfdi.entity} = ${entity} and ${cfdi.uuid} = ${uuid}`
   const [found, chunks] = await ledger.batch([
     prepared(
@@ -45,7 +45,7 @@ export async function readDoubted(ledger: D1Database, entity: number, uuid: stri
         and ${cfdiChunks.chunk} >= ${cfdi.chunk} and ${cfdiChunks.chunk} < ${cfdi.chunk} + ${cfdi.chunk_parts} order by ${cfdiChunks.chunk}`,
     ),
   ])
-  const [row] = found!.results as (Omit<DoubtedCfdi, 'sello_ultimos_8'> & { chunk_at: number | null })[]
+  const [row] = found!.results as (Omit<CfdiToRecheck, 'sello_ultimos_8'> & { chunk_at: number | null })[]
   if (!row) return undefined
   const { chunk_at, ...document } = row
   const part =
@@ -75,7 +75,7 @@ export const cancelDocument = (
         documents: new Map(),
         cancelled: known.get(uuid)?.cancelled === 0 ? [{ ...REPORTED, uuid }] : [],
         entries: [],
-        holdings: new Map(),
+        importSources: new Map(),
       }),
     },
   )

@@ -25,7 +25,7 @@ const MAX_METADATA_FILES = 1_000
 
 /** How far an upload has been ingested. */
 export interface UploadProgress {
-  /** The places of the files that have a result. */
+  /** The locations of the files that have a result. */
   done: ReadonlySet<number>
   /** The metadata file that is or was under way: its place, how many of its rows are done, and what came of them. */
   metadata: MetadataProgress | null
@@ -127,7 +127,7 @@ interface OpenedMetadata {
 }
 
 /**
- * Finds the metadata files of a package. `recognised` has a 1 at the places of all entries that are metadata of some kind and therefore no
+ * Finds the metadata files of a package. `recognised` has a 1 at the locations of all entries that are metadata of some kind and therefore no
  * CFDIs. Those beyond 48 MiB in all are rejected as `zip.too_large`.
  */
 async function metadataIn(file: Bytes, directory: Directory, entries: WantedEntries) {

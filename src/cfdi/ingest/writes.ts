@@ -7,7 +7,7 @@ import { type ApplicationRow, type CfdiRow, COLUMNS, columnsOf, isIn, listOf } f
 import { type Touched, writeTouched } from '../commits/touched.ts'
 import { cfdi, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers, entities } from '../tables.ts'
 import type { Balance, Substitution, SubstitutionState } from '../totals.ts'
-import type { XmlPlace } from '../xml/xml-store.ts'
+import type { XmlLocation } from '../xml/xml-store.ts'
 import type { StoredMonth, StoredSuppliers } from './reads.ts'
 import type { StatusColumns } from './row.ts'
 
@@ -16,9 +16,9 @@ export interface SliceWrites {
   /** Documents that are taken out, and the invoices to which they are applied. */
   removed: { uuid: string; invoices: string[] }[]
   /** Documents whose XML is the same, in another object. */
-  moved: ({ uuid: string; held: string } & XmlPlace)[]
-  /** Parts of holdings that are added to those of stored documents. */
-  held: { uuid: string; held: string }[]
+  moved: ({ uuid: string; stored: string } & XmlLocation)[]
+  /** Parts of import sources that are added to those of stored documents. */
+  stored: { uuid: string; stored: string }[]
   /** New documents, and documents that were known from metadata only. */
   documents: { row: CfdiRow; content: string | null }[]
   /** What is left of the chunks of documents that are taken out; null for nothing. */
@@ -52,7 +52,7 @@ export interface NextCommit {
  */
 const KEPT: readonly (keyof CfdiRow)[] = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc'] as const),
-  ...(['receptor_rfc', 'counterparty_rfc', 'held', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
+  ...(['receptor_rfc', 'counterparty_rfc', 'stored', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
   ...(['substituted_from', 'substitutes_from', 'status_checks', 'stored_by'] as const),
 ]
 
@@ -107,7 +107,7 @@ const INDEXED = [
 const SUBSTITUTED = ['substituted_from', 'substitutes_from'] as const
 const STATUS = ['estatus', 'cancelled', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'updated_at'] as const
 const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until'] as const
-const PLACE = ['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'held'] as const
+const LOCATION = ['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'stored'] as const
 const BALANCE_AND_STATUS = [...BALANCE, 'payment_status'] as const
 
 const OVERWRITTEN = COLUMNS.filter((name) => !isIn(KEPT, name)).map((name) => cfdi[name])
@@ -124,8 +124,8 @@ const cancel = update(STATUS, sql`and (${cfdi.cancelled} = 0 or ${cfdi.cancelled
 const updateBalance = update(BALANCE)
 const updateBalanceAndStatus = update(BALANCE_AND_STATUS)
 const updateSubstituted = update(SUBSTITUTED)
-const move = update(PLACE)
-const hold = update(['held'], sql``, sql`${bare(cfdi.held)} = ${cfdi.held} || ',' || j.${bare(cfdi.held)}`)
+const move = update(LOCATION)
+const hold = update(['stored'], sql``, sql`${bare(cfdi.stored)} = ${cfdi.stored} || ',' || j.${bare(cfdi.stored)}`)
 const deleteCfdi = deleteNamed(cfdi, cfdi.uuid)
 const upsertChunks: Write = (entity, json) =>
   sql`insert into ${cfdiChunks} (${names(columnsIn(cfdiChunks))}) select ${entity}, value->>0, unhex(value->>1) from json_each(${json}) where true
@@ -158,13 +158,13 @@ export function writeStatements(
     )
   const { removed, moved, documents, reindexed, applications, substitutions, substituted, cancelled, balances } = writes
   const formed = formChunks(documents, sequence)
-  const [kept, emptyChunks] = separate(writes.chunks, ({ data }) => data !== null)
+  const [kept, emptyChunks] = continueWithout(writes.chunks, ({ data }) => data !== null)
   const gone = named(removed)
   const stored = named(documents.map(({ row }) => row))
   const touched = writeTouched({ ...writes.turned, stored, removed: gone, cancelled: named(cancelled) })
   for (const { row } of documents) row.stored_by = sequence
-  const [months, emptyMonths] = separate(writes.months, ({ cells }) => cells !== '{}')
-  const [suppliers, emptySuppliers] = separate(writes.suppliers, ({ totals }) => totals !== '{}')
+  const [months, emptyMonths] = continueWithout(writes.months, ({ cells }) => cells !== '{}')
+  const [suppliers, emptySuppliers] = continueWithout(writes.suppliers, ({ totals }) => totals !== '{}')
   return [
     // The fence: it refuses a batch that was computed before another commit took the sequence.
     prepared(
@@ -189,7 +189,7 @@ export function writeStatements(
       removed.flatMap(({ uuid, invoices }) => invoices.map((invoice) => [invoice, uuid])),
     ),
     ...intoPartition(deleteSubstitutions, gone),
-    ...byKey(move, PLACE, moved),
+    ...byKey(move, LOCATION, moved),
     ...intoPartition(
       upsertCfdi,
       documents.values().map(({ row }) => valuesOf(COLUMNS, row)),
@@ -207,7 +207,7 @@ export function writeStatements(
       insertSubstitutions,
       substitutions.map(({ substituted, source }) => [substituted, source]),
     ),
-    ...byKey(hold, ['held'], writes.held),
+    ...byKey(hold, ['stored'], writes.stored),
     ...byKey(updateSubstituted, SUBSTITUTED, substituted),
     ...byKey(cancel, STATUS, cancelled),
     ...byKey(
@@ -252,7 +252,7 @@ export const deleteCommits = (ledger: D1Database, entity: number, before: number
       and ${cfdiCommits.sequence} < (select max(${cfdiCommits.sequence}) from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity})`,
   )
 
-const separate = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
+const continueWithout = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
   list.filter(isFirst),
   list.filter((one) => !isFirst(one)),
 ]

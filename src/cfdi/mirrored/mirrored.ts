@@ -2,12 +2,12 @@ import { type Partition, partitionsToRead, type ScopedLedger } from '../../taxpa
 import { EVERYTHING, shows, type Windows } from '../../taxpayers/visibility/window.ts'
 import { commitOf, firstChunkOf } from '../chunks/chunks.ts'
 import { readTouched } from '../commits/touched.ts'
-import { countStretches, findVisible, type MirroredRow, ROWS, readCommits, readStretch } from './store.ts'
-import { type Stretch, stretchesBetween } from './stretches.ts'
-import type { StretchPosition } from './within.ts'
+import { countVisibleRanges, findVisible, type MirroredRow, ROWS, readCommits, readVisibleRange } from './store.ts'
+import { type VisibleRange, visibleRangesBetween } from './visible-ranges.ts'
+import type { VisibleRangePosition } from './within.ts'
 
 export { lastCommits } from '../commits/commits.ts'
-export { inflated, readPacked, type XmlPlace } from '../xml/xml-store.ts'
+export { inflated, readPacked, type XmlLocation } from '../xml/xml-store.ts'
 
 interface Commits {
   of: Partition['origin']
@@ -16,16 +16,16 @@ interface Commits {
   until: number
 }
 
-/** Documents of a partition to be copied: those of stretches, or those that windows show. The latter are named by the commits. */
-export type Leg = Commits & ({ stretches: Stretch[] } | { windows: Windows })
+/** Documents of a partition to be copied: those of visible ranges, or those that windows show. The latter are named by the commits. */
+export type Leg = Commits & ({ visibleRanges: VisibleRange[] } | { windows: Windows })
 
-/** Where a leg continues: behind a position of a stretch, or behind so many documents of a commit. Null is its beginning. */
-export type Place = { stretch: number; after: StretchPosition | null } | { commit: number; behind: number } | null
+/** Where a leg continues: behind a position of a visible range, or behind so many documents of a commit. Null is its beginning. */
+export type Place = { visibleRange: number; after: VisibleRangePosition | null } | { commit: number; behind: number } | null
 
-/** A document that has its XML, and the place behind it. */
+/** A document that has its XML, and the checkpoint behind it. */
 export interface Found {
   row: MirroredRow
-  place: Place
+  checkpoint: Place
 }
 
 /** What a page found, and where the leg continues; null at its end. `instead` is another leg that finds what is left of this one. */
@@ -38,18 +38,25 @@ export interface FoundPage {
 /** The leg of everything that an import partition got, which no window hides. */
 export const ofImports = (after: number, until: number): Leg =>
   after === 0
-    ? { of: 'import', stretches: stretchesBetween(null, EVERYTHING), after, until }
+    ? { of: 'import', visibleRanges: visibleRangesBetween(null, EVERYTHING), after, until }
     : { of: 'import', windows: EVERYTHING, after, until }
 
 /**
  * Reads the next rows of a leg, and returns those that it is about. A document is found once for each time that its XML is stored, whatever
  * happens to it meanwhile: its chunk tells the commit that stored it.
  */
-export async function readLeg(ledger: ScopedLedger, leg: Leg, place: Place): Promise<FoundPage> {
+export async function readLeg(ledger: ScopedLedger, leg: Leg, checkpoint: Place): Promise<FoundPage> {
   const partition = partitionOf(ledger, leg)
   if (!partition) return { found: [], next: null }
-  if ('stretches' in leg) return readStretches(ledger, partition, leg, leg.stretches, place && 'stretch' in place ? place : null)
-  return readCommitted(ledger, partition, leg, leg.windows, place && 'commit' in place ? place : { commit: leg.after + 1, behind: 0 })
+  if ('visibleRanges' in leg)
+    return readVisibleRanges(ledger, partition, leg, leg.visibleRanges, checkpoint && 'visibleRange' in checkpoint ? checkpoint : null)
+  return readCommitted(
+    ledger,
+    partition,
+    leg,
+    leg.windows,
+    checkpoint && 'commit' in checkpoint ? checkpoint : { commit: leg.after + 1, behind: 0 },
+  )
 }
 
 /** Finds the visible ones of these documents that have their XML, each once. */
@@ -67,22 +74,22 @@ export async function findNamed(ledger: ScopedLedger, uuids: readonly string[]):
 const partitionOf = (ledger: ScopedLedger, { of }: Commits): Partition | undefined =>
   partitionsToRead(ledger).find(({ origin }) => origin === of)
 
-async function readStretches(
+async function readVisibleRanges(
   ledger: ScopedLedger,
   partition: Partition,
   { after, until }: Commits,
-  stretches: readonly Stretch[],
-  place: { stretch: number; after: StretchPosition | null } | null,
+  visibleRanges: readonly VisibleRange[],
+  checkpoint: { visibleRange: number; after: VisibleRangePosition | null } | null,
 ): Promise<FoundPage> {
-  const n = place?.stretch ?? 0
-  const stretch = stretches[n]
-  if (!stretch) return { found: [], next: null }
-  const rows = await readStretch(ledger, partition, stretch, place?.after ?? null)
-  const behind = ({ issued_at, uuid }: MirroredRow): Place => ({ stretch: n, after: [issued_at, uuid] })
+  const n = checkpoint?.visibleRange ?? 0
+  const visibleRange = visibleRanges[n]
+  if (!visibleRange) return { found: [], next: null }
+  const rows = await readVisibleRange(ledger, partition, visibleRange, checkpoint?.after ?? null)
+  const behind = ({ issued_at, uuid }: MirroredRow): Place => ({ visibleRange: n, after: [issued_at, uuid] })
   const isMeant = ({ chunk }: MirroredRow) => chunk !== null && commitOf(chunk) > after && commitOf(chunk) <= until
   return {
-    found: rows.filter(isMeant).map((row) => ({ row, place: behind(row) })),
-    next: rows.length === ROWS ? behind(rows.at(-1)!) : n + 1 < stretches.length ? { stretch: n + 1, after: null } : null,
+    found: rows.filter(isMeant).map((row) => ({ row, checkpoint: behind(row) })),
+    next: rows.length === ROWS ? behind(rows.at(-1)!) : n + 1 < visibleRanges.length ? { visibleRange: n + 1, after: null } : null,
   }
 }
 
@@ -95,36 +102,36 @@ async function readCommitted(
 ): Promise<FoundPage> {
   if (commit > until) return { found: [], next: null }
   const commits = await readCommits(ledger, partition, commit - 1, until)
-  const named: { uuid: string; by: number; place: Place }[] = []
+  const named: { uuid: string; by: number; checkpoint: Place }[] = []
   let next = commit
   for (const one of commits) {
     // It named no documents, or is forgotten: then all that the windows show are looked through.
     const { stored = [], isCut } = readTouched(one.touched)
     if (one.sequence !== next || isCut || named.length >= ROWS) break
     for (const [n, uuid] of stored.entries())
-      if (next > commit || n >= behind) named.push({ uuid, by: next, place: { commit: next, behind: n + 1 } })
+      if (next > commit || n >= behind) named.push({ uuid, by: next, checkpoint: { commit: next, behind: n + 1 } })
     next++
   }
   if (next === commit)
-    return { found: [], next: null, instead: { of, stretches: stretchesBetween(null, windows), after: commit - 1, until } }
+    return { found: [], next: null, instead: { of, visibleRanges: visibleRangesBetween(null, windows), after: commit - 1, until } }
   const page = named.slice(0, ROWS)
   const rows = page.length === 0 ? [] : await findVisible(ledger, partition, [...new Set(page.map(({ uuid }) => uuid))])
   const rowOf = new Map(rows.map((row) => [row.uuid, row]))
   return {
-    found: page.flatMap(({ uuid, by, place }) => {
+    found: page.flatMap(({ uuid, by, checkpoint }) => {
       const row = rowOf.get(uuid)
       const isMeant =
         row?.chunk != null && commitOf(row.chunk) === by && shows(row.direction === 0 ? windows.issued : windows.received, row)
-      return isMeant ? [{ row, place }] : []
+      return isMeant ? [{ row, checkpoint }] : []
     }),
-    next: named.length > ROWS ? page.at(-1)!.place : next > until ? null : { commit: next, behind: 0 },
+    next: named.length > ROWS ? page.at(-1)!.checkpoint : next > until ? null : { commit: next, behind: 0 },
   }
 }
 
-/** Counts the documents of a leg that goes through stretches; 0 for one whose documents commits name. */
+/** Counts the documents of a leg that goes through visible ranges; 0 for one whose documents commits name. */
 export async function countLeg(ledger: ScopedLedger, leg: Leg): Promise<number> {
   const partition = partitionOf(ledger, leg)
-  return partition && 'stretches' in leg
-    ? countStretches(ledger, partition, leg.stretches, [firstChunkOf(leg.after + 1), firstChunkOf(leg.until + 1)])
+  return partition && 'visibleRanges' in leg
+    ? countVisibleRanges(ledger, partition, leg.visibleRanges, [firstChunkOf(leg.after + 1), firstChunkOf(leg.until + 1)])
     : 0
 }

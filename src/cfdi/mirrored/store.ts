@@ -4,9 +4,9 @@ import { isVisible, type Partition, type ScopedLedger } from '../../taxpayers/vi
 import type { CfdiRow } from '../columns.ts'
 import { cfdiAs, listOf } from '../columns.ts'
 import { cfdi, cfdiCommits } from '../tables.ts'
-import type { XmlPlace } from '../xml/xml-store.ts'
-import type { Stretch } from './stretches.ts'
-import { type StretchPosition, within } from './within.ts'
+import type { XmlLocation } from '../xml/xml-store.ts'
+import type { VisibleRange } from './visible-ranges.ts'
+import { type VisibleRangePosition, within } from './within.ts'
 
 const c = cfdiAs('c')
 
@@ -17,23 +17,23 @@ const COLUMNS = [
 const SELECT = listOf(COLUMNS.map((name) => c[name]))
 
 /** A visible document, as those see it who mirror the partition. Without its XML, the last six are null. */
-export type MirroredRow = Pick<CfdiRow, Exclude<(typeof COLUMNS)[number], keyof XmlPlace>> & {
-  [Name in keyof XmlPlace]: XmlPlace[Name] | null
+export type MirroredRow = Pick<CfdiRow, Exclude<(typeof COLUMNS)[number], keyof XmlLocation>> & {
+  [Name in keyof XmlLocation]: XmlLocation[Name] | null
 }
 
 /** Rows that one statement reads. It is written into the text, because a bound limit makes SQLite prepare the statement again. */
 export const ROWS = 250
 
-/** Reads the visible documents of a stretch after a position, at most ROWS. */
-export async function readStretch(
+/** Reads the visible documents of a visible range after a position, at most ROWS. */
+export async function readVisibleRange(
   { d1 }: ScopedLedger,
   partition: Partition,
-  stretch: Stretch,
-  after: StretchPosition | null,
+  visibleRange: VisibleRange,
+  after: VisibleRangePosition | null,
 ): Promise<MirroredRow[]> {
   const of = (cancelled: 0 | 1) =>
     sql`select ${SELECT} from ${cfdi} ${c} indexed by cfdi_dirc
-      where ${all([isVisible(partition, 'c'), sql`${c.cancelled} = ${cancelled}`, ...within(stretch, after)])}`
+      where ${all([isVisible(partition, 'c'), sql`${c.cancelled} = ${cancelled}`, ...within(visibleRange, after)])}`
   return (
     await prepared(
       d1,
@@ -42,21 +42,21 @@ export async function readStretch(
   ).results
 }
 
-/** Counts the visible documents with an XML in stretches, by the chunks in which they are: from the first, and before the last. */
-export async function countStretches(
+/** Counts the visible documents with an XML in visible ranges, by the chunks in which they are: from the first, and before the last. */
+export async function countVisibleRanges(
   { d1 }: ScopedLedger,
   partition: Partition,
-  stretches: readonly Stretch[],
+  visibleRanges: readonly VisibleRange[],
   [from, before]: readonly [number, number],
 ): Promise<number> {
   const results = await d1.batch<{ n: number }>(
-    stretches.map((stretch) =>
+    visibleRanges.map((visibleRange) =>
       prepared(
         d1,
         sql`select count(*) as n from ${cfdi} ${c} indexed by cfdi_dirc where ${all([
           isVisible(partition, 'c'),
           sql`${c.cancelled} in (0, 1)`,
-          ...within(stretch, null),
+          ...within(visibleRange, null),
           sql`${c.chunk} >= ${from} and ${c.chunk} < ${before}`,
         ])}`,
       ),

@@ -6,14 +6,14 @@ import { boundsOf, type DirectionNumber, isAfterCeiling, isCounted, type Partiti
 import { earliestOf } from '../../taxpayers/visibility/window.ts'
 import { isSubstitutedOn, isValidOn } from '../applied/applied.ts'
 import { complements } from '../cash/events.ts'
-import type { Measurable } from '../cash/measure.ts'
+import type { ExactEvent } from '../cash/exact-amounts.ts'
 import { checkSql } from '../checks/checks.ts'
 import { type CfdiRow, cfdiAs, listOf } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { isCounterparty, isSubstituted, NOT_COUNTED, populationOf } from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
 import { creditOf, inMxn, rateOf } from '../totals.ts'
-import { atRate, DIGITS, isOddAmount, isOddRate } from './in-pesos.ts'
+import { atRate, DIGITS, needsExactAmount, needsExactRate } from './in-pesos.ts'
 
 const own = cfdiAs('own')
 const p = alias(cfdiPayments, 'p')
@@ -67,22 +67,22 @@ type Invoice = [
 ]
 
 /** What was left to pay of an invoice at the end of a day, in micros of its currency; zero before it was issued. */
-export function measureOpenOn(invoice: string, day: string): Micros {
+export function exactBalanceOn(invoice: string, day: string): Micros {
   const [issued, applied, currency, tipo_cambio, total] = JSON.parse(invoice) as Invoice
   if (issued > day) return 0n
   const left = BigInt(total) - sumOfApplications(applied, { currency, tipo_cambio }, day)
   return left >= LEAST_OPEN ? left : 0n
 }
 
-/** A part of an invoice at its own exchange rate, or that of its day, for `measure`. */
-export function partOf(invoice: string, amount: Micros): Measurable {
+/** A part of an invoice at its own exchange rate, or that of its day, for `exactAmounts`. */
+export function partOf(invoice: string, amount: Micros): ExactEvent {
   const [day, , currency, rate, ...more] = JSON.parse(invoice) as Invoice
   const conversion = `1 ${Number(rate) > 0 ? rate : currency}`
   return { tipo: 'P', day, source: JSON.stringify([amount.toString(), currency, conversion, null, currency, rate, ...more]) }
 }
 
-/** The `odd` of an open invoice, parsed. */
-type Odd = [
+/** The `exactRow` of an open invoice, parsed. */
+type ExactRow = [
   uuid: string,
   day: string,
   currency: string | null,
@@ -95,8 +95,8 @@ type Odd = [
 ]
 
 /** The currency and the day of an invoice whose exchange rate is that of the table, because it states none; null for another. */
-export function rateWanted(odd: string): { currency: string; day: string } | null {
-  const [, day, currency, tipo_cambio] = JSON.parse(odd) as Odd
+export function rateWanted(exactRow: string): { currency: string; day: string } | null {
+  const [, day, currency, tipo_cambio] = JSON.parse(exactRow) as ExactRow
   return currency !== null && rateOf(currency, tipo_cambio) === null ? { currency, day } : null
 }
 
@@ -104,8 +104,8 @@ export function rateWanted(odd: string): { currency: string; day: string } | nul
  * Computes the balance of an open invoice in micros of its currency, and in MXN at its own exchange rate or that of the table: null without
  * either. Returns null when it is not open after all, or too large.
  */
-export function measureOpen(odd: string, tableRate: string | null): { balance: Micros; pesos: Micros | null } | null {
-  const [, , currency, tipo_cambio, total, paid, credited, applied] = JSON.parse(odd) as Odd
+export function exactBalance(exactRow: string, tableRate: string | null): { balance: Micros; pesos: Micros | null } | null {
+  const [, , currency, tipo_cambio, total, paid, credited, applied] = JSON.parse(exactRow) as ExactRow
   const settled = applied === null ? BigInt(paid) + BigInt(credited) : sumOfApplications(applied, { currency, tipo_cambio })
   const balance = BigInt(total) - settled
   if (balance < LEAST_OPEN) return null
@@ -139,8 +139,8 @@ export const LATEST = '2199-12-31'
 
 /** What is settled of the invoice `own`, in its currency; null when SQL cannot add it up. */
 function settled(partition: Partition, past: string | null): SQL {
-  const isOdd = sql`${sql.raw(isOddAmount(inlined(sql`${openInvoicesP.amount}`)))} or (${openInvoicesP.kind} = 'E' and coalesce(${openInvoicesP.currency}, 'MXN') <> coalesce(${openInvoicesOwn.currency}, 'MXN'))`
-  return sql`(select iif(coalesce(max(${isOdd}), 0), null, coalesce(sum(${openInvoicesP.amount} + 0), 0)) ${countedApplications(partition, past)})`
+  const needsExact = sql`${sql.raw(needsExactAmount(inlined(sql`${openInvoicesP.amount}`)))} or (${openInvoicesP.kind} = 'E' and coalesce(${openInvoicesP.currency}, 'MXN') <> coalesce(${openInvoicesOwn.currency}, 'MXN'))`
+  return sql`(select iif(coalesce(max(${needsExact}), 0), null, coalesce(sum(${openInvoicesP.amount} + 0), 0)) ${countedApplications(partition, past)})`
 }
 
 /** What is settled of an invoice as it is stored; null when SQL cannot add it up. */
@@ -244,25 +244,27 @@ const OWN = [
 /**
  * Selects the open PPD invoices of a direction that count (insights.md 8.0), one row each: less than half a cent is nothing. Columns: `uuid`,
  * `issued_at`, `day`, `rfc` and `name` of the counterparty, `currency`, `due`, `is_parsed` (its terms are stated), `is_in_process` (its
- * cancellation), `balance` in micros of its currency, `pesos` in micros at its own exchange rate, and `odd`: a JSON list for `measureOpen` where
+ * cancellation), `balance` in micros of its currency, `pesos` in micros at its own exchange rate, and `exactRow`: a JSON list for `exactBalance` where
  * SQL cannot compute the two, else null. Such a row may not be open after all. `more` are conditions on the alias `own`. Null when the window shows nothing of the direction.
  */
 export function openInvoices(partition: Partition, direction: DirectionNumber, at: OpenAt, more: readonly SQL[] = []): SQL | null {
   const found = candidates(partition, direction, at, OWN, more)
   if (found.length === 0) return null
-  const isOdd = sql.raw(`(own.settled is null or ${isOddAmount(inlined(sql`${openInvoicesOwn.total_micros}`))} or ${isOddRate('own')})`)
+  const needsExact = sql.raw(
+    `(own.settled is null or ${needsExactAmount(inlined(sql`${openInvoicesOwn.total_micros}`))} or ${needsExactRate('own')})`,
+  )
   const balance = inlined(sql`max(${openInvoicesOwn.total_micros} - own.settled, 0)`)
   // With a limit, SQLite computes `settled` once, and not once for each place that names it.
   const applied = sql`case when own.is_recomputed then ${listOfApplications(partition, at.past)} end`
   const isInProcess =
     at.checker === undefined || at.past !== null ? '0' : `coalesce(${checkSql(at.checker, 'estatus_cancelacion')} = 'en_proceso', 0)`
-  return sql`select uuid, issued_at, day, rfc, name, currency, is_parsed, is_in_process, date(day, '+' || terms || ' days') as due, balance, pesos, odd
+  return sql`select uuid, issued_at, day, rfc, name, currency, is_parsed, is_in_process, date(day, '+' || terms || ' days') as due, balance, pesos, exactRow
     from (select ${openInvoicesOwn.uuid}, ${openInvoicesOwn.issued_at}, substr(${openInvoicesOwn.fecha}, 1, 10) as day, ${openInvoicesOwn.counterparty_rfc} as rfc, ${openInvoicesOwn.currency},
         ${direction === 0 ? openInvoicesOwn.receptor_nombre : openInvoicesOwn.emisor_nombre} as name,
         ${openInvoicesOwn.terms_days} is not null as is_parsed, ${sql.raw(isInProcess)} as is_in_process, coalesce(${openInvoicesOwn.terms_days}, ${sql.raw(at.terms(inlined(sql`${openInvoicesOwn.fecha}`)))}) as terms,
-        iif(${isOdd}, null, ${sql.raw(balance)}) as balance, iif(${isOdd}, null, ${sql.raw(atRate(balance, 'own'))}) as pesos,
-        case when ${isOdd} then json_array(${openInvoicesOwn.uuid}, substr(${openInvoicesOwn.fecha}, 1, 10), ${openInvoicesOwn.currency}, ${openInvoicesOwn.tipo_cambio}, ${openInvoicesOwn.total_micros}, ${openInvoicesOwn.paid},
-          ${openInvoicesOwn.credited}, ${applied}) end as odd
+        iif(${needsExact}, null, ${sql.raw(balance)}) as balance, iif(${needsExact}, null, ${sql.raw(atRate(balance, 'own'))}) as pesos,
+        case when ${needsExact} then json_array(${openInvoicesOwn.uuid}, substr(${openInvoicesOwn.fecha}, 1, 10), ${openInvoicesOwn.currency}, ${openInvoicesOwn.tipo_cambio}, ${openInvoicesOwn.total_micros}, ${openInvoicesOwn.paid},
+          ${openInvoicesOwn.credited}, ${applied}) end as exactRow
       from (${sql.join([...found], sql` union all `)} limit -1) own)
-    where odd is not null or balance >= ${sql.raw(String(LEAST_OPEN))}`
+    where exactRow is not null or balance >= ${sql.raw(String(LEAST_OPEN))}`
 }

@@ -7,7 +7,7 @@ import { cfdiAs } from '../columns.ts'
 import { populationOf } from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
 import { candidates, isOwed, LATEST, LEAST_OPEN, listOfApplications, storedOf } from './applications.ts'
-import { DIGITS, isOddAmount } from './in-pesos.ts'
+import { DIGITS, needsExactAmount } from './in-pesos.ts'
 
 const own = cfdiAs('own')
 const p = alias(cfdiPayments, 'p')
@@ -20,7 +20,7 @@ export interface Through {
   last: string
 }
 
-/** What `measureOpenOn` needs of the invoice `own`, as JSON. */
+/** What `exactBalanceOn` needs of the invoice `own`, as JSON. */
 const invoiceJson = (partition: Partition): SQL =>
   sql`json_array(substr(${own.fecha}, 1, 10), ${listOfApplications(partition)}, ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.subtotal},
     ${own.descuento}, ${own.taxes}, ${own.iva_trasladado})`
@@ -33,7 +33,7 @@ const COLUMNS = [
 
 /**
  * Selects the PPD invoices of a direction that count today, and that were open at the end of one of these days, or might have been: `uuid`,
- * `issued_at`, and `invoice` for `measureOpenOn`. Null when the window shows nothing of the direction.
+ * `issued_at`, and `invoice` for `exactBalanceOn`. Null when the window shows nothing of the direction.
  */
 export function openThrough(partition: Partition, direction: DirectionNumber, { first, last }: Through): SQL | null {
   const found = candidates(partition, direction, { day: last, past: null, since: first }, COLUMNS)
@@ -43,14 +43,14 @@ export function openThrough(partition: Partition, direction: DirectionNumber, { 
 }
 
 /** What `openByMonth` needs of an invoice that something is applied to. */
-export const balanceColumns = (partition: Partition, alias: string, isOdd: string): Record<string, string> => {
+export const balanceColumns = (partition: Partition, alias: string, needsExact: string): Record<string, string> => {
   const isBeyond = isAfterCeiling(partition, alias, 'applied_until')
   const { fecha, total_micros } = cfdiAs(alias)
   return {
     issued: inlined(sql`substr(${fecha}, 1, 10)`),
     total: inlined(sql`${total_micros} + 0`),
     settled: isBeyond ? `case when not coalesce(${inlined(isBeyond)}, 0) then ${storedOf(alias)} end` : storedOf(alias),
-    is_unsure: inlined(sql`(length(${total_micros}) > ${DIGITS} or ${sql.raw(isOdd)})`),
+    is_unsure: inlined(sql`(length(${total_micros}) > ${DIGITS} or ${sql.raw(needsExact)})`),
   }
 }
 
@@ -71,10 +71,10 @@ export function creditedSince(partition: Partition, direction: DirectionNumber, 
     conditions: [sql`${own.related} is not null`],
   })
   const { is_unsure, ...others } = columns('i')
-  const isOdd = sql`${sql.raw(isOddAmount(inlined(sql`${p.amount}`)))} or coalesce(${p.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN')`
+  const needsExact = sql`${sql.raw(needsExactAmount(inlined(sql`${p.amount}`)))} or coalesce(${p.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN')`
   return (
     notes &&
-    sql`select ${i.uuid}, substr(${p.fecha_pago}, 1, 10) as day, ${p.amount} + 0 as amount, ${listed(others)}, (${isOdd} or ${sql.raw(is_unsure!)}) as is_unsure
+    sql`select ${i.uuid}, substr(${p.fecha_pago}, 1, 10) as day, ${p.amount} + 0 as amount, ${listed(others)}, (${needsExact} or ${sql.raw(is_unsure!)}) as is_unsure
       from (select ${own.uuid}, ${own.emisor_rfc}, ${own.receptor_rfc}, ${own.related} ${notes}) source cross join json_each(${source.related}) named
         cross join ${cfdiPayments} ${p} cross join ${cfdi} ${i}
       where ${p.entity} = ${partition.number} and ${p.invoice} = named.value and ${p.source} = ${source.uuid} and ${p.kind} = 'E' and ${i.uuid} = ${p.invoice}
@@ -90,14 +90,14 @@ export function creditedSince(partition: Partition, direction: DirectionNumber, 
 export function paidSince(paid: SQL, columns: Named): SQL {
   const { is_unsure: _, ...others } = columns('i')
   return sql`select invoice as uuid, day, amount + 0 as amount, ${sql.raw(Object.keys(others).join(', '))},
-      ${sql.raw(`(is_unsure or ${isOddAmount('amount')})`)} as is_unsure from ${paid} where reason is null and metodo_pago = 'PPD'`
+      ${sql.raw(`(is_unsure or ${needsExactAmount('amount')})`)} as is_unsure from ${paid} where reason is null and metodo_pago = 'PPD'`
 }
 
 /**
  * The common table expressions of what was open of the PPD invoices of a direction that count today. `changes` selects what was applied to them since
  * the month of `first` (`paidSince`, `creditedSince`); `columns` are `balanceColumns` and the caller's own. `open` has a row
  * for each balance that an invoice had at the end of a month: `uuid`, `balance` in micros of its currency, `month`, the first that ended
- * with it, `until`, the first that did not (null when none did), and `columns`. `odd` has the UUIDs of those that SQL cannot compute.
+ * with it, `until`, the first that did not (null when none did), and `columns`. `exactRow` has the UUIDs of those that SQL cannot compute.
  * `invoicesIn` selects these.
  */
 export function openByMonth(partition: Partition, direction: DirectionNumber, { last }: Through, changes: SQL, columns: Named): SQL {
@@ -115,21 +115,21 @@ export function openByMonth(partition: Partition, direction: DirectionNumber, { 
       from (${changes}) group by 1, 2),
     unchanged as materialized (
       select ${own.uuid}, own.settled, ${listed(others)} from (${sql.join([...now], sql` union all `)} limit -1) own where ${own.uuid} not in (select uuid from changes)),
-    odd as materialized (
+    exactRow as materialized (
       select uuid from changes where is_unsure union select uuid from unchanged where is_unsure or settled is null),
     steps as (
       select *, lead(month) over later as before, lag(month) over later as after, sum(amount) over later as taken
-      from changes where uuid not in odd window later as (partition by uuid order by month desc)),
+      from changes where uuid not in exactRow window later as (partition by uuid order by month desc)),
     open as (
       select uuid, coalesce(before, ${monthOf('issued')}) as month, month as until, total - settled + taken as balance, ${names} from steps
       union all select uuid, month, null, total - settled, ${names} from steps where after is null
-      union all select uuid, ${monthOf('issued')}, null, total - settled, ${names} from unchanged where uuid not in odd)`
+      union all select uuid, ${monthOf('issued')}, null, total - settled, ${names} from unchanged where uuid not in exactRow)`
 }
 
 /** The condition on `open` that a row is of a balance at the end of a month since that of `first`. */
 export const isOpenSince = (first: string): SQL =>
   sql`balance >= ${sql.raw(String(LEAST_OPEN))} and month is not until and coalesce(until > ${first.slice(0, 7)}, 1)`
 
-/** Selects invoices by their UUIDs: `invoice` for `measureOpenOn`. */
+/** Selects invoices by their UUIDs: `invoice` for `exactBalanceOn`. */
 export const invoicesIn = (partition: Partition, uuids: SQL): SQL =>
   sql`select ${invoiceJson(partition)} as invoice from ${cfdi} ${own} where ${own.entity} = ${partition.number} and ${own.uuid} in (${uuids})`

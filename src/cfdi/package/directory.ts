@@ -22,7 +22,7 @@ interface Found {
 
 /** The order of the data of the entries, as their places in the directory, and where the record of each begins in it. */
 interface DataOrder {
-  places: Uint32Array
+  locations: Uint32Array
   starts: Uint32Array
 }
 
@@ -66,7 +66,7 @@ export class Directory {
     if (this.#order === null) return yield* this.entries()
     const bytes = this.#whole!
     const view = viewOf(bytes)
-    for (const n of this.#order.places) yield { ...readCentral(bytes, view, this.#order.starts[n]!), n }
+    for (const n of this.#order.locations) yield { ...readCentral(bytes, view, this.#order.starts[n]!), n }
   }
 
   /** Whether some entry that is not ignored has such a name. */
@@ -139,7 +139,7 @@ function orderOf(bytes: Uint8Array, count: number): DataOrder {
     starts[n] = at
     locals[n] = placesOf(view, at).local
   }
-  return { starts, places: starts.map((_, n) => n).sort((a, b) => locals[a]! - locals[b]! || a - b) }
+  return { starts, locations: starts.map((_, n) => n).sort((a, b) => locals[a]! - locals[b]! || a - b) }
 }
 
 const findDirectory = async (file: Bytes): Promise<Found> => {

@@ -67,7 +67,7 @@ type Columns = ReadonlyMap<string, number>
 
 /**
  * Reads a metadata TXT that comes part by part. The columns are found by the names in the header, in any order; missing columns are null,
- * and unknown ones are ignored. A header that lacks a column which a list must have is the one line that is told. Line feeds inside a name are
+ * and unknown ones are ignored. A header that lacks a column which a list must have is the one line that is reported. Line feeds inside a name are
  * removed. A file of third parties (`_tercero.txt`) or of something else has no rows. Source: sat.md 1.7.
  */
 export class MetadataReader {

@@ -48,13 +48,13 @@ export class ReportedStatuses implements StatusLookup {
     this.#values[slot] = row.cancelled ? CANCELLED! + this.#cancellations.add(row) : LISTED!
   }
 
-  /** The place of a document among `places`, as long as no other one is added; null when no metadata lists it. */
-  placeOf(uuid: string): number | null {
+  /** The slot of a document among `slots`, as long as no other one is added; null when no metadata lists it. */
+  slotOf(uuid: string): number | null {
     const slot = this.#slotOf(wordsOf(uuid))
     return this.#values[slot] === EMPTY ? null : slot
   }
 
-  get places(): number {
+  get slots(): number {
     return this.#values.length
   }
 
@@ -64,7 +64,7 @@ export class ReportedStatuses implements StatusLookup {
     return value < CANCELLED! ? VALID : this.#cancellations.at(value - CANCELLED!)
   }
 
-  /** Notes that the XML of a document was delivered. Then nothing of a valid document is left to be told by its row. */
+  /** Notes that the XML of a document was delivered. Then nothing of a valid document is left to be reported by its row. */
   deliver(uuid: string): void {
     const slot = this.#slotOf(wordsOf(uuid))
     if (this.#values[slot] !== LISTED) return
@@ -124,16 +124,16 @@ class Cancellations {
 
   add({ cancelled_at, cancellation_reason, folio_sustitucion }: ReportedStatus): number {
     if (this.#used === this.#at.length) this.#grow()
-    const place = this.#used++
-    this.#at[place] = cancelled_at === null ? Number.NaN : Date.parse(`${cancelled_at}Z`)
-    this.#reasons[place] = Number(cancellation_reason ?? 0)
-    if (folio_sustitucion !== null) this.#substitutes.set(wordsOf(folio_sustitucion), place * WORDS)
-    return place
+    const location = this.#used++
+    this.#at[location] = cancelled_at === null ? Number.NaN : Date.parse(`${cancelled_at}Z`)
+    this.#reasons[location] = Number(cancellation_reason ?? 0)
+    if (folio_sustitucion !== null) this.#substitutes.set(wordsOf(folio_sustitucion), location * WORDS)
+    return location
   }
 
-  at(place: number): ReportedStatus {
-    const [at, reason] = [this.#at[place]!, this.#reasons[place]!]
-    const substitute = this.#substitutes.subarray(place * WORDS, (place + 1) * WORDS)
+  at(location: number): ReportedStatus {
+    const [at, reason] = [this.#at[location]!, this.#reasons[location]!]
+    const substitute = this.#substitutes.subarray(location * WORDS, (location + 1) * WORDS)
     return {
       cancelled: true,
       cancelled_at: Number.isNaN(at) ? null : new Date(at).toISOString().slice(0, 19),
@@ -248,8 +248,8 @@ export class MonthMetadata {
       },
     }
     const others = (row: ListedRow): void => {
-      if (isOfMonth(row)) this.rejected.add(stray(row, 'metadata.other_source'))
-      else if (row.fecha !== null && isAnsweredFor(row.fecha)) this.rejected.add(stray(row, 'metadata.outside_period'))
+      if (isOfMonth(row)) this.rejected.add(otherDay(row, 'metadata.other_source'))
+      else if (row.fecha !== null && isAnsweredFor(row.fecha)) this.rejected.add(otherDay(row, 'metadata.outside_period'))
     }
     // How many documents a shared package has, the authority says: what else is in it is no loss.
     const rejected = shared === undefined || (shared.is_last && shared.is_short) ? this.rejected : undefined
@@ -284,7 +284,7 @@ interface UnreadRows {
   add(rejection: Rejection, month: string | null): void
 }
 
-/** The rows that count. `others` is told of each other one. */
+/** The rows that count. `others` is reported of each other one. */
 async function* rowsOfMonth({ file, isOwn, family }: MonthFile, rejected?: UnreadRows, others?: (row: ListedRow) => void) {
   for await (const rows of rowsOf(file, rejected)) {
     const own = rows.filter((row) => {
@@ -297,7 +297,7 @@ async function* rowsOfMonth({ file, isOwn, family }: MonthFile, rejected?: Unrea
   }
 }
 
-const stray = ({ file, line, uuid }: ListedRow, code: string): Rejection => ({ name: file, line, code, uuid })
+const otherDay = ({ file, line, uuid }: ListedRow, code: string): Rejection => ({ name: file, line, code, uuid })
 
 /** The month of a row; empty when it has no date. */
 export const monthOf = ({ fecha, certified_at }: Pick<ListedRow, 'fecha' | 'certified_at'>): string =>
@@ -322,7 +322,7 @@ export async function* rowsOf(file: MetadataFile, rejected?: UnreadRows): AsyncG
 export async function metadataIn(file: Bytes, rejected?: Rejections, every = false): Promise<MetadataFile[]> {
   const files: MetadataFile[] = []
   /** What is no list of CFDIs. Alone it stands where one should be. */
-  const odd: ZipEntry[] = []
+  const unreadable: ZipEntry[] = []
   let left = MAX_METADATA_BYTES
   const directory = await readDirectory(file)
   for await (const entry of entriesOf(file, directory)) {
@@ -333,14 +333,14 @@ export async function metadataIn(file: Bytes, rejected?: Rejections, every = fal
       if (kind === 'metadata') {
         files.push(await openMetadataEntry(file, entry, left))
         left -= entry.size
-      } else if (kind !== 'terceros' && !/tercero/i.test(name)) odd.push(entry)
+      } else if (kind !== 'terceros' && !/tercero/i.test(name)) unreadable.push(entry)
     } catch (error) {
       throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }
   }
   directory.release()
-  const told = files.length === 0 ? odd : odd.filter(({ size }) => every && size > 0)
-  const names = files.length + odd.length === 0 ? ['package.zip'] : told.map(({ name }) => shownName(name))
+  const shown = files.length === 0 ? unreadable : unreadable.filter(({ size }) => every && size > 0)
+  const names = files.length + unreadable.length === 0 ? ['package.zip'] : shown.map(({ name }) => shownName(name))
   for (const name of names) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
   return files
 }

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { askersOf } from '../../taxpayers/visibility/askers.ts'
 import { type Coverage, type DataStatus, dataStatusFor, type MonthState, monthStateOf } from '../../taxpayers/visibility/coverage.ts'
+import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import type { DirectionNumber, ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 
 const DIRECTIONS = ['issued', 'received'] as const
@@ -18,27 +18,27 @@ export const dataStatusRows = ({ entity, organization_id }: ScopedLedger): SQL =
     from sync_work w cross join json_each(w.jobs) j
     cross join sync_jobs s on s.entity = w.entity and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
     where w.entity = ${entity} and open = 1 and s.month <> ''
-      and (carried ->> ${organization_id} is not null or exists (select 1 from json_each(${askersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) where value = ${organization_id}))`
+      and (deferred ->> ${organization_id} is not null or exists (select 1 from json_each(${requestersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) where value = ${organization_id}))`
 
-/** Tells the state of any month of a direction from these rows. `now` in milliseconds; `lacking` as in `monthStateOf`. */
+/** Tells the state of any month of a direction from these rows. `now` in milliseconds; `missingXml` as in `monthStateOf`. */
 export function monthStates(
-  { windows, reachesOf, oldestAt }: ScopedLedger,
+  { windows, grantedRangesOf, oldestAt }: ScopedLedger,
   rows: readonly DataStatusRow[],
   now: number,
-): (month: string, direction: DirectionNumber, lacking?: number) => MonthState {
+): (month: string, direction: DirectionNumber, missingXml?: number) => MonthState {
   const sources = DIRECTIONS.map((name, n) => {
     const own = rows.filter(({ source }) => source === `sat_cfdi_${name}`)
     const coverage = JSON.parse(own.find(({ months }) => months !== null)?.months ?? '{}') as Coverage
     const open = Object.fromEntries(own.flatMap(({ month, as_of }) => (month === null ? [] : [[month, as_of]])))
-    return { coverage, open, window: windows[name], reaches: reachesOf(n as DirectionNumber), oldest: oldestAt(now) }
+    return { coverage, open, window: windows[name], grantedRanges: grantedRangesOf(n as DirectionNumber), oldest: oldestAt(now) }
   })
-  return (month, direction, lacking) => monthStateOf(month, sources[direction]!, now, lacking)
+  return (month, direction, missingXml) => monthStateOf(month, sources[direction]!, now, missingXml)
 }
 
 /** Tells the data status of any month of a direction from these rows. */
 export function dataStatuses(
   ...asked: Parameters<typeof monthStates>
-): (month: string, direction: DirectionNumber, lacking?: number) => DataStatus {
+): (month: string, direction: DirectionNumber, missingXml?: number) => DataStatus {
   const stateOf = monthStates(...asked)
-  return (month, direction, lacking) => dataStatusFor(stateOf(month, direction, lacking).status)
+  return (month, direction, missingXml) => dataStatusFor(stateOf(month, direction, missingXml).status)
 }

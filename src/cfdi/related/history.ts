@@ -25,8 +25,8 @@ const isBehind = (one: Named, [relation, uuid]: readonly [string, string]): bool
 export async function listRelations(ctx: Ctx, uuid: string, { limit, cursor }: RelationsQuery): Promise<Page<CfdiRelation>> {
   const ledger = openLedger(ctx)
   const scope: CursorScope = { list: 'cfdi.relations', filters: { uuid, fiscal_entity_id: ledger.fiscal_entity_id } }
-  const [side, ...place] = ((await openCursor(ctx, scope, cursor)) ?? []) as string[]
-  const after = place.length === 2 ? (place as [string, string]) : null
+  const [side, ...checkpoint] = ((await openCursor(ctx, scope, cursor)) ?? []) as string[]
+  const after = checkpoint.length === 2 ? (checkpoint as [string, string]) : null
   const found = await findDetailed(ledger, uuid)
   if (!found) throw notFound('cfdi')
   const { relacionados, pagos } = found.content
@@ -58,7 +58,7 @@ export async function listRelations(ctx: Ctx, uuid: string, { limit, cursor }: R
 
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
-type Told = Omit<HistoryEvent, 'at' | 'known_at'> & { at: number | null; known_at: number | null }
+type Notified = Omit<HistoryEvent, 'at' | 'known_at'> & { at: number | null; known_at: number | null }
 
 const NOTHING = { known_at: null, uuid: null, status_answer: null } as const
 
@@ -86,7 +86,7 @@ export async function getHistory(ctx: Ctx, uuid: string): Promise<CfdiHistory> {
   const until = boundsOf(partition, row.direction)?.until ?? null
   const substitute = isSubstituted(row, until) ? substituteIn(times.substitutes) : null
   const check = checkOf(row.status_checks, ledger.fiscal_entity_id)
-  const events: Told[] = [
+  const events: Notified[] = [
     { event: 'issued', at: row.issued_at * 1_000, ...NOTHING },
     ...(row.certified_at === null ? [] : [{ event: 'certified' as const, at: local(row.certified_at), ...NOTHING }]),
     { event: 'stored', at: since(stored_at), ...NOTHING, known_at: since(stored_at) },
@@ -120,7 +120,7 @@ export async function getHistory(ctx: Ctx, uuid: string): Promise<CfdiHistory> {
           },
         ]),
   ]
-  const rank = ({ at, known_at }: Told): number => at ?? known_at ?? Number.MAX_SAFE_INTEGER
+  const rank = ({ at, known_at }: Notified): number => at ?? known_at ?? Number.MAX_SAFE_INTEGER
   return {
     uuid,
     events: events.toSorted((a, b) => rank(a) - rank(b)).map((one) => ({ ...one, at: iso(one.at), known_at: iso(one.known_at) })),
@@ -145,7 +145,7 @@ function substituteIn(text: string): Substitute | null {
 }
 
 /** What could be known at the end of days, by the instants that are known. */
-function knownDays(events: readonly Told[], hasXml: boolean): KnownDay[] {
+function knownDays(events: readonly Notified[], hasXml: boolean): KnownDay[] {
   const days = new Map<string, KnownDay>()
   let state: Omit<KnownDay, 'day'> = { estatus: 'vigente', has_xml: hasXml, is_substituted: false }
   for (const { event, known_at, status_answer } of events.toSorted((a, b) => (a.known_at ?? 0) - (b.known_at ?? 0))) {

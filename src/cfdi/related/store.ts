@@ -17,7 +17,7 @@ export interface Referrer {
   uuid: string
 }
 
-/** Finds visible documents that pay, credit or substitute one, behind a place, in order. One call. */
+/** Finds visible documents that pay, credit or substitute one, behind a position, in order. One call. */
 export async function findReferrers(
   ledger: ScopedLedger,
   uuid: string,

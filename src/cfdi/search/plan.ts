@@ -245,7 +245,7 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
   const chosen = chosenOf(branches, filters.past ? { ...filters, estatus: undefined, payment_status: undefined } : filters)
   const plan = planOf(chosen)
   if (!hasCeiling(partition) || !chosen.some(({ serves }) => serves.includes('payment_status'))) return plan
-  // Where a scan stops is told, so that a stored payment status must not decide it. Only invoices have one of these.
+  // Where a scan stops is reported, so that a stored payment status must not decide it. Only invoices have one of these.
   const invoices = planOf(
     chosenOf(branches, { ...filters, payment_status: undefined, tipo_comprobante: filters.tipo_comprobante ?? ['I'] }),
   )

@@ -46,7 +46,7 @@ interface PageRow {
 const MAX_TERMS = 5
 
 /** As the index has it. */
-const IS_STRAY = rendered(sql`substr(${cfdi.fecha}, 1, 10) <> date(${cfdi.issued_at} - 21600, 'unixepoch')`)
+const IS_DATED_IN_ANOTHER_ZONE = rendered(sql`substr(${cfdi.fecha}, 1, 10) <> date(${cfdi.issued_at} - 21600, 'unixepoch')`)
 
 const [ISSUED_AT, UUID] = [bare(cfdi.issued_at), bare(cfdi.uuid)]
 const orderOf = (isAscending: boolean): SQL =>
@@ -81,23 +81,28 @@ export function merged(partition: Partition, plan: SearchPlan, start: PageStart,
   const select = (index: string, ...own: SQL[]) =>
     sql`select ${columns} from ${cfdi} indexed by ${sql.raw(index)} where ${all([sql`${cfdi.entity} = ${partition.number}`, ...own, ...conditions])}`
   const [earliest, latest] = [Math.min(...streams.map(({ since }) => since ?? 0)), Math.max(...streams.map(({ until }) => until ?? 0))]
-  const place = after?.[0] ?? null
-  const isBeyond = central.to !== null && (isAscending ? latest : least(place, latest)!) > central.to
-  const isBefore = central.from !== null && (isAscending ? greatest(place, earliest)! : earliest) < central.from
+  const checkpoint = after?.[0] ?? null
+  const isBeyond = central.to !== null && (isAscending ? latest : least(checkpoint, latest)!) > central.to
+  const isBefore = central.from !== null && (isAscending ? greatest(checkpoint, earliest)! : earliest) < central.from
   // The first page of four streams reads the documents of an hour more if it reaches the last day of its order.
   const isFull = streams.length + (isBeyond ? 1 : 0) + (isBefore ? 1 : 0) > MAX_TERMS
   const to = isBeyond && !(isFull && isAscending) ? central.to : null
   const from = isBefore && !(isFull && !isAscending) ? central.from : null
-  const strays = (since: number | null, until: number | null): SQL => {
+  const otherDays = (since: number | null, until: number | null): SQL => {
     const ofStreams = streams.map((stream) =>
       all([stream.fixed, ...between(stream.since, stream.until, { after: undefined, isAscending })]),
     )
-    return select('cfdi_stray', IS_STRAY, ...between(since, until, start), sql`(${sql.join([...ofStreams], sql` or `)})`)
+    return select(
+      'cfdi_dated_in_another_zone',
+      IS_DATED_IN_ANOTHER_ZONE,
+      ...between(since, until, start),
+      sql`(${sql.join([...ofStreams], sql` or `)})`,
+    )
   }
   const selects = [
     ...streams.map(({ index, fixed, since, until }) => select(index, fixed, ...between(greatest(since, from), least(until, to), start))),
-    ...(to === null ? [] : [strays(to + 1, latest)]),
-    ...(from === null ? [] : [strays(earliest, from - 1)]),
+    ...(to === null ? [] : [otherDays(to + 1, latest)]),
+    ...(from === null ? [] : [otherDays(earliest, from - 1)]),
   ]
   return sql.join([sql.join([...selects], sql` union all `), orderOf(isAscending)], sql` `)
 }
@@ -237,16 +242,16 @@ export async function findPage(
   const items: PageItem[] = []
   if (plans.length + besides.statements.length === 0) return { items, next: null, isShort: false }
   const rounds = plans.some(({ plan }) => plan.isCompared || plan.invoices) ? ROUNDS.compared : ROUNDS.usual
-  let place = after
+  let checkpoint = after
   for (const [n, scanned] of rounds.entries()) {
-    const scans = plans.flatMap((one) => scansOf(asked, one, { after: place, isAscending }, limit + 1 - items.length, scanned))
+    const scans = plans.flatMap((one) => scansOf(asked, one, { after: checkpoint, isAscending }, limit + 1 - items.length, scanned))
     const { found, end } = await readScans(asked, scans, isAscending, n === 0 ? besides : NOTHING_BESIDES)
     items.push(...found)
     if (items.length > limit) return { items: items.slice(0, limit), next: positionOf(items[limit - 1]!.row), isShort: false }
     if (end === null) return { items, next: null, isShort: false }
-    place = end
+    checkpoint = end
   }
-  return { items, next: place!, isShort: true }
+  return { items, next: checkpoint!, isShort: true }
 }
 
 export function scansOf({ filters }: SearchInput, { partition, plan }: Planned, start: PageStart, take: number, scanned: number): Scan[] {

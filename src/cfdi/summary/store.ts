@@ -8,8 +8,8 @@ import { afterDay } from '../literal-day.ts'
 import { type DataStatusRow, dataStatusRows } from '../quality/data-status.ts'
 import { COUNTABLE_COLUMNS, type CountableRow } from '../read-row.ts'
 import { cfdi, cfdiMonths } from '../tables.ts'
-import { ASIDE, addTo, type Cells, cellOf, contribution, parseCells, withoutDay } from '../totals.ts'
-import { addHeld, type HeldMonths } from './held.ts'
+import { addTo, type Cells, cellOf, contribution, parseCells, QUARANTINED, withoutDay } from '../totals.ts'
+import { addStored, type StoredMonths } from './stored-months.ts'
 
 const own = cfdiAs('own')
 
@@ -25,7 +25,7 @@ export type Months = Map<string, Cells>
 
 /** What is added up over the visible documents: those that the authority delivered, and with `months` those that sums are about. */
 interface Sums {
-  held: HeldMonths
+  stored: StoredMonths
   /** Null when nobody asks for them. */
   months: Months | null
 }
@@ -140,7 +140,7 @@ async function read(ledger: ScopedLedger, parts: ReturnType<typeof partsOf>, sum
 }
 
 interface Found {
-  held: HeldMonths
+  stored: StoredMonths
   statusRows: DataStatusRow[]
   found: unknown[][]
 }
@@ -150,16 +150,16 @@ interface Found {
  * rows are `found`.
  */
 export async function sumMonths(ledger: ScopedLedger, span: Span, more: readonly SQL[] = []): Promise<Found & { months: Months }> {
-  const sums = { held: new Map(), months: new Map() }
+  const sums = { stored: new Map(), months: new Map() }
   const rows = await read(ledger, partsOf(ledger, span, ['authority', 'import']), sums, more)
   return { ...sums, ...rows }
 }
 
 /** Counts the visible documents that the authority delivered, with the rest of `sumMonths`. */
-export async function sumHeld(ledger: ScopedLedger, span: Span, more: readonly SQL[] = []): Promise<Found> {
-  const held: HeldMonths = new Map()
-  const rows = await read(ledger, partsOf(ledger, span, ['authority']), { held, months: null }, more)
-  return { held, ...rows }
+export async function sumStored(ledger: ScopedLedger, span: Span, more: readonly SQL[] = []): Promise<Found> {
+  const stored: StoredMonths = new Map()
+  const rows = await read(ledger, partsOf(ledger, span, ['authority']), { stored, months: null }, more)
+  return { stored, ...rows }
 }
 
 function cellsAt(months: Months, month: string, direction: number): Cells {
@@ -169,7 +169,7 @@ function cellsAt(months: Months, month: string, direction: number): Cells {
 }
 
 function addMonth(
-  { held, months }: Sums,
+  { stored, months }: Sums,
   { month, direction, is_whole, cells }: MonthCells,
   { first, last }: Span,
   { origin }: Partition,
@@ -179,17 +179,17 @@ function addMonth(
     const day = `${month}-${key.slice(0, 2)}`
     if (is_whole === 0 && (day < first || day > last)) continue
     const cell = is_whole === 1 ? key : withoutDay(key)
-    if (origin === 'authority') addHeld(held, { month, direction, cell }, values, 1)
+    if (origin === 'authority') addStored(stored, { month, direction, cell }, values, 1)
     if (into && !isAside(cell)) addTo(into, { cell, values }, 1)
   }
 }
 
 /** Whether documents of a cell without a day are in no sum. */
-const isAside = (cell: string): boolean => cell.startsWith(`${ASIDE}|`)
+const isAside = (cell: string): boolean => cell.startsWith(`${QUARANTINED}|`)
 
-function addRow({ held, months }: Sums, row: CountableRow, sign: 1 | -1, { origin }: Partition, until: number | null = null): void {
+function addRow({ stored, months }: Sums, row: CountableRow, sign: 1 | -1, { origin }: Partition, until: number | null = null): void {
   const adds = contribution(row, until)
   const { month, cell, values } = adds ?? cellOf(row)
-  if (origin === 'authority') addHeld(held, { month, direction: row.direction, cell }, values, sign)
+  if (origin === 'authority') addStored(stored, { month, direction: row.direction, cell }, values, sign)
   if (adds && months) addTo(cellsAt(months, month, row.direction), { cell: withoutDay(cell), values }, sign)
 }

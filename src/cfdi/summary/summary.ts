@@ -13,8 +13,8 @@ import { incompleteMonths } from '../quality/data-quality.ts'
 import { dataStatuses, monthStates } from '../quality/data-status.ts'
 import { add, type Cells, nothing, type Totals } from '../totals.ts'
 import type { CfdiMonth, MonthlySummary, MonthlySummaryQuery } from './contract.ts'
-import { type HeldDocuments, type HeldMonths, NOTHING_HELD } from './held.ts'
-import { type Months, type Span, sumHeld, sumMonths } from './store.ts'
+import { type Months, type Span, sumMonths, sumStored } from './store.ts'
+import { NOTHING_STORED, type StoredDocuments, type StoredMonths } from './stored-months.ts'
 
 export type { Span } from './store.ts'
 
@@ -41,17 +41,17 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const ledger = openLedger(ctx)
   const span = spanOf(query, ctx.now)
   const now = ctx.now.getTime()
-  const [latest, { months, held, statusRows }] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
+  const [latest, { months, stored, statusRows }] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
   const { windows, window } = ledger
   const all = [...months.values()].map(partsOf)
   const valid = all.map((parts) => sumOf(parts, isCounted))
   const statusOf = dataStatuses(ledger, statusRows, now)
   const rows = placesOf(ledger, span, months, now).map(
-    (place): CfdiMonth => ({
-      ...rowOf(ledger.fiscal_entity_id, place, partsOf(months.get(`${place.month}|${place.direction}`))),
+    (cell): CfdiMonth => ({
+      ...rowOf(ledger.fiscal_entity_id, cell, partsOf(months.get(`${cell.month}|${cell.direction}`))),
       // Outside the window only imports are counted, whatever the runs downloaded of the month's other days.
       data_status:
-        place.through_date === null ? 'missing' : statusOf(place.month, place.direction, lackingIn(held, place.month, place.direction)),
+        cell.through_date === null ? 'missing' : statusOf(cell.month, cell.direction, missingXmlIn(stored, cell.month, cell.direction)),
     }),
   )
   return {
@@ -119,7 +119,7 @@ export async function countDocuments(
   found: unknown[][]
   statusOf: StatusOf
 }> {
-  const { months, held, statusRows, found } = await sumMonths(ledger, span, more)
+  const { months, stored, statusRows, found } = await sumMonths(ledger, span, more)
   const all = [...months.values()].map(partsOf)
   const sum = (only: Only): Totals => {
     const total = nothing()
@@ -128,15 +128,15 @@ export async function countDocuments(
   }
   const [valid, counted] = [sum((_, __, state) => state !== 'cancelado'), sum(isCounted)]
   const downloaded = dataStatuses(ledger, statusRows, now)
-  const places = placesOf(ledger, span, months, now)
-  const shown = new Set(places.flatMap(({ month, direction, through_date }) => (through_date === null ? [] : [`${month}|${direction}`])))
+  const cells = placesOf(ledger, span, months, now)
+  const shown = new Set(cells.flatMap(({ month, direction, through_date }) => (through_date === null ? [] : [`${month}|${direction}`])))
   const cutIn = (direction: 0 | 1): CutMonth[] =>
-    places.flatMap(({ month, shown_from, through_date, ...place }) =>
-      place.direction === direction && place.is_cut && through_date !== null ? [{ month, from: shown_from, to: through_date }] : [],
+    cells.flatMap(({ month, shown_from, through_date, ...cell }) =>
+      cell.direction === direction && cell.is_cut && through_date !== null ? [{ month, from: shown_from, to: through_date }] : [],
     )
   // Outside the window nothing is known, whatever the runs downloaded of the month's other days.
   const statusOf: StatusOf = (month, direction) =>
-    shown.has(`${month}|${direction}`) ? downloaded(month, direction, lackingIn(held, month, direction)) : 'missing'
+    shown.has(`${month}|${direction}`) ? downloaded(month, direction, missingXmlIn(stored, month, direction)) : 'missing'
   const begun = monthsOf(span).filter((month) => earliestOf(`${month}-01`) * 1_000 <= now)
   const having = (status: DataStatus, direction: 0 | 1) =>
     span.directions.includes(direction) ? begun.filter((month) => statusOf(month, direction) === status) : []
@@ -164,7 +164,7 @@ export async function countDocuments(
   return { counts, invoices: [invoicesOf(0), invoicesOf(1)], found, statusOf }
 }
 
-const lackingIn = (held: HeldMonths, month: string, direction: 0 | 1): number => held.get(`${month}|${direction}`)?.lacking ?? 0
+const missingXmlIn = (stored: StoredMonths, month: string, direction: 0 | 1): number => stored.get(`${month}|${direction}`)?.missingXml ?? 0
 
 /** Tells the data status of a month of a direction. */
 export type StatusOf = (month: string, direction: 0 | 1) => DataStatus
@@ -173,12 +173,12 @@ export type StatusOf = (month: string, direction: 0 | 1) => DataStatus
  * Counts the visible documents that the authority delivered, and tells the state of each month by them. `now` in milliseconds. One call, as
  * with `countDocuments`.
  */
-export async function countHeld(ledger: ScopedLedger, span: Span, now: number, more: readonly SQL[] = []) {
-  const { held, statusRows, found } = await sumHeld(ledger, span, more)
+export async function countStored(ledger: ScopedLedger, span: Span, now: number, more: readonly SQL[] = []) {
+  const { stored, statusRows, found } = await sumStored(ledger, span, more)
   const stateOf = monthStates(ledger, statusRows, now)
-  const ofMonth = (month: string, direction: 0 | 1): HeldDocuments & MonthState => {
-    const documents = held.get(`${month}|${direction}`) ?? NOTHING_HELD
-    return { ...documents, ...stateOf(month, direction, documents.lacking) }
+  const ofMonth = (month: string, direction: 0 | 1): StoredDocuments & MonthState => {
+    const documents = stored.get(`${month}|${direction}`) ?? NOTHING_STORED
+    return { ...documents, ...stateOf(month, direction, documents.missingXml) }
   }
   return { ofMonth, found }
 }
@@ -206,7 +206,7 @@ export function spanOf(
 }
 
 /** A month and direction to return a row for. */
-interface MonthPlace {
+interface MonthCell {
   month: string
   /** The days of the month that the query covers. */
   first: string
@@ -223,8 +223,8 @@ interface MonthPlace {
 const DIRECTIONS = ['issued', 'received'] as const
 
 /** The rows to return: the months inside the window of their direction, and those outside it that have visible imports. */
-function placesOf({ windows }: ScopedLedger, span: Span, months: Months, now: number): MonthPlace[] {
-  const places: MonthPlace[] = []
+function placesOf({ windows }: ScopedLedger, span: Span, months: Months, now: number): MonthCell[] {
+  const cells: MonthCell[] = []
   for (let month = span.first.slice(0, 7); month <= span.last.slice(0, 7); month = addMonths(month, 1)) {
     const first = span.first > `${month}-01` ? span.first : `${month}-01`
     const last = span.last < lastDayOf(month) ? span.last : lastDayOf(month)
@@ -238,10 +238,10 @@ function placesOf({ windows }: ScopedLedger, span: Span, months: Months, now: nu
       const is_partial = !isInside || isCut || is_cut
       const shown_from = floor !== null && first < floor ? floor : first
       const through_date = isInside ? [first, centralDayOf(end), last].sort()[1]! : null
-      places.push({ month, direction, first, last, is_partial, is_cut, shown_from, through_date })
+      cells.push({ month, direction, first, last, is_partial, is_cut, shown_from, through_date })
     }
   }
-  return places
+  return cells
 }
 
 const hasDocuments = (cells: Cells | undefined): boolean => cells !== undefined && [...cells.values()].some(({ n }) => n > 0)
@@ -260,21 +260,21 @@ function sumOf(parts: Parts, only: Only) {
 }
 
 // Retenciones and documents that the RFC issued to itself are in no sum. The window limits the search as it limits the month.
-const drilldownOf = (fiscal_entity_id: string, direction: CfdiMonth['direction'], { first, last }: MonthPlace): string =>
+const drilldownOf = (fiscal_entity_id: string, direction: CfdiMonth['direction'], { first, last }: MonthCell): string =>
   `/v1/cfdi?${new URLSearchParams({
     ...{ fiscal_entity_id, direction, estatus: 'vigente', issued_from: first, issued_to: last },
     ...{ kind: 'cfdi', to_itself: 'false', is_substituted: 'false' },
   })}`
 
-function rowOf(fiscal_entity_id: string, place: MonthPlace, parts: Parts): Omit<CfdiMonth, 'data_status'> {
-  const direction = DIRECTIONS[place.direction]
+function rowOf(fiscal_entity_id: string, cell: MonthCell, parts: Parts): Omit<CfdiMonth, 'data_status'> {
+  const direction = DIRECTIONS[cell.direction]
   const valid = (tipo: string, metodo?: string) =>
     sumOf(parts, (t, m, state) => isCounted(t, m, state) && t === tipo && (metodo === undefined || m === metodo))
   const income = valid('I')
   const credit = valid('E')
   const credit_notes = credit.subtotal - credit.descuento
   return {
-    month: place.month,
+    month: cell.month,
     direction,
     count: sumOf(parts, isCounted).n,
     cancelled_count: sumOf(parts, (_, __, state) => state === 'cancelado').n,
@@ -292,8 +292,8 @@ function rowOf(fiscal_entity_id: string, place: MonthPlace, parts: Parts): Omit<
     net: decimal(income.subtotal - income.descuento - credit_notes),
     pue_total: decimal(valid('I', 'PUE').total),
     ppd_total: decimal(valid('I', 'PPD').total),
-    is_partial: place.is_partial,
-    through_date: place.through_date,
-    drilldown: drilldownOf(fiscal_entity_id, direction, place),
+    is_partial: cell.is_partial,
+    through_date: cell.through_date,
+    drilldown: drilldownOf(fiscal_entity_id, direction, cell),
   }
 }

@@ -3,7 +3,7 @@ import { inflateRawSync } from 'node:zlib'
 import { MAX_XML_BYTES } from './parse.ts'
 
 /** Where the compressed bytes of an XML are: columns of `cfdi` in a row that has its XML. */
-export interface XmlPlace {
+export interface XmlLocation {
   xml_object: string
   xml_offset: number
   xml_length: number
@@ -15,7 +15,7 @@ export interface XmlPlace {
 const INFLATE = { maxOutputLength: 2 * MAX_XML_BYTES, chunkSize: 256 * 1024 }
 
 /** Reads an XML byte for byte as it was delivered, with one ranged get. Throws when the object of the row is missing. */
-export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_length, xml_method }: XmlPlace): Promise<Uint8Array> {
+export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_length, xml_method }: XmlLocation): Promise<Uint8Array> {
   const found = await files.get(xml_object, { range: { offset: xml_offset, length: xml_length } })
   if (found === null) throw new Error(`There is no object ${xml_object}.`)
   return inflated(new Uint8Array(await found.arrayBuffer()), xml_method)
@@ -30,19 +30,19 @@ const MOST_SPAN_BYTES = 4 * 1024 * 1024
 const READS_AT_ONCE = 4
 
 /** Reads the compressed bytes of XMLs, those that lie near each other with one ranged get. Throws when the object of a row is missing. */
-export async function readPacked(files: R2Bucket, places: readonly XmlPlace[]): Promise<Map<XmlPlace, Uint8Array>> {
-  const read = new Map<XmlPlace, Uint8Array>()
-  const spans: { object: string; from: number; to: number; places: XmlPlace[] }[] = []
-  for (const place of places.toSorted((a, b) =>
+export async function readPacked(files: R2Bucket, locations: readonly XmlLocation[]): Promise<Map<XmlLocation, Uint8Array>> {
+  const read = new Map<XmlLocation, Uint8Array>()
+  const spans: { object: string; from: number; to: number; locations: XmlLocation[] }[] = []
+  for (const location of locations.toSorted((a, b) =>
     a.xml_object < b.xml_object ? -1 : a.xml_object > b.xml_object ? 1 : a.xml_offset - b.xml_offset,
   )) {
-    const { xml_object: object, xml_offset: from, xml_length } = place
+    const { xml_object: object, xml_offset: from, xml_length } = location
     const last = spans.at(-1)
     const to = from + xml_length
     if (last?.object === object && to - last.from <= MOST_SPAN_BYTES) {
       last.to = Math.max(last.to, to)
-      last.places.push(place)
-    } else spans.push({ object, from, to, places: [place] })
+      last.locations.push(location)
+    } else spans.push({ object, from, to, locations: [location] })
   }
   const readNext = async (): Promise<void> => {
     for (let span = spans.shift(); span; span = spans.shift()) {
@@ -51,7 +51,8 @@ export async function readPacked(files: R2Bucket, places: readonly XmlPlace[]): 
       if (found === null) throw new Error(`There is no object ${object}.`)
       const bytes = new Uint8Array(await found.arrayBuffer())
       // A copy of each, so that no document keeps the whole span in memory.
-      for (const place of span.places) read.set(place, bytes.slice(place.xml_offset - from, place.xml_offset - from + place.xml_length))
+      for (const location of span.locations)
+        read.set(location, bytes.slice(location.xml_offset - from, location.xml_offset - from + location.xml_length))
     }
   }
   await Promise.all(Array.from({ length: READS_AT_ONCE }, readNext))

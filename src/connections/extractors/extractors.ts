@@ -1,5 +1,5 @@
 import { addToExtractorCount, extractorsUsed } from '../../accounts/organization/extractor-count.ts'
-import { takePlace } from '../../accounts/plans/place.ts'
+import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
 import type { DataSourceKey } from '../../authority/port/authority.ts'
 import { activeKeys, defaultKeys, refuseUnknownKeys, unknownKeyFaults, withMandatory } from '../../authority/sources.ts'
 import { markAllDue } from '../../copies/due.ts'
@@ -102,9 +102,9 @@ export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<
   const { db, organization, now } = ctx
   refuseUnknownKeys(draft.data_source_keys, 'data_source_keys', activeKeys(ctx))
   const row = rowOf(organization.id, now, draft)
-  await takePlace(ctx, 'extractors', extractorsUsed(organization.id), (place) =>
+  await reserveQuota(ctx, 'extractors', extractorsUsed(organization.id), (reserved) =>
     change(ctx, { action: 'extractor.created', resource_id: row.extractor_id, changed: Object.keys(draft) }, [
-      ...place,
+      ...reserved,
       addToExtractorCount(db, organization.id, 1),
       insertExtractor(db, row),
       ...zoneOf(ctx, row),

@@ -8,7 +8,7 @@ import {
   extendFetch,
   failFetch,
   noteFile,
-  readHeld,
+  readLeased,
   takeFetch,
 } from '../../authority/fetcher/fetches.ts'
 import { deleteUploads, type FetchedFile, type FetchedList, type FetchRow, filesOf } from '../../authority/fetcher/states.ts'
@@ -31,7 +31,7 @@ import {
 } from '../../taxpayers/fetched/fetched-logins.ts'
 import { type DownloadLogin, Logins, type VersionedLogin } from '../../taxpayers/login.ts'
 import { keepVerified, rejectLogin } from '../../taxpayers/login-answers.ts'
-import { isDraft, isInvalid, type WithReaches } from '../../taxpayers/taxpayers.ts'
+import { isDraft, isInvalid, type WithGrantedRanges } from '../../taxpayers/taxpayers.ts'
 import { acceptStored } from '../connect.ts'
 import { type Completion, type FailureReport, type Lease, LOGIN_REJECTED } from './contract.ts'
 
@@ -83,7 +83,7 @@ async function acceptVerified(system: System, leased: LeasedLogin): Promise<void
   }
 }
 
-async function keepAccepted(system: System, { entity, shard }: WithReaches, accepted: VersionedLogin): Promise<void> {
+async function keepAccepted(system: System, { entity, shard }: WithGrantedRanges, accepted: VersionedLogin): Promise<void> {
   await keepVerified(system, entity, accepted)
   await resumeDownloads(system, [{ entity, shard }])
 }
@@ -150,7 +150,7 @@ async function completeDocuments(system: System, shard: number, row: FetchRow, l
   const [completed] = await wakeJob(system, job, [completeWith(ledger, row, JSON.stringify({ ...files, 'list-0': file }))])
   if (completed!.meta.changes > 0) return
   await system.env.FILES.delete(file.key)
-  const now = await readHeld(ledger, row.fetch, row.token!)
+  const now = await readLeased(ledger, row.fetch, row.token!)
   if (now === null || now.state === 'failed') throw leaseLost()
   if (now.state === 'leased') throw incomplete('Other documents were uploaded meanwhile.')
 }
@@ -262,7 +262,7 @@ const LEASE_MS = 10 * 60_000
 /** Fetches of a ledger that are looked at for one lease. */
 const LOOKED_AT = 5
 
-interface Held {
+interface Leased {
   shard: number
   ledger: D1Database
   fetch: number
@@ -271,7 +271,7 @@ interface Held {
 
 const idOf = (shard: number, { fetch }: FetchRow, token: string): string => `${shard}-${fetch}-${token}`
 
-function heldOf({ settings }: System, lease_id: string): Held {
+function leasedOf({ settings }: System, lease_id: string): Leased {
   const [shard = '', fetch = '', ...token] = lease_id.split('-')
   const ledger = settings.ledgers[Number(shard)]
   if (!ledger) throw leaseLost()
@@ -327,8 +327,8 @@ async function hashOf({ settings }: System, { entity }: FetchRow, { login }: Dow
 }
 
 /** The fetch of a lease whose job still waits for it. Throws Failure 409 fetcher.lease_lost. */
-async function readWanted(system: System, { shard, ledger, fetch, token }: Held): Promise<FetchRow> {
-  const row = await readHeld(ledger, fetch, token)
+async function readWanted(system: System, { shard, ledger, fetch, token }: Leased): Promise<FetchRow> {
+  const row = await readLeased(ledger, fetch, token)
   if (row === null || (await awaitingJob(system, { ...row, shard })) === null) throw leaseLost()
   return row
 }
@@ -340,9 +340,9 @@ async function readWanted(system: System, { shard, ledger, fetch, token }: Held)
 export async function renewLease(system: System, lease_id: string): Promise<{ until: string }> {
   const login = loginOfLease(lease_id)
   if (login) return { until: (await untilOfLogin(system, login)).toISOString() }
-  const held = heldOf(system, lease_id)
-  const { ledger, fetch, token } = held
-  await readWanted(system, held)
+  const leased = leasedOf(system, lease_id)
+  const { ledger, fetch, token } = leased
+  await readWanted(system, leased)
   const until = Date.now() + LEASE_MS
   const { meta } = await extendFetch(ledger, fetch, token, until).run()
   if (meta.changes === 0) throw leaseLost()
@@ -351,21 +351,21 @@ export async function renewLease(system: System, lease_id: string): Promise<{ un
 
 /** Notes an upload in the place of an earlier one of the same kind and number. Throws Failure 409 fetcher.lease_lost. */
 export async function keepUpload(system: System, lease_id: string, name: string, file: FetchedFile): Promise<void> {
-  const held = heldOf(system, lease_id)
-  await readWanted(system, held)
-  await noteUpload(system, held, name, file)
+  const leased = leasedOf(system, lease_id)
+  await readWanted(system, leased)
+  await noteUpload(system, leased, name, file)
 }
 
 /** The same of a package. Throws Failure 409 fetcher.lease_lost, and 422 fetcher.package when it is no ZIP, or not all of one. */
 export async function keepPackage(system: System, lease_id: string, name: string, file: FetchedFile): Promise<void> {
-  const held = heldOf(system, lease_id)
-  await readWanted(system, held)
+  const leased = leasedOf(system, lease_id)
+  await readWanted(system, leased)
   if (!(await isWholeZip(bytesOfObject(system.env.FILES, file.key, file.size))))
     throw invalid('fetcher.package', [{ path: 'body', message: 'The body is no ZIP, or its end is missing.' }])
-  await noteUpload(system, held, name, file)
+  await noteUpload(system, leased, name, file)
 }
 
-async function noteUpload(system: System, { ledger, fetch, token }: Held, name: string, file: FetchedFile): Promise<void> {
+async function noteUpload(system: System, { ledger, fetch, token }: Leased, name: string, file: FetchedFile): Promise<void> {
   const [before, noted] = await ledger.batch<{ key: string | null }>(noteFile(ledger, fetch, token, name, file))
   if (noted!.meta.changes === 0) throw leaseLost()
   const replaced = before!.results[0]?.key
@@ -389,8 +389,8 @@ export async function completeLease(system: System, lease_id: string, completion
     requireTask(!hasMonth && !hasDocuments)
     return acceptVerified(system, login)
   }
-  const { shard, ledger, fetch, token } = heldOf(system, lease_id)
-  const row = await readHeld(ledger, fetch, token)
+  const { shard, ledger, fetch, token } = leasedOf(system, lease_id)
+  const row = await readLeased(ledger, fetch, token)
   if (row === null || row.state === 'failed') throw leaseLost()
   requireTask(isOfDocuments(row) ? !hasMonth : !hasDocuments)
   if (isOfDocuments(row)) return completeDocuments(system, shard, row, completion)
@@ -405,7 +405,7 @@ export async function completeLease(system: System, lease_id: string, completion
     ])
   if (row.state === 'leased') await readWanted(system, { shard, ledger, fetch, token })
   const [completed] = await wakeJob(system, { ...row, shard }, [completeFetch(ledger, fetch, token, is_whole)])
-  if (completed!.meta.changes === 0 && (await readHeld(ledger, fetch, token))?.state !== 'complete') throw leaseLost()
+  if (completed!.meta.changes === 0 && (await readLeased(ledger, fetch, token))?.state !== 'complete') throw leaseLost()
 }
 
 /** Refuses counts that are not those of the uploads, whose numbers begin with 0. Throws Failure 409 fetcher.incomplete. */
@@ -426,8 +426,8 @@ function requireNumbered(row: FetchRow, counts: Readonly<Record<'metadata' | 'xm
 export async function failLease(system: System, lease_id: string, { error_class }: FailureReport): Promise<void> {
   const login = loginOfLease(lease_id)
   if (login) return error_class === LOGIN_REJECTED ? refuseVerified(system, login) : postponeLogin(system, login)
-  const { shard, ledger, fetch, token } = heldOf(system, lease_id)
-  const row = await readHeld(ledger, fetch, token)
+  const { shard, ledger, fetch, token } = leasedOf(system, lease_id)
+  const row = await readLeased(ledger, fetch, token)
   if (row === null || row.state === 'complete') throw leaseLost()
   log.error(system, 'The fetcher could not bring what it leased.', { fetch, entity: row.entity, error_class })
   if (error_class !== LOGIN_REJECTED) {

@@ -12,8 +12,8 @@ import {
   findConnection,
   isInvalid,
   listConnections,
-  type StoredReaches,
-  storedReachesOf,
+  type StoredGrantedRanges,
+  storedGrantedRangesOf,
 } from '../../taxpayers/taxpayers.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Extractor } from '../extractors/contract.ts'
@@ -82,15 +82,15 @@ async function viewsOf(ctx: Ctx, rows: readonly ConnectionRow[]): Promise<SyncSt
     ...{ entity, shard, isActive: state === 'active' },
     sources: [...(issued_to ? ['sat_cfdi_issued'] : []), ...(received_to ? ['sat_cfdi_received'] : [])],
   }))
-  const [states, extractors, reaches] = await Promise.all([
+  const [states, extractors, grantedRanges] = await Promise.all([
     readJobStates(ctx.settings.ledgers, ctx.organization.id, asked),
     listExtractors(ctx),
-    storedReachesOf(
+    storedGrantedRangesOf(
       ctx.db,
       rows.map(({ connection }) => connection),
     ),
   ])
-  const connections = new Map(rows.map((row) => [row.connection, connectionOf(row, reaches.get(row.connection))]))
+  const connections = new Map(rows.map((row) => [row.connection, connectionOf(row, grantedRanges.get(row.connection))]))
   const latest = await latestChanges(
     ctx,
     rows.map((row) => ({
@@ -111,13 +111,13 @@ async function viewsOf(ctx: Ctx, rows: readonly ConnectionRow[]): Promise<SyncSt
 const time = (date: Date | null): number | null => date?.getTime() ?? null
 
 const NOTHING_YET: Latest = { at: null, name: null }
-const NO_REACHES: StoredReaches = { issued_reaches: '[]', received_reaches: '[]', asked_ranges: '[]' }
+const NO_GRANTED_RANGES: StoredGrantedRanges = { issued_granted_ranges: '[]', received_granted_ranges: '[]', asked_ranges: '[]' }
 
-const connectionOf = (row: ConnectionRow, reaches = NO_REACHES): Connection => ({
+const connectionOf = (row: ConnectionRow, grantedRanges = NO_GRANTED_RANGES): Connection => ({
   ...row,
   ...{ first_active_at: time(row.first_active_at), inactive_since: null, imported_at: time(row.imported_at) },
   ...{ issued_to: time(row.issued_to), received_to: time(row.received_to) },
-  ...reaches,
+  ...grantedRanges,
   ...{ listed: null, listed_version: 0 },
 })
 

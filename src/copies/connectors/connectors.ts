@@ -1,4 +1,4 @@
-import { takePlace } from '../../accounts/plans/place.ts'
+import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
 import { idOfUuid, newId } from '../../platform/db/id.ts'
@@ -10,7 +10,7 @@ import { findLinked } from '../../taxpayers/taxpayers.ts'
 import { configOf, openDestination, requireConnector, scopeOf, sealCredentials } from '../connector.ts'
 import { DestinationError } from '../drivers/port.ts'
 import { wakeConnector } from '../due.ts'
-import { dropParts, isUnlisted, lastManifestOf, moveManifests, placeOf, writeManifests } from '../mirror/manifest.ts'
+import { dropParts, isUnlisted, lastManifestOf, locationOf, moveManifests, writeManifests } from '../mirror/manifest.ts'
 import { changeToken, takeConnector, type WorkRow } from '../mirror/store.ts'
 import {
   type Backfill,
@@ -196,9 +196,9 @@ export async function createConnector(ctx: Ctx, draft: ConnectorDraft, checkPaid
     deleted_at: null,
   } satisfies Omit<ConnectorRow, 'connector'>
   const db = eventsOf(ctx)
-  const results = await takePlace({ ...ctx, db }, 'storage_connectors', countConnectors(ctx.organization.id), (place) =>
+  const results = await reserveQuota({ ...ctx, db }, 'storage_connectors', countConnectors(ctx.organization.id), (reserved) =>
     changeEvents(ctx, { action: 'storage_connector.created', resource_id: identity.connector_id, changed: Object.keys(draft) }, [
-      ...place,
+      ...reserved,
       insertConnector(db, row),
     ]),
   )
@@ -271,7 +271,7 @@ export async function changeConnector(
     const isResumed = isActivated && stored.connector_status !== 'active'
     if (isActivated) await checkPaid(ctx)
     const [before, config] = [configOf(stored), columns.config === undefined ? configOf(stored) : configOf({ config: columns.config })]
-    const isMoved = placeOf(config) !== placeOf(before)
+    const isMoved = locationOf(config) !== locationOf(before)
     const isElsewhere = isMoved || config.path_template !== before.path_template
     const left = isElsewhere ? await stopCopying(db.$client, stored.connector, token) : undefined
     if (isMoved && left) await listRest(ctx, db.$client, left)

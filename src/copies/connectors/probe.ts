@@ -28,13 +28,13 @@ async function probe(destination: Destination): Promise<ConnectorTest> {
   const steps: ConnectorTest['steps'] = []
   const timed = async (step: 'write' | 'read' | 'delete', act: () => Promise<void>): Promise<void> => {
     const began = performance.now()
-    const told = { step, ok: false, ms: 0 }
-    steps.push(told)
+    const result = { step, ok: false, ms: 0 }
+    steps.push(result)
     try {
       await act()
-      told.ok = true
+      result.ok = true
     } finally {
-      told.ms = Math.round(performance.now() - began)
+      result.ms = Math.round(performance.now() - began)
     }
   }
   try {

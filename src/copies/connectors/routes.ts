@@ -69,7 +69,7 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
         'listRefusedDocuments',
         TAG,
         'List the documents that the destination refuses',
-        'They are put aside, because the destination takes others. They are tried again daily, and when you set `active`.',
+        'They are quarantined, because the destination takes others. They are tried again daily, and when you set `active`.',
       ),
       params(ConnectorPath),
       query(ConnectorQuery),

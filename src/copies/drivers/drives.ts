@@ -176,12 +176,12 @@ export interface Grant {
   refresh_token?: string
 }
 
-const DENIED = 'The provider refuses the credentials. They may have expired or been revoked: replace them'
+const DISPUTED = 'The provider refuses the credentials. They may have expired or been revoked: replace them'
 const FAULTS: FaultTable = {
   ...Object.fromEntries(
     ['invalid_grant', 'invalid_client', 'invalid_request', 'invalid_scope', 'unauthorized_client', 'access_denied'].map((code) => [
       code,
-      ['access_denied', DENIED],
+      ['access_denied', DISPUTED],
     ]),
   ),
   interaction_required: ['access_denied', 'The provider asks the user to sign in again: replace the credentials'],

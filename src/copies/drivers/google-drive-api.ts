@@ -37,7 +37,7 @@ const LIFE_SECONDS = 3_600
 /** How many ids of new files are asked for at a time. */
 const IDS = 100
 
-const DENIED = ['access_denied', 'The account of the credentials may not do this: share the folder with it as a content manager'] as const
+const DISPUTED = ['access_denied', 'The account of the credentials may not do this: share the folder with it as a content manager'] as const
 const FULL = ['storage_full', 'The folder or its drive may hold no more'] as const
 /** Reasons of errors of the Drive API. */
 const FAULTS: FaultTable = {
@@ -53,10 +53,10 @@ const FAULTS: FaultTable = {
   teamDriveFileLimitExceeded: FULL,
   numChildrenInNonRootLimitExceeded: FULL,
   activeItemCreationLimitExceeded: FULL,
-  insufficientFilePermissions: DENIED,
-  insufficientParentPermissions: DENIED,
-  insufficientPermissions: DENIED,
-  appNotAuthorizedToFile: DENIED,
+  insufficientFilePermissions: DISPUTED,
+  insufficientParentPermissions: DISPUTED,
+  insufficientPermissions: DISPUTED,
+  appNotAuthorizedToFile: DISPUTED,
   domainPolicy: ['access_denied', 'The administrator of the domain does not allow this'],
   accessNotConfigured: ['access_denied', 'The Google Drive API is not enabled in the project of the credentials'],
   authError: 'access_denied',

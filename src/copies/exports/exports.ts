@@ -1,5 +1,5 @@
 import { readerOf } from '../../accounts/organization/organization.ts'
-import { takePlace } from '../../accounts/plans/place.ts'
+import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
 import { type FixedFilters, fixFilters } from '../../cfdi/search/search.ts'
 import { refuseUnknownLists } from '../../lists/custom/known.ts'
 import { change } from '../../platform/audit/audit.ts'
@@ -39,8 +39,8 @@ export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, h
     ...{ export_id, organization_id: organization.id, fiscal_entity_id, created_by: keyOf(actor), kind, format, headings },
     ...{ filters: JSON.stringify(filters), start: JSON.stringify(start), created_at: now.getTime() },
   }
-  await takePlace(ctx, 'exports', exportsUsed(organization.id, now), (place) =>
-    change(ctx, { action: 'export.created', resource_id: export_id }, [...place, insertExport(db.$client, row)]),
+  await reserveQuota(ctx, 'exports', exportsUsed(organization.id, now), (reserved) =>
+    change(ctx, { action: 'export.created', resource_id: export_id }, [...reserved, insertExport(db.$client, row)]),
   )
   await wakeExports(ctx, [export_id])
   return getExport(ctx, export_id)

@@ -14,8 +14,8 @@ export const wakeExports = (system: System, ids: readonly string[]): Promise<voi
   )
 
 const OF_WINDOWS = [
-  ...(['first_active_at', 'imported_at', 'issued_from', 'issued_to', 'issued_reaches'] as const),
-  ...(['received_from', 'received_to', 'received_reaches'] as const),
+  ...(['first_active_at', 'imported_at', 'issued_from', 'issued_to', 'issued_granted_ranges'] as const),
+  ...(['received_from', 'received_to', 'received_granted_ranges'] as const),
 ]
 
 /** What an organization could read of an RFC when it asked for an export, and what its filters meant then. */

@@ -71,12 +71,16 @@ export const claimExport = (d1: D1Database, export_id: string, token: string, no
         or ${exports_.lease_until} < ${now}) returning *`,
   ).first<ExportRow>()
 
-/** The guard of `assertHeld`. */
-export const HELD = 'export.held'
+/** The guard of `assertLeased`. */
+export const LEASED = 'export.leased'
 
 /** Refuses its batch unless the token holds the export. */
-export const assertHeld = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
-  assertThat(d1, sql`exists (select 1 from ${exports_} where ${exports_.export_id} = ${export_id} and ${exports_.token} = ${token})`, HELD)
+export const assertLeased = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
+  assertThat(
+    d1,
+    sql`exists (select 1 from ${exports_} where ${exports_.export_id} = ${export_id} and ${exports_.token} = ${token})`,
+    LEASED,
+  )
 
 /** Sets members of an export. */
 export const setExport = (d1: D1Database, export_id: string, set: SQL): D1PreparedStatement =>

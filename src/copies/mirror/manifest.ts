@@ -5,7 +5,7 @@ import { bare } from '../../platform/db/statement.ts'
 import { configOf } from '../connector.ts'
 import { type Destination, DestinationError, isRefusal } from '../drivers/port.ts'
 import { storageConnectors as connectors } from '../tables.ts'
-import { assertHeld, setConnector, type WorkRow } from './store.ts'
+import { assertLeased, setConnector, type WorkRow } from './store.ts'
 
 /**
  * Each batch leaves a part with a line for each of its documents. Parts are numbered, so that a batch that is repeated leaves the same part
@@ -43,14 +43,14 @@ const encoded = (...texts: string[]): Uint8Array => new TextEncoder().encode(tex
 const lineOf = (value: object): string => `${JSON.stringify(value)}\n`
 
 /** What of a config says where objects lie: each place has manifests of its own. */
-export function placeOf(config: object): string {
-  const { path_template, region, path_style, tenant, ...place } = config as Record<string, unknown>
-  return JSON.stringify(Object.entries(place).sort())
+export function locationOf(config: object): string {
+  const { path_template, region, path_style, tenant, ...location } = config as Record<string, unknown>
+  return JSON.stringify(Object.entries(location).sort())
 }
 
 /** The last manifest at the place of a connector; null before the first one. */
 export const lastManifestOf = (row: Pick<WorkRow, 'manifest' | 'config'>): Listed | null =>
-  LAST(row).last[placeOf(configOf(row))]?.listed ?? null
+  LAST(row).last[locationOf(configOf(row))]?.listed ?? null
 
 /** Keeps what lies at the old place of a connector that moves out of the manifests of the new one. */
 export const moveManifests = (d1: D1Database, connector: number): D1PreparedStatement =>
@@ -132,15 +132,15 @@ export async function writeManifests(
   destination: Destination,
   wanted: string,
 ): Promise<boolean> {
-  const place = placeOf(configOf(row))
+  const location = locationOf(configOf(row))
   const keep = async (manifest: Manifest): Promise<void> => {
     row.manifest = JSON.stringify(manifest)
-    await commit(d1, [assertHeld(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.manifest)} = ${row.manifest}`)])
+    await commit(d1, [assertLeased(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.manifest)} = ${row.manifest}`)])
   }
   for (let known = LAST(row); known.parts < row.parts; known = LAST(row)) {
     if (!system.budget.allows(20)) return true
     const { texts, parts } = await readParts(system, row, known.parts)
-    const { [place]: before, ...others } = known.last
+    const { [location]: before, ...others } = known.last
     const day = before === undefined || wanted > before.day ? wanted : before.day
     const n = before?.day === day ? before.n + 1 : 1
     const remembered = Object.fromEntries(Object.entries(others).slice(1 - REMEMBERED))
@@ -148,13 +148,13 @@ export async function writeManifests(
     const listed = await putText(destination, manifestPath(row, day, n), encoded(...texts, end), 'application/x-ndjson').catch(
       async (error) => {
         if (error instanceof DestinationError && error.code === 'refused')
-          await keep({ ...known, last: { ...remembered, [place]: { day, n, listed: before?.listed ?? null } } })
+          await keep({ ...known, last: { ...remembered, [location]: { day, n, listed: before?.listed ?? null } } })
         throw error
       },
     )
     await putLatest(destination, row, listed)
     const due = parts < row.parts ? (known.due ?? null) : null
-    await keep({ last: { ...remembered, [place]: { day, n, listed } }, parts, due })
+    await keep({ last: { ...remembered, [location]: { day, n, listed } }, parts, due })
     await system.env.FILES.delete(keysOf(row, known.parts, parts))
   }
   return false

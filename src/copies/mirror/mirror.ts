@@ -9,9 +9,9 @@ import {
   lastCommits,
   readLeg,
   readPacked,
-  type XmlPlace,
+  type XmlLocation,
 } from '../../cfdi/mirrored/mirrored.ts'
-import { contain } from '../../cfdi/mirrored/stretches.ts'
+import { contain } from '../../cfdi/mirrored/visible-ranges.ts'
 import { mirroredDocuments } from '../../documents/documents.ts'
 import { mirroredNotifications } from '../../documents/mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
@@ -39,12 +39,12 @@ import {
   type RoundPosition,
 } from './review.ts'
 import {
-  assertHeld,
+  assertLeased,
   assertStopping,
   doneAmong,
-  HELD,
   insertCopied,
-  isHeld,
+  isLeased,
+  LEASED,
   type MirrorRow,
   setConnector,
   setMirror,
@@ -69,7 +69,7 @@ const COLUMNS = [
   ...[storageRefused.code, storageRefused.message, storageRefused.at, storageRefused.due],
 ].map(bare)
 
-/** Puts documents aside. */
+/** Quarantines documents. */
 const insertRefused = (d1: D1Database, { connector, fiscal_entity }: Key, refused: readonly Refusal[], now: Date) =>
   jsonChunks(refused.map(({ document, path, error: { code, message } }) => [document, path, code, message])).map((json) =>
     prepared(
@@ -110,7 +110,7 @@ async function readRefused(d1: D1Database, { connector, fiscal_entity }: Key, af
 /** What `last_error` says after a success: one of the documents that are refused, with its path; null without one. */
 const refusedError = (connector: number): SQL =>
   sql`(select json_object('code', ${storageRefused.code}, 'message',
-      ${storageRefused.message} || ' It was put aside: ' || ${storageRefused.path}, 'at', ${storageRefused.at}) from ${storageRefused}
+      ${storageRefused.message} || ' It was quarantined: ' || ${storageRefused.path}, 'at', ${storageRefused.at}) from ${storageRefused}
     where ${storageRefused.connector} = ${connector} limit 1)`
 
 /** A document that is not a CFDI and is to be copied. */
@@ -180,10 +180,10 @@ export interface Batch {
   end: RoundPosition
 }
 
-/** What a page of a leg found, and the place where the leg continues; null at its end. */
+/** What a page of a leg found, and the checkpoint where the leg continues; null at its end. */
 interface Page {
-  found: { item: Item; size: number; xml?: XmlPlace }[]
-  next: RoundPosition['place']
+  found: { item: Item; size: number; xml?: XmlLocation }[]
+  next: RoundPosition['checkpoint']
   instead?: Leg
 }
 
@@ -199,7 +199,7 @@ async function nextBatch(
   const legs = [...before]
   const items: Item[] = []
   const gone: string[] = []
-  const xmls: XmlPlace[] = []
+  const xmls: XmlLocation[] = []
   // Those of a batch are read together, when the first one is to be copied.
   const packed = once(() => readPacked(system.env.FILES, xmls))
   const again = async (after: string | null) => {
@@ -207,21 +207,27 @@ async function nextBatch(
     const uuids = documents.filter((document) => !document.includes('_'))
     const rows = uuids.length === 0 ? [] : await findNamed(ledger, uuids)
     gone.push(...uuids.filter((uuid) => rows.every((row) => row.uuid !== uuid)))
-    const found = rows.sort((a, b) => (a.uuid < b.uuid ? -1 : 1)).map((row) => ({ row, place: row.uuid }))
+    const found = rows.sort((a, b) => (a.uuid < b.uuid ? -1 : 1)).map((row) => ({ row, checkpoint: row.uuid }))
     return { found, next }
   }
-  const pageOf = async (leg: CopyRound['legs'][number], { leg: n, place }: RoundPosition): Promise<Page> => {
+  const pageOf = async (leg: CopyRound['legs'][number], { leg: n, checkpoint }: RoundPosition): Promise<Page> => {
     if ('documents' in leg) {
-      const page = await readDocuments(d1, ledger, mirror, leg.documents, kinds, place as string | null)
-      const itemOf = (one: KnownDocument) => documentItem(system, ledger.rfc, one, { leg: n, place: one.document_id })
+      const page = await readDocuments(d1, ledger, mirror, leg.documents, kinds, checkpoint as string | null)
+      const itemOf = (one: KnownDocument) => documentItem(system, ledger.rfc, one, { leg: n, checkpoint: one.document_id })
       return { ...page, found: page.found.map((one) => ({ item: itemOf(one), size: one.size })) }
     }
     const page =
-      'refused' in leg ? await again(place as string | null) : await readLeg(ledger, leg, place as Exclude<RoundPosition['place'], string>)
+      'refused' in leg
+        ? await again(checkpoint as string | null)
+        : await readLeg(ledger, leg, checkpoint as Exclude<RoundPosition['checkpoint'], string>)
     const found = page.found.map((one) => {
-      const xml = one.row as unknown as XmlPlace
+      const xml = one.row as unknown as XmlLocation
       const read = async () => inflated((await packed()).get(xml)!, xml.xml_method)
-      return { item: xmlItem(ledger.rfc, path_template, one, { leg: n, place: one.place }, read), size: one.row.xml_size ?? 0, xml }
+      return {
+        item: xmlItem(ledger.rfc, path_template, one, { leg: n, checkpoint: one.checkpoint }, read),
+        size: one.row.xml_size ?? 0,
+        xml,
+      }
     })
     return { ...page, found }
   }
@@ -233,7 +239,7 @@ async function nextBatch(
     const isMeant = isLegOf(legs[n]!, kinds)
     const { found, next, instead }: Page = isMeant ? await pageOf(legs[n]!, end) : { found: [], next: null }
     if (instead) legs[n] = instead
-    end = next === null && !instead ? { leg: n + 1, place: null } : { leg: n, place: next }
+    end = next === null && !instead ? { leg: n + 1, checkpoint: null } : { leg: n, checkpoint: next }
     for (const { item, size, xml } of found) {
       items.push(item)
       if (xml) xmls.push(xml)
@@ -268,7 +274,7 @@ function documentItem({ env }: System, rfc: string, document: KnownDocument, beh
 }
 
 /** A connector that this invocation holds. */
-export interface Held {
+export interface Leased {
   d1: D1Database
   row: WorkRow
   scope: ConnectorScope
@@ -288,21 +294,22 @@ export type Ended = { isOver: boolean; error: DestinationError | null; failed: n
  * Copies what is due of a fiscal entity, batch by batch. The state of the mirror moves on in the commit of each batch, which the lease
  * fences: a batch that a crash interrupted is copied again, to the same paths.
  */
-export async function workOnMirror(system: System, held: Held, mirror: MirrorRow): Promise<Ended> {
-  const { d1 } = held
+export async function workOnMirror(system: System, leased: Leased, mirror: MirrorRow): Promise<Ended> {
+  const { d1 } = leased
   let round = mirror.round === null ? null : (JSON.parse(mirror.round) as CopyRound)
   // What is reported from here on is seen, or begins another round.
-  if (round === null && mirror.due === 1) await commit(d1, [assertHeld(d1, held.row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
+  if (round === null && mirror.due === 1)
+    await commit(d1, [assertLeased(d1, leased.row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
   for (;;) {
-    const ledger = await openedFor(system, held, mirror)
+    const ledger = await openedFor(system, leased, mirror)
     if (ledger === null) {
-      await commit(d1, [assertHeld(d1, held.row), setMirror(d1, mirror, AT_REST)])
+      await commit(d1, [assertLeased(d1, leased.row), setMirror(d1, mirror, AT_REST)])
       return { isOver: true, error: null, failed: 0 }
     }
     // The organization no longer sees everything: the rest of the round is planned again.
     if (round !== null && !contain(ledger.windows, round.to.windows!)) round = null
-    round ??= await beginRound(ledger, held, mirror)
-    const ended = await copyBatch(system, held, ledger, mirror, round)
+    round ??= await beginRound(ledger, leased, mirror)
+    const ended = await copyBatch(system, leased, ledger, mirror, round)
     if (ended.error !== null || ended.round === null) return { isOver: ended.error === null, error: ended.error, failed: ended.failed }
     round = ended.round
     if (!system.budget.allows(STATEMENTS)) return { isOver: false, error: null, failed: 0 }
@@ -312,13 +319,13 @@ export async function workOnMirror(system: System, held: Held, mirror: MirrorRow
 /** Of a mirror on which nothing is to be done, unless something has been reported meanwhile. */
 const AT_REST = sql`${bare(mirrors.due)} = iif(${mirrors.due} = 1, 1, 0)`
 
-async function openedFor(system: System, { row }: Held, { fiscal_entity }: MirrorRow): Promise<ScopedLedger | null> {
+async function openedFor(system: System, { row }: Leased, { fiscal_entity }: MirrorRow): Promise<ScopedLedger | null> {
   const reader = await readerOf(system, row.organization_id, idOfUuid('fe', fiscal_entity))
   return reader && isReadable(reader.connection) ? openLedger({ settings: system.settings, ...reader }) : null
 }
 
 /** Begins a round: it leads from what has been dealt with to what there is now. What is not in the scope is dealt with. */
-async function beginRound(ledger: ScopedLedger, { scope }: Held, mirror: MirrorRow): Promise<CopyRound> {
+async function beginRound(ledger: ScopedLedger, { scope }: Leased, mirror: MirrorRow): Promise<CopyRound> {
   const { entity, importPartition, windows, d1 } = ledger
   const last = await lastCommits(d1, importPartition === null ? [entity] : [entity, importPartition], Number.MAX_SAFE_INTEGER)
   const now = { windows, sequence: last.get(entity) ?? 0, import_sequence: last.get(importPartition ?? 0) ?? 0 }
@@ -330,7 +337,7 @@ async function beginRound(ledger: ScopedLedger, { scope }: Held, mirror: MirrorR
     ...(mirror.refused ? [{ refused: true } as const] : []),
   ]
   const kinds = kindsOf(scope, ledger)
-  return { to, legs: all.filter((leg) => isLegOf(leg, kinds)), at: { leg: 0, place: null } }
+  return { to, legs: all.filter((leg) => isLegOf(leg, kinds)), at: { leg: 0, checkpoint: null } }
 }
 
 /** The kinds that are copied of a fiscal entity. */
@@ -338,12 +345,12 @@ const kindsOf = ({ fiscal_entity_ids, kinds }: ConnectorScope, { fiscal_entity_i
   fiscal_entity_ids === null || fiscal_entity_ids.includes(fiscal_entity_id) ? kinds : []
 
 /** Begins the round of a backfill, and counts what it copies. */
-export async function beginBackfill(system: System, held: Held, mirror: MirrorRow): Promise<void> {
-  const { d1, row, scope } = held
-  await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
-  const ledger = await openedFor(system, held, mirror)
-  if (ledger === null) return void (await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, AT_REST)]))
-  const round = await beginRound(ledger, held, mirror)
+export async function beginBackfill(system: System, leased: Leased, mirror: MirrorRow): Promise<void> {
+  const { d1, row, scope } = leased
+  await commit(d1, [assertLeased(d1, row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
+  const ledger = await openedFor(system, leased, mirror)
+  if (ledger === null) return void (await commit(d1, [assertLeased(d1, row), setMirror(d1, mirror, AT_REST)]))
+  const round = await beginRound(ledger, leased, mirror)
   let total = 0
   for (const leg of round.legs)
     if ('of' in leg) total += await countLeg(ledger, leg)
@@ -355,35 +362,35 @@ export async function beginBackfill(system: System, held: Held, mirror: MirrorRo
         if (after === null) break
       }
   await commit(d1, [
-    assertHeld(d1, row),
+    assertLeased(d1, row),
     setMirror(d1, mirror, sql`${bare(mirrors.round)} = ${JSON.stringify({ ...round, total } satisfies CopyRound)}`),
   ])
 }
 
 /** Copies the next batch of a round and commits it. `round` is what is left of it; null for nothing. */
-async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirror: MirrorRow, round: CopyRound) {
-  const { d1, row, scope, path_template } = held
+async function copyBatch(system: System, leased: Leased, ledger: ScopedLedger, mirror: MirrorRow, round: CopyRound) {
+  const { d1, row, scope, path_template } = leased
   const kinds = kindsOf(scope, ledger)
   const { items, gone, legs, end } = await nextBatch(system, d1, ledger, mirror, round, { kinds, path_template })
   const mayGoOn = async () => {
     // A connector that is paused or deleted, or whose RFC is unlinked, is sent nothing more.
-    const [isOurs, opened] = await Promise.all([isHeld(d1, row), openedFor(system, held, mirror)])
+    const [isOurs, opened] = await Promise.all([isLeased(d1, row), openedFor(system, leased, mirror)])
     return isOurs && opened !== null
   }
-  const copying = await copyItems(items, { ...held, budget: system.budget, failures: row.failures, mayGoOn })
+  const copying = await copyItems(items, { ...leased, budget: system.budget, failures: row.failures, mayGoOn })
   const { settled, copied, lines, failed, error } = copying
   const at: RoundPosition = settled === items.length ? end : settled === 0 ? round.at : items[settled - 1]!.behind
   const isOver = at.leg >= legs.length
   const left: CopyRound = { ...round, legs, at }
   // Another worker's part may have this number once the lease is over.
-  if (Date.now() >= row.lease_until) await commit(d1, [assertHeld(d1, row)])
+  if (Date.now() >= row.lease_until) await commit(d1, [assertLeased(d1, row)])
   if (lines.length > 0) await putPart(system, row, lines)
   const { sequence, import_sequence, windows, all_until } = round.to
   const refused = copying.refused.map(({ item, error }): Refusal => ({ document: documentOf(item), path: item.path, error }))
   const statements = [
     ...insertRefused(d1, mirror, refused, new Date()),
     ...(mirror.refused ? deleteRefused(d1, mirror, [...copied.map(documentOf), ...gone]) : []),
-    ...(settled > 0 ? [setConnector(d1, row.connector, countedColumns(held, copying, round.total !== undefined))] : []),
+    ...(settled > 0 ? [setConnector(d1, row.connector, countedColumns(leased, copying, round.total !== undefined))] : []),
     setMirror(
       d1,
       mirror,
@@ -400,9 +407,9 @@ async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirro
     ),
   ]
   try {
-    await commit(d1, [assertHeld(d1, row), ...statements])
+    await commit(d1, [assertLeased(d1, row), ...statements])
   } catch (error) {
-    if (!isGuardViolation(error, HELD)) throw error
+    if (!isGuardViolation(error, LEASED)) throw error
     // What moves the connector to another place lists first what lies at this one.
     await commit(d1, [assertStopping(d1, row), ...statements])
     throw error
@@ -415,7 +422,7 @@ async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirro
 const documentOf = ({ id }: Item): string => ('uuid' in id ? id.uuid : id.document_id)
 
 /** What a batch changes in its connector. What works once, or refuses one of many, ends a series of failures. */
-const countedColumns = ({ row }: Held, { lines: { length: copied }, refused }: Copying, isBackfill: boolean): SQL =>
+const countedColumns = ({ row }: Leased, { lines: { length: copied }, refused }: Copying, isBackfill: boolean): SQL =>
   sql.join(
     [
       sql`${bare(connectors.failures)} = 0, ${bare(connectors.last_error)} = ${refusedError(row.connector)}`,

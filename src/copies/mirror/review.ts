@@ -1,6 +1,6 @@
 import { findOrganization } from '../../accounts/organization/organization.ts'
 import { type Leg, lastCommits, ofImports, type Place } from '../../cfdi/mirrored/mirrored.ts'
-import { contain, stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
+import { contain, visibleRangesBetween } from '../../cfdi/mirrored/visible-ranges.ts'
 import { fetchedSince } from '../../documents/mailbox/mirrored.ts'
 import { each, pageByPage, START, type System } from '../../platform/context.ts'
 import type { Budget } from '../../platform/db/budget.ts'
@@ -8,8 +8,8 @@ import { commit } from '../../platform/db/commit.ts'
 import { uuidOf } from '../../platform/db/id.ts'
 import { sendHints } from '../../platform/queues/send.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
-import { type ConnectionRow, listConnections, storedReachesOf } from '../../taxpayers/taxpayers.ts'
-import { boundsAt, parseReaches } from '../../taxpayers/visibility/reaches.ts'
+import { type ConnectionRow, listConnections, storedGrantedRangesOf } from '../../taxpayers/taxpayers.ts'
+import { boundsAt, parseGrantedRanges } from '../../taxpayers/visibility/granted-ranges.ts'
 import { type Window, type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
 import { type Destination, DestinationError, type DestinationFault, isRefusal } from '../drivers/port.ts'
 import type { MirroredKind } from '../kinds.ts'
@@ -43,10 +43,10 @@ export const isLegOf = (leg: RoundLeg, kinds: readonly MirroredKind[]): boolean 
   return leg.documents === 'mailbox' ? kinds.includes('buzon') : kinds.some((kind) => kind !== 'cfdi_xml' && kind !== 'buzon')
 }
 
-/** Where a round continues: in a leg, at a place of it. A place of documents is the last one. */
+/** Where a round continues: in a leg, at a checkpoint of it. A checkpoint of documents is the last one. */
 export interface RoundPosition {
   leg: number
-  place: Place | string
+  checkpoint: Place | string
 }
 
 /** What is copied until everything is dealt with that there was when the round began. */
@@ -71,11 +71,11 @@ export function legsTo(copied: Copied, now: Now): { legs: Leg[]; to: Copied } {
   const isNarrower = copied.windows !== null && !contain(now.windows, copied.windows)
   const all_until = isNarrower && isEverything(copied.windows!) ? copied.sequence : copied.all_until
   const shown = isNarrower ? null : copied.windows
-  const stretches = stretchesBetween(shown, now.windows)
+  const visibleRanges = visibleRangesBetween(shown, now.windows)
   const imported = isNarrower ? 0 : copied.import_sequence
   const legs: Leg[] = [
-    ...(stretches.length > 0 && now.sequence > all_until
-      ? [{ of: 'authority', stretches, after: all_until, until: now.sequence } as const]
+    ...(visibleRanges.length > 0 && now.sequence > all_until
+      ? [{ of: 'authority', visibleRanges, after: all_until, until: now.sequence } as const]
       : []),
     ...(shown !== null && now.sequence > copied.sequence
       ? [{ of: 'authority', windows: shown, after: copied.sequence, until: now.sequence } as const]
@@ -127,7 +127,7 @@ const ASK_MS = 2_000
 /** What is left of the budget belongs to the commit. */
 const STATEMENTS = 20
 /** After so many failures in a row, an object at which the provider fails counts as refused. */
-const PATIENCE = 2
+const SLOW_RESPONSE_LIMIT = 2
 const PROVIDER_FAILS: readonly string[] = ['unavailable', 'timeout', 'connection_failed'] satisfies DestinationFault[]
 
 /**
@@ -137,18 +137,19 @@ const PROVIDER_FAILS: readonly string[] = ['unavailable', 'timeout', 'connection
 export async function copyItems(items: readonly Item[], { destination, budget, mayGoOn, works, failures }: Copier): Promise<Copying> {
   const results: (string | DestinationError | undefined)[] = items.map(() => undefined)
   const isOfObject = (error: DestinationError, n: number): boolean =>
-    isRefusal(error) || (n === 0 && failures >= PATIENCE && error.retry_after_seconds === null && PROVIDER_FAILS.includes(error.code))
+    isRefusal(error) ||
+    (n === 0 && failures >= SLOW_RESPONSE_LIMIT && error.retry_after_seconds === null && PROVIDER_FAILS.includes(error.code))
   let next = 0
   let isOver = false
   let askedAt = Date.now()
   let answer = Promise.resolve(true)
   // The refusals after which nothing has been taken yet, as they came.
-  let doubtful: { n: number; at: number }[] = []
+  let toRecheck: { n: number; at: number }[] = []
   let refusals = 0
   let hasTaken = false
   const taken = (began: number): void => {
     hasTaken = true
-    doubtful = doubtful.filter(({ at }) => at > began)
+    toRecheck = toRecheck.filter(({ at }) => at > began)
   }
   let checking: Promise<void> | null = null
   const check = async (): Promise<void> => {
@@ -174,8 +175,8 @@ export async function copyItems(items: readonly Item[], { destination, budget, m
         isOver ||= !(error instanceof DestinationError && isOfObject(error, n))
         if (!(error instanceof DestinationError)) throw error
         results[n] = error
-        if (isOfObject(error, n)) doubtful.push({ n, at: ++refusals })
-        if (isOver || doubtful.length < (hasTaken ? AT_ONCE : 1)) continue
+        if (isOfObject(error, n)) toRecheck.push({ n, at: ++refusals })
+        if (isOver || toRecheck.length < (hasTaken ? AT_ONCE : 1)) continue
         checking ??= check()
         await checking
       }
@@ -183,9 +184,9 @@ export async function copyItems(items: readonly Item[], { destination, budget, m
   }
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, copyNext))
   for (const end of ends) if (end.status === 'rejected') throw end.reason
-  if (!isOver && doubtful.length > 0) await check()
+  if (!isOver && toRecheck.length > 0) await check()
   const isSettled = (result: string | DestinationError | undefined, n: number) =>
-    typeof result === 'string' || (result !== undefined && isOfObject(result, n) && doubtful.every((one) => one.n !== n))
+    typeof result === 'string' || (result !== undefined && isOfObject(result, n) && toRecheck.every((one) => one.n !== n))
   const first = results.findIndex((result, n) => !isSettled(result, n))
   const settled = first < 0 ? items.length : first
   const copying: Copying = { settled, copied: [], lines: [], refused: [], failed: 0, error: null }
@@ -212,7 +213,7 @@ async function copyItem(destination: Destination, { path, content_type, rfc, id,
 
 /** Connections of a page. */
 const PAGE = 500
-/** The review is daily: a document of the mailbox that was fetched since then may be one that no event told of. */
+/** The review is daily: a document of the mailbox that was fetched since then may be one that no event reported. */
 const FETCHED_MS = 2 * 86_400_000
 const NOTHING: Copied = { sequence: 0, import_sequence: 0, windows: null, all_until: 0 }
 
@@ -231,9 +232,9 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
   const begin = row.backfill === null ? row.created_at : 0
   const known = await findMirrors(d1, row.connector, page.keys)
   const missing = page.connections.filter(({ fiscal_entity_id }) => !known.has(uuidOf(fiscal_entity_id)))
-  const [now, reaches] = await Promise.all([
+  const [now, grantedRanges] = await Promise.all([
     readNow(system, page.extractor_count, missing, begin),
-    storedReachesOf(
+    storedGrantedRangesOf(
       system.db,
       missing.map(({ connection }) => connection),
     ),
@@ -242,8 +243,8 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
     const isOlder = connection.linked_at.getTime() <= begin
     const { windows: _, ...sequences } = isOlder ? now.get(connection)! : NOTHING
     // What a run has widened since is to be copied, however late the connector is planned.
-    const { issued_reaches, received_reaches } = reaches.get(connection.connection)!
-    const then = boundsAt(parseReaches(issued_reaches), parseReaches(received_reaches), begin)
+    const { issued_granted_ranges, received_granted_ranges } = grantedRanges.get(connection.connection)!
+    const then = boundsAt(parseGrantedRanges(issued_granted_ranges), parseGrantedRanges(received_granted_ranges), begin)
     const windows = isOlder ? windowsOf(page.extractor_count, then) : null
     return {
       ...{
@@ -349,12 +350,12 @@ export const sweepConnectors = (system: System): Promise<void> =>
   })
 
 /**
- * Marks what active connectors have to copy although no event has told of it: a resumed connection, a window that opened. Has the copies since
- * the last manifest listed in one of this day. A task, whose place is a shard, a connector, and a connection of its organization.
+ * Marks what active connectors have to copy although no event has reported it: a resumed connection, a window that opened. Has the copies since
+ * the last manifest listed in one of this day. A task, whose cursor is a shard, a connector, and a connection of its organization.
  */
-export const reviewConnectors = (system: System, place = START): Promise<string> => {
+export const reviewConnectors = (system: System, checkpoint = START): Promise<string> => {
   const { events, ledgers } = system.settings
-  return pageByPage(system, 7 + 2 * ledgers.length, place, async (from) => {
+  return pageByPage(system, 7 + 2 * ledgers.length, checkpoint, async (from) => {
     const [shard = 0, before = 0, after = ''] = from.split('.')
     const d1 = events[Number(shard)]!
     const [row] = await activeConnectors(d1, Number(before), 1)

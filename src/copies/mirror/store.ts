@@ -4,7 +4,7 @@ import { jsonChunks } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { all, bare, prepared } from '../../platform/db/statement.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from '../tables.ts'
-import type { Claimant } from './places.ts'
+import type { Claimant } from './permits.ts'
 
 const m = alias(mirrors, 'm')
 
@@ -24,7 +24,7 @@ const isClaimable = (now: number): SQL =>
   sql`${connectors.lease_until} <= ${now} and (${connectors.deleted_at} is not null or (${connectors.connector_status} = 'active'
     and ${connectors.retry_at} <= ${now}))`
 
-/** Who needs a place for a connector; null when nobody can work on it. */
+/** Who needs a permit for a connector; null when nobody can work on it. */
 export const findClaimant = (d1: D1Database, connector: number, now: number): Promise<Claimant | null> =>
   prepared(
     d1,
@@ -84,19 +84,19 @@ export const assertStopping = (d1: D1Database, { connector, token }: WorkRow): D
   assertThat(
     d1,
     sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.token} = ${token + STOP})`,
-    HELD,
+    LEASED,
   )
 
-export const HELD = 'storage_connector.held'
+export const LEASED = 'storage_connector.leased'
 
 /** Refuses its batch when the token no longer holds the connector, or a customer has changed, paused or removed it since it was claimed. */
-export const assertHeld = (d1: D1Database, row: WorkRow): D1PreparedStatement => assertThat(d1, held(row), HELD)
+export const assertLeased = (d1: D1Database, row: WorkRow): D1PreparedStatement => assertThat(d1, leased(row), LEASED)
 
 /** Whether it still is. */
-export const isHeld = async (d1: D1Database, row: WorkRow): Promise<boolean> =>
-  (await prepared(d1, sql`select 1 where ${held(row)}`).first()) !== null
+export const isLeased = async (d1: D1Database, row: WorkRow): Promise<boolean> =>
+  (await prepared(d1, sql`select 1 where ${leased(row)}`).first()) !== null
 
-const held = ({ connector, token, updated_at, connector_status }: WorkRow): SQL =>
+const leased = ({ connector, token, updated_at, connector_status }: WorkRow): SQL =>
   sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.token} = ${token}
       and ${connectors.updated_at} = ${updated_at}
     and ${connectors.connector_status} = ${connector_status} and ${connectors.deleted_at} is null)`

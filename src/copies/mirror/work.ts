@@ -12,17 +12,17 @@ import { type ConnectorHint, wakeConnector } from '../due.ts'
 import type { Backfill } from '../provider-contract.ts'
 import { storageConnectors as connectors } from '../tables.ts'
 import { dueManifest, partsPrefix, takesObjects, writeManifests } from './manifest.ts'
-import { beginBackfill, type Held, workOnMirror } from './mirror.ts'
-import { Places, waitAfter } from './places.ts'
+import { beginBackfill, type Leased, workOnMirror } from './mirror.ts'
+import { Permits, waitAfter } from './permits.ts'
 import { planPage, reviewPage } from './review.ts'
 import {
-  assertHeld,
+  assertLeased,
   claimConnector,
   clearStatements,
   completeBackfill,
   findClaimant,
-  HELD,
   isCopied,
+  LEASED,
   nextDue,
   nextUnbegun,
   releaseConnector,
@@ -37,12 +37,12 @@ const LEASE_MS = 60_000
 const STATEMENTS = 60
 const CLEAR_ROWS = 1_000
 
-/** For how long a message waits for a place, and works on a connector: then the connector goes to the back of the queue. */
+/** For how long a message waits for a permit, and works on a connector: then the connector goes to the back of the queue. */
 const WAIT_MS = 5_000
-const TURN_MS = 10_000
+const BUDGET_MS = 10_000
 const LOOK_EVERY_MS = 50
 
-const places = new Places()
+const permits = new Permits()
 
 /** A connector, and the connection behind which its planning continues. */
 export interface StorageMessage extends ConnectorHint {
@@ -56,7 +56,7 @@ export const mirrorInBackground = (system: System, message: StorageMessage): Pro
   })
 
 /**
- * Gives a connector its turn, once it has a place: plans it, copies what is due, and writes manifests, for ten seconds and as far as the
+ * Gives a connector its turn, once it has a permit: plans it, copies what is due, and writes manifests, for ten seconds and as far as the
  * budget allows. One worker at a time holds a connector, under a lease. What a customer changes meanwhile ends the work, which begins again
  * with the change.
  */
@@ -72,13 +72,13 @@ export async function workOnConnector(system: System, message: StorageMessage): 
     for (let wait = 1; ; wait = LOOK_EVERY_MS) {
       await scheduler.wait(wait)
       const now = performance.now()
-      if (places.take(key, claimant, now, LEASE_MS)) break
+      if (permits.take(key, claimant, now, LEASE_MS)) break
       if (now >= until) return await sendOn(system, message)
     }
-    system.budget.restart(TURN_MS)
-    hasFailed = await goOn(system, d1, message)
+    system.budget.restart(BUDGET_MS)
+    hasFailed = await continueMirror(system, d1, message)
   } finally {
-    places.leave(key, hasFailed)
+    permits.leave(key, hasFailed)
   }
 }
 
@@ -88,7 +88,7 @@ async function sendOn(system: System, message: StorageMessage): Promise<void> {
 }
 
 /** Returns whether the last that the destination did was to fail. */
-async function goOn(system: System, d1: D1Database, message: StorageMessage): Promise<boolean> {
+async function continueMirror(system: System, d1: D1Database, message: StorageMessage): Promise<boolean> {
   const { shard, connector } = message
   const token = crypto.randomUUID()
   const now = Date.now()
@@ -98,7 +98,7 @@ async function goOn(system: System, d1: D1Database, message: StorageMessage): Pr
   try {
     next = row.deleted_at === null ? await work(system, shard, d1, row, message.after) : await cleanUp(system, shard, d1, row)
   } catch (error) {
-    if (!isGuardViolation(error, HELD)) throw error
+    if (!isGuardViolation(error, LEASED)) throw error
     next = { shard, connector }
   }
   await commit(d1, [releaseConnector(d1, connector, token)])
@@ -110,17 +110,17 @@ async function goOn(system: System, d1: D1Database, message: StorageMessage): Pr
 async function work(system: System, shard: number, d1: D1Database, row: WorkRow, after = ''): Promise<StorageMessage | null> {
   const again = { shard, connector: row.connector }
   if (!row.is_planned) {
-    const place = await pages(system, after, (from) => planPage(system, d1, row, from))
-    if (place !== '') return { ...again, after: place }
-    await commit(d1, [assertHeld(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.is_planned)} = 1`)])
+    const checkpoint = await pages(system, after, (from) => planPage(system, d1, row, from))
+    if (checkpoint !== '') return { ...again, after: checkpoint }
+    await commit(d1, [assertLeased(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.is_planned)} = 1`)])
     // Until then events have marked nothing. What this leaves out, the daily review finds.
     await pages(system, '', (from) => reviewPage(system, d1, row, from))
   }
   try {
     const destination = await openDestination(system, d1, row)
     const works = () => takesObjects(destination, row)
-    const held: Held = { d1, row, scope: scopeOf(row), path_template: configOf(row).path_template, destination, works }
-    return (await copyDue(system, shard, held)) ? again : null
+    const leased: Leased = { d1, row, scope: scopeOf(row), path_template: configOf(row).path_template, destination, works }
+    return (await copyDue(system, shard, leased)) ? again : null
   } catch (error) {
     if (!(error instanceof DestinationError)) throw error
     await recordFailure(system, shard, d1, row, error, 0)
@@ -130,30 +130,30 @@ async function work(system: System, shard: number, d1: D1Database, row: WorkRow,
 
 /** Works on at least one page, and on more as far as the budget allows. Returns where another invocation continues, '' at the end. */
 async function pages(system: System, from: string, page: (from: string) => Promise<string>): Promise<string> {
-  let place = from
-  do place = await page(place)
-  while (place !== '' && system.budget.allows(STATEMENTS))
-  return place
+  let checkpoint = from
+  do checkpoint = await page(checkpoint)
+  while (checkpoint !== '' && system.budget.allows(STATEMENTS))
+  return checkpoint
 }
 
 /** Writes the manifest that is due, and copies what is due, one fiscal entity after the other. Returns whether something is left. */
-async function copyDue(system: System, shard: number, held: Held): Promise<boolean> {
-  const { d1, row, destination } = held
+async function copyDue(system: System, shard: number, leased: Leased): Promise<boolean> {
+  const { d1, row, destination } = leased
   const day = dueManifest(row)
   if (day !== null && (await writeManifests(system, d1, row, destination, day))) return true
   const backfill = row.backfill === null ? null : (JSON.parse(row.backfill) as Backfill)
   if (backfill?.status === 'queued') {
     for (let mirror = await nextUnbegun(d1, row.connector); mirror; mirror = await nextUnbegun(d1, row.connector)) {
-      await beginBackfill(system, held, mirror)
+      await beginBackfill(system, leased, mirror)
       if (!system.budget.allows(STATEMENTS)) return true
     }
-    await commit(d1, [assertHeld(d1, row), startBackfill(d1, row.connector)])
+    await commit(d1, [assertLeased(d1, row), startBackfill(d1, row.connector)])
   }
   for (let after = ''; ; ) {
     if (!system.budget.allows(STATEMENTS)) return true
     const mirror = await nextDue(d1, row.connector, after)
     if (!mirror) break
-    const { isOver, error, failed } = await workOnMirror(system, held, mirror)
+    const { isOver, error, failed } = await workOnMirror(system, leased, mirror)
     if (error) {
       await recordFailure(system, shard, d1, row, error, failed)
       return false
@@ -166,7 +166,7 @@ async function copyDue(system: System, shard: number, held: Held): Promise<boole
   const now = new Date()
   if (await writeManifests(system, d1, row, destination, now.toISOString().slice(0, 10))) return true
   // The manifest comes first, so that a crash in between does not leave it to the next day.
-  await commit(d1, [assertHeld(d1, row), completeBackfill(d1, row.connector, now)])
+  await commit(d1, [assertLeased(d1, row), completeBackfill(d1, row.connector, now)])
   return false
 }
 
@@ -184,7 +184,7 @@ async function recordFailure(
   const wait = waitAfter(failures, { retry_after_seconds })
   const last_error = JSON.stringify({ code, message, at: now.toISOString() })
   const { connector, connector_id, organization_id, name, provider } = row
-  const told =
+  const notified =
     wait === null
       ? ownEventStatements(d1, organization_id, {
           event: 'storage.failed',
@@ -203,7 +203,7 @@ async function recordFailure(
       `(${code}). No se copia nada ahí hasta que lo active de nuevo. Las descargas continúan.`,
   }
   const results = await commit(d1, [
-    assertHeld(d1, row),
+    assertLeased(d1, row),
     setConnector(
       d1,
       connector,
@@ -212,9 +212,9 @@ async function recordFailure(
         ${bare(connectors.connector_status)} = ${wait === null ? 'error' : 'active'}`,
     ),
     ...(wait === null ? alertStatements(d1, [alert], now) : []),
-    ...told,
+    ...notified,
   ])
-  if (told.length > 0) await wakeOwnEvent(system, shard, results.slice(-told.length))
+  if (notified.length > 0) await wakeOwnEvent(system, shard, results.slice(-notified.length))
 }
 
 /** Removes what is left of a deleted connector. The row goes last, because it is what finds the rest. */

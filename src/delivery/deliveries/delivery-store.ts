@@ -21,11 +21,11 @@ export const organizationsAfter = async (d1: D1Database, after: string, limit: n
   return results.map(({ id }) => id)
 }
 
-/** Instants in milliseconds: up to `all`, every event is forgotten, and from then on up to `unchanged`, what told of no change. */
+/** Instants in milliseconds: up to `all`, every event is forgotten, and from then on up to `unchanged`, what reported no change. */
 export interface Ages {
   all: number
   unchanged: number
-  /** How far back what told of no change is looked for. */
+  /** How far back what reported no change is looked for. */
   since: number
 }
 
@@ -33,7 +33,7 @@ export interface Ages {
 export type Forgotten = readonly [organization_id: string, seq: number, isOld: number]
 
 /** As stored-body.ts keeps it. */
-const TELLS_NO_CHANGE = sql`(${e.body}->>'event' = 'sync.completed' and ${e.body}->>'created_count' is null
+const REPORTS_NO_CHANGE = sql`(${e.body}->>'event' = 'sync.completed' and ${e.body}->>'created_count' is null
   or ${e.body}->>'event' = 'extraction.completed' and ${e.body}->>'readable_count' + ${e.body}->>'document_count'
     + ${e.body}->>'updated_count' + ${e.body}->>'cancelled_count' = 0)`
 const DELIVERIES = sql`${webhooks} ${w} indexed by webhooks_organization
@@ -43,7 +43,7 @@ const DELIVERIES = sql`${webhooks} ${w} indexed by webhooks_organization
 const ofOrganizations = (organizations: readonly string[]): SQL =>
   sql`from json_each(${JSON.stringify(organizations)}) o cross join ${events} ${e} on ${e.organization_id} = o.value`
 
-/** Finds events of organizations that are to be forgotten. One that told of no change stays while a delivery of it is not delivered. */
+/** Finds events of organizations that are to be forgotten. One that reported no change stays while a delivery of it is not delivered. */
 export const findForgotten = async (
   d1: D1Database,
   organizations: readonly string[],
@@ -56,7 +56,7 @@ export const findForgotten = async (
       sql`select ${e.organization_id}, ${e.seq}, 1 as is_old ${ofOrganizations(organizations)} and ${e.seq} < ${all}
         union all
         select ${e.organization_id}, ${e.seq}, 0 ${ofOrganizations(organizations)} and ${e.seq} >= ${since} and ${e.seq} < ${unchanged}
-        where ${TELLS_NO_CHANGE} and not exists (select 1 from ${DELIVERIES} and ${d.status} <> 'delivered')
+        where ${REPORTS_NO_CHANGE} and not exists (select 1 from ${DELIVERIES} and ${d.status} <> 'delivered')
         limit ${limit}`,
     ).all<{ organization_id: string; seq: number; is_old: number }>()
   ).results.map(({ organization_id, seq, is_old }) => [organization_id, seq, is_old])

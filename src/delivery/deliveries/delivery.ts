@@ -54,7 +54,7 @@ export const deliver = (system: System, endpoint: string): Promise<void> =>
   })
 
 /**
- * Attempts the due deliveries of an endpoint, at most four at once and only while the host limiter has places. A delivery is claimed under
+ * Attempts the due deliveries of an endpoint, at most four at once and only while the host limiter has permits. A delivery is claimed under
  * a lease, and only the holder of the claim records the attempt. The number of an attempt follows from the attempts on record, so that an
  * attempt that a crash interrupted is made again under the same number.
  */
@@ -83,18 +83,18 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
   const token = crypto.randomUUID()
   const caller = { endpoint: key, organization_id: endpoint.organization_id }
   if (endpoint.is_enabled === 0 || endpoint.due === 0) {
-    // Places may be kept for the endpoint, which others can use.
+    // Permits may be kept for the endpoint, which others can use.
     await wakeEndpoints(system, await limiter.release(token, caller, 0))
     return false
   }
   const opened = { digests: await openDigests(system, endpoint), header: await openHeader(system, endpoint) }
-  const { places, next } = await limiter.acquire(token, caller, Math.min(endpoint.due, CONCURRENT_ATTEMPTS), LEASE_MS)
+  const { permits, next } = await limiter.acquire(token, caller, Math.min(endpoint.due, CONCURRENT_ATTEMPTS), LEASE_MS)
   await wakeEndpoints(system, next)
-  if (places === 0) return false
+  if (permits === 0) return false
   let rest = 0
   try {
-    await attemptClaimed(system, endpoint, opened, token, places)
-    rest = endpoint.due - places
+    await attemptClaimed(system, endpoint, opened, token, permits)
+    rest = endpoint.due - permits
   } finally {
     const others = await limiter.release(token, caller, Math.min(rest, CONCURRENT_ATTEMPTS))
     // This consumer goes on with its own endpoint by itself.

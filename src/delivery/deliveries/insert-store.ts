@@ -55,7 +55,7 @@ export function scanDeliveries(
   return scan(prepared(d1, query), rows)
 }
 
-/** Finds the newest delivery of an event, named by its place in the feed, to an endpoint. */
+/** Finds the newest delivery of an event, named by its position in the feed, to an endpoint. */
 export const findDelivery = (
   d1: D1Database,
   { webhook, organization_id }: { webhook: number; organization_id: string },
@@ -74,7 +74,7 @@ const COLUMNS = [
 
 const [d, l, e, w] = [alias(deliveries, 'd'), alias(deliveries, 'l'), alias(events, 'e'), alias(webhooks, 'w')]
 
-/** Creates a delivery of the newest event of an organization to one endpoint, whether or not it subscribes to its key. Returns its place. */
+/** Creates a delivery of the newest event of an organization to one endpoint, whether or not it subscribes to its key. Returns its position. */
 export const insertDelivery = (
   d1: D1Database,
   { webhook, organization_id }: { webhook: number; organization_id: string },
@@ -167,14 +167,14 @@ export const ofAppended = (
     prepared(
       d1,
       sql`insert into ${insert}
-        with told as materialized (
+        with notified as materialized (
           select value->>0 as organization_id,
             (select max(${events.seq}) from ${events} where ${events.organization_id} = value->>0) - (value->>1) as before, (
             select ${webhooks.webhook} from ${webhooks} indexed by webhooks_organization
             where ${webhooks.organization_id} = value->>0 and ${webhooks.deleted_at} is null
             order by ${webhooks.webhook} limit 1 offset ${sql.raw(String(ENDPOINTS_AT_ONCE))}) as beyond
           from json_each(${json}))
-        select ${columns} from told t
+        select ${columns} from notified t
         cross join ${events} ${e} on ${e.organization_id} = t.organization_id and ${e.seq} > t.before
         ${rest}`,
     ),

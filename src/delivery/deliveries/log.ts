@@ -37,11 +37,11 @@ export async function listDeliveries(ctx: Ctx, webhook_id: string, query: Delive
   const scope = { list: 'deliveries', filters: { ...filters, webhook_id } }
   const after = await openCursor(ctx, scope, cursor)
   const isFiltered = filters.status !== undefined || filters.event_key !== undefined
-  const placeOf = (row: DeliveryRow) => [row.seq, row.redelivery] satisfies Position
+  const positionOf = (row: DeliveryRow) => [row.seq, row.redelivery] satisfies Position
   const { matches, last } = await fillPage<DeliveryRow>(limit, isFiltered ? SCAN_ROWS : 0, (row, take) =>
-    scanDeliveries(eventsOf(ctx).$client, endpoint, filters, row ? placeOf(row) : after, take),
+    scanDeliveries(eventsOf(ctx).$client, endpoint, filters, row ? positionOf(row) : after, take),
   )
-  const position = last && placeOf(last)
+  const position = last && positionOf(last)
   return {
     data: matches.map(view),
     has_more: position !== undefined,

@@ -5,7 +5,7 @@ import { findForgotten, forgetStatements, organizationsAfter } from './delivery-
 const DAY_MS = 86_400_000
 /** How long events are kept. */
 export const KEPT_DAYS = 90
-/** How long an event is kept that told of no change, and how long after that it is looked for. What is left then goes with all others. */
+/** How long an event is kept that reported no change, and how long after that it is looked for. What is left then goes with all others. */
 export const UNCHANGED_DAYS = 14
 const LOOKED_FOR_DAYS = 14
 const ORGANIZATIONS = 500
@@ -13,13 +13,13 @@ const EVENTS = 500
 
 /**
  * Deletes events with their deliveries: after 90 days, and after 14 days those of downloads that brought an organization nothing, unless a
- * delivery is pending, failed or lost. A task, whose place is an events shard and the last organization.
+ * delivery is pending, failed or lost. A task, whose cursor is an events shard and the last organization.
  */
-export function pruneEvents(system: System, place = START): Promise<string> {
+export function pruneEvents(system: System, cursor = START): Promise<string> {
   const { events } = system.settings
   const before = (days: number) => system.now.getTime() - days * DAY_MS
   const ages = { all: before(KEPT_DAYS), unchanged: before(UNCHANGED_DAYS), since: before(UNCHANGED_DAYS + LOOKED_FOR_DAYS) }
-  return pageByPage(system, 4, place, async (from) => {
+  return pageByPage(system, 4, cursor, async (from) => {
     const [shard, after = ''] = from.split('.')
     const d1 = events[Number(shard)]!
     const organizations = await organizationsAfter(d1, after, ORGANIZATIONS)

@@ -1,4 +1,4 @@
-import { takePlace } from '../../accounts/plans/place.ts'
+import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf, pageByPage, START, type System } from '../../platform/context.ts'
 import { base64ToBytes, bytesToBase64, type Keyring } from '../../platform/crypto/keyring.ts'
@@ -151,10 +151,10 @@ const PAGE = 100
 
 /**
  * Wraps all digests with the current key, so that older keys can leave the keyring. Signatures do not change. Digests that cannot be
- * opened do not stop the others. A task, whose place is the shard and the number of the last webhook.
+ * opened do not stop the others. A task, whose cursor is the shard and the number of the last webhook.
  */
-export const rewrapSecrets = (system: System, place = START): Promise<string> =>
-  pageByPage(system, PAGE + 1, place, async (from, fail) => {
+export const rewrapSecrets = (system: System, cursor = START): Promise<string> =>
+  pageByPage(system, PAGE + 1, cursor, async (from, fail) => {
     const [shard = 0, after = 0] = from === '' ? [] : from.split('.').map(Number)
     const db = connect(system.settings.events[shard]!)
     const rows = await listOutdatedDigests(db, system.settings.webhookKeys.current.version, after, PAGE)
@@ -287,9 +287,9 @@ export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewW
     deleted_at: null,
   }
   const db = eventsOf(ctx)
-  await takePlace({ ...ctx, db }, 'webhooks', webhooksUsed(ctx.organization.id), (place) =>
+  await reserveQuota({ ...ctx, db }, 'webhooks', webhooksUsed(ctx.organization.id), (reserved) =>
     changeEvents(ctx, { action: 'webhook.created', resource_id: identity.webhook_id, changed: Object.keys(draft) }, [
-      ...place,
+      ...reserved,
       insertWebhook(db, row),
     ]),
   )

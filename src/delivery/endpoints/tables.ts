@@ -15,7 +15,7 @@ export const webhooks = sqliteTable(
     type: text({ enum: ['custom'] }),
     url: text().notNull(),
     event_keys: text({ mode: 'json' }).$type<EventKey[]>().notNull(),
-    /** The fiscal entities in UUID form, as events name them, of whose events alone the endpoint is told; null for all. */
+    /** The fiscal entities in UUID form, as events name them, of whose events alone the endpoint learns; null for all. */
     fiscal_entity_uuids: text({ mode: 'json' }).$type<string[]>(),
     /** The header that the customer has sent along; null without one. */
     header_name: text(),

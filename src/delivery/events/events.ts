@@ -48,11 +48,11 @@ export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<Even
     for (const one of await hiddenOf(ctx, ctx.organization.id, found)) one.is_match = 0
     return scanned
   })
-  const place = last ?? end
+  const position = last ?? end
   return {
     data: matches.map(view),
     has_more: last !== undefined,
-    next_cursor: place ? await sealCursor(ctx, scope, [place.seq]) : null,
+    next_cursor: position ? await sealCursor(ctx, scope, [position.seq]) : null,
   }
 }
 

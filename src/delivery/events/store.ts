@@ -10,7 +10,7 @@ export interface EventRow {
   body: string
 }
 
-/** Reads an organization's events after a place in its feed, oldest first. An RFC is named by its fiscal entity in UUID form. */
+/** Reads an organization's events after a position in its feed, oldest first. An RFC is named by its fiscal entity in UUID form. */
 export const scanEvents = (
   d1: D1Database,
   organization_id: string,
@@ -30,7 +30,7 @@ export const scanEvents = (
 /** An event is found near the time in its identifier, or else by the index. In milliseconds. */
 const NEAR_MS = 600_000
 
-/** Finds an event by its identifier. Examines what the organization was told within ten minutes of its time. */
+/** Finds an event by its identifier. Examines what the organization learns of within ten minutes of its time. */
 export const findEvent = (d1: D1Database, organization_id: string, event_id: string): Promise<EventRow | null> => {
   const own = sql`select ${events.seq}, ${events.body} from ${events} where ${events.organization_id} = ${organization_id}`
   return prepared(
@@ -54,7 +54,7 @@ export interface NewEvent {
 }
 
 /** Returns which of these events that are unique are in a feed already. */
-export const findTold = async (d1: D1Database, event_ids: readonly string[]): Promise<Set<string>> => {
+export const findNotified = async (d1: D1Database, event_ids: readonly string[]): Promise<Set<string>> => {
   const { results } = await prepared(
     d1,
     sql`select ${events.event_id} as id from json_each(${JSON.stringify(event_ids)}) i

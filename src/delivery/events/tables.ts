@@ -9,7 +9,7 @@ export const events = sqliteTable(
   'events',
   {
     organization_id: text().notNull(),
-    /** The event's place in the feed. It grows with every event, and is at least the time of the insertion in milliseconds since 1970. */
+    /** The event's position in the feed. It grows with every event, and is at least the time of the insertion in milliseconds since 1970. */
     seq: integer().notNull(),
     /** The payload, as stored-body.ts keeps it. Every attempt of every delivery sends the same bytes. */
     body: text().notNull(),
@@ -18,7 +18,7 @@ export const events = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.organization_id, table.seq] }),
-    // Refuses a cancellation that is told twice; finds late events.
+    // Refuses a cancellation that is reported twice; finds late events.
     uniqueIndex('events_id').on(table.event_id).where(sql`event_id is not null`),
   ],
 )

@@ -28,9 +28,9 @@ export interface RecipientRow {
   issued_to: number | null
   received_from: string | null
   received_to: number | null
-  /** What the connection's own runs reached of each source (taxpayers/visibility/reaches.ts). */
-  issued_reaches: string
-  received_reaches: string
+  /** What the connection's own runs reached of each source (taxpayers/visibility/granted-ranges.ts). */
+  issued_granted_ranges: string
+  received_granted_ranges: string
   extractor_count: number
   /** Until when the organization last saw everything, in milliseconds; null when it never did, or does. */
   extractors_since: number | null
@@ -69,8 +69,8 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
          cross join ${connections} ${c} indexed by connections_rfc
            on ${c.organization_id} = o.value and ${c.entity} = r.value->>1)
        select f.request, ${c.connection}, ${c.entity}, ${c.organization_id}, ${c.fiscal_entity_id}, ${c.rfc}, ${c.state}, ${c.active_since},
-         ${c.untold}->>'since' as inactive_since, ${c.issued_from}, ${c.issued_to}, ${c.received_from}, ${c.received_to}, ${c.issued_reaches},
-         ${c.received_reaches}, ${o.extractor_count}, ${o.extractors_since}, ${c.first_active_at}, ${o.events_shard},
+         ${c.unnotified}->>'since' as inactive_since, ${c.issued_from}, ${c.issued_to}, ${c.received_from}, ${c.received_to}, ${c.issued_granted_ranges},
+         ${c.received_granted_ranges}, ${o.extractor_count}, ${o.extractors_since}, ${c.first_active_at}, ${o.events_shard},
          (${c.organization_id}, '') in planned or (${c.organization_id}, ${c.fiscal_entity_id}) in planned as has_planned_run
        from found f
        cross join ${connections} ${c} on ${c.connection} = f.${bare(connection)}

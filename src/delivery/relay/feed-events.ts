@@ -2,7 +2,7 @@ import { alertOf } from '../../documents/mailbox/alert.ts'
 import { visibleSince } from '../../documents/mailbox/floor.ts'
 import { NOTIFICATION_RECEIVED, type NotificationBody } from '../../documents/mailbox/keep.ts'
 import { notificationIdOf } from '../../documents/mailbox/notifications.ts'
-import { type AskedDocuments, DOCUMENT_READ, readDocumentNews, TOLD_SOURCES } from '../../documents/news.ts'
+import { type AskedDocuments, DOCUMENT_READ, NOTIFIED_SOURCES, readDocumentNews } from '../../documents/news.ts'
 import { DUE_SOON, type DueSoonBody } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import { countJobs, type JobCounts, NOTHING_COUNTED, type OwnJob } from '../../downloads/counts/counts.ts'
@@ -16,11 +16,11 @@ import { isFenceViolation } from '../../platform/db/guard.ts'
 import { uuidOf } from '../../platform/db/id.ts'
 import { errorMessage, log } from '../../platform/log.ts'
 import type { Outbox, StoredOutboxEvent } from '../../platform/outbox/outbox.ts'
-import { detachStatements, failStatement, type PendingEvent, putAsideStatements } from '../../platform/outbox/pending.ts'
-import { keepDeadLetter } from '../../platform/queues/dead-letters.ts'
+import { detachStatements, failStatement, type PendingEvent, quarantineStatements } from '../../platform/outbox/pending.ts'
+import { recordDeadLetter } from '../../platform/queues/dead-letters.ts'
+import { boundsAt, parseGrantedRanges, reachedAt } from '../../taxpayers/visibility/granted-ranges.ts'
 import { shownJobId } from '../../taxpayers/visibility/job-id.ts'
-import { boundsAt, parseReaches, reachedAt } from '../../taxpayers/visibility/reaches.ts'
-import { hullOf, NOTHING, shows, type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
+import { combinedWindowOf, NOTHING, shows, type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
 import type { NewEvent } from '../events/store.ts'
 import { eventIdOf } from '../events/stored-body.ts'
 import { findRecord, type RecipientRow, type RelayRecord, replaceRecord } from './fan-out-store.ts'
@@ -34,7 +34,7 @@ import {
   type Recipient,
   type SyncBody,
 } from './payloads.ts'
-import type { Portion, RelayEvent } from './portions.ts'
+import type { RecipientBatch, RelayEvent } from './recipient-batches.ts'
 
 /** The connection that an alert is about. */
 interface AlertedConnection {
@@ -104,22 +104,22 @@ export async function feedEventsOf(
   if (event.kind === EXTRACTION_ENDED) {
     const content = counts?.ended ? extractionContent(counts.ended, recipient) : null
     if (!content) return []
-    const told = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
-    return [{ ...told, ...alertOfEnd(row, counts!.ended!) }]
+    const notified = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
+    return [{ ...notified, ...alertOfEnd(row, counts!.ended!) }]
   }
   if (event.kind === DUE_SOON) return obligationsOf(event, JSON.parse(event.body) as DueSoonBody, row, recipient)
-  // The same document can be told of with its job and when it is read.
+  // The same document can be reported with its job and when it is read.
   const documents = (counts?.news ?? []).map((news) =>
     feedEvent(row, documentContent(news, recipient), `${news.event}:${event.entity}:${news.document_id}`, news.got_at, true),
   )
   if (isDocumentRead(event)) return Promise.all(documents)
   const content = contentOf(event, await bodyFor(event, row, counts), recipient)
-  const told = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
+  const notified = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
   const alert = content.event === 'connection.ciec_invalid' ? alertOfInvalid(row, content, takesCiec) : null
-  return [{ ...told, alert }, ...(await Promise.all(documents))]
+  return [{ ...notified, alert }, ...(await Promise.all(documents))]
 }
 
-/** Whether an event says that a document was read, of which some may have been told without its fields. */
+/** Whether an event says that a document was read, of which some may have been reported without its fields. */
 const isDocumentRead = ({ kind }: Pick<StoredOutboxEvent, 'kind'>): boolean => kind === DOCUMENT_READ
 
 /**
@@ -140,12 +140,12 @@ async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody,
 
 /** Whether the connection's own runs reached the CFDI, and its window showed it, before the run whose download found it cancelled. */
 function wasReachedBefore(body: CancellationBody, row: RecipientRow): boolean {
-  const { organization_id, extractor_count, issued_reaches, received_reaches } = row
-  const reaches = parseReaches(body.direction === 'issued' ? issued_reaches : received_reaches)
+  const { organization_id, extractor_count, issued_granted_ranges, received_granted_ranges } = row
+  const grantedRanges = parseGrantedRanges(body.direction === 'issued' ? issued_granted_ranges : received_granted_ranges)
   // Without extractors an organization sees what others downloaded.
-  if (extractor_count === 0 || reaches.length === 0) return true
+  if (extractor_count === 0 || grantedRanges.length === 0) return true
   const requested_at = body.requested[organization_id] ?? body.detected_at
-  const before = reaches.filter(({ at }) => at < requested_at)
+  const before = grantedRanges.filter(({ at }) => at < requested_at)
   if (sawEverything(body, row)) return true
   return reachedAt(before, body) !== undefined && before.some(({ floor }) => floor <= body.fecha)
 }
@@ -158,15 +158,15 @@ function sawEverything({ stored_at }: CancellationBody, { extractors_since, firs
 
 /** A notification that a run of the organization listed, unless it was sent before the organization's floor. */
 async function notificationsOf(event: StoredOutboxEvent, body: NotificationBody, row: RecipientRow): Promise<FeedEvent[]> {
-  const since = visibleSince(hullOf(windowsOf(row.extractor_count, row)).floor)
+  const since = visibleSince(combinedWindowOf(windowsOf(row.extractor_count, row)).floor)
   if (since !== null && body.sent_at < since) return []
   const notification_id = await notificationIdOf(row.fiscal_entity_id, body.sent_at, body.notification)
   const content = contentOf(event, { ...body, notification_id }, recipientOf(row, event.created_at, event.created_at))
-  const told = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
-  return [{ ...told, alert: alertOf({ ...row, notification_id }, body, new Date(event.created_at)) }]
+  const notified = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
+  return [{ ...notified, alert: alertOf({ ...row, notification_id }, body, new Date(event.created_at)) }]
 }
 
-/** What is due soon. Its identifiers derive from the day, so that it is told once. */
+/** What is due soon. Its identifiers derive from the day, so that it is reported once. */
 const obligationsOf = ({ entity }: StoredOutboxEvent, { day, obligations }: DueSoonBody, row: RecipientRow, recipient: Recipient) =>
   Promise.all(
     obligations.map((due) => {
@@ -193,11 +193,11 @@ async function bodyFor(
   if (!kind.startsWith('sync.')) return parsed
   if (counts === undefined) throw new Error('The job of the event was not counted.')
   const job = parsed as SyncBody
-  const { data_source_key, period, carried, job_id } = job
+  const { data_source_key, period, deferred, job_id } = job
   return {
     ...job,
     ...counts,
-    job_id: await shownJobId(fiscal_entity_id, data_source_key, period ?? '', carried?.[organization_id] ?? job_id),
+    job_id: await shownJobId(fiscal_entity_id, data_source_key, period ?? '', deferred?.[organization_id] ?? job_id),
   }
 }
 
@@ -326,7 +326,7 @@ export interface Appending {
   organization_id?: string
 }
 
-/** Attempts after which an event that cannot be committed is put aside. */
+/** Attempts after which an event that cannot be committed is quarantined. */
 const MAX_ATTEMPTS = 5
 /** How much of an event's body its dead letter shows. */
 const SHOWN_CHARACTERS = 10_000
@@ -347,8 +347,8 @@ const eventsOf = (failed: readonly FailedEvent[]): PendingEvent[] => failed.map(
 export const isRefusal = (error: unknown): boolean => /SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(errorMessage(error))
 
 /**
- * Lets failed events wait for another attempt, or puts them aside: at once when that is certain to fail, otherwise after five attempts. The
- * dead letter is written first. Nothing is put aside while the control plane or its events shard takes no writes.
+ * Lets failed events wait for another attempt, or quarantines them: at once when that is certain to fail, otherwise after five attempts. The
+ * dead letter is written first. Nothing is quarantined while the control plane or its events shard takes no writes.
  */
 export async function handleFailures(
   system: System,
@@ -361,9 +361,9 @@ export async function handleFailures(
   const waiting = failed.filter((it) => !isOver(it))
   for (const { event, error } of over) {
     const body = { outbox, ...event, body: event.body?.slice(0, SHOWN_CHARACTERS) ?? null }
-    await keepDeadLetter(system, { queue: 'outbox', id: event.outbox_event_id, body, reason: errorMessage(error) })
+    await recordDeadLetter(system, { queue: 'outbox', id: event.outbox_event_id, body, reason: errorMessage(error) })
   }
-  if (over.length > 0) await source.batch([...detachStatements(source, eventsOf(over)), ...putAsideStatements(source, eventsOf(over))])
+  if (over.length > 0) await source.batch([...detachStatements(source, eventsOf(over)), ...quarantineStatements(source, eventsOf(over))])
   if (waiting.length > 0) {
     log.error(system, 'Outbox events could not be relayed. They are tried again.', { outbox, events: waiting.length }, waiting[0]!.error)
     await source.batch([...detachStatements(source, eventsOf(waiting)), failStatement(source, eventsOf(waiting), Date.now())])
@@ -378,26 +378,37 @@ export type CountsOfEvents = Map<RelayEvent, readonly Brought[]>
  * Counts what the jobs of a page's sync events brought to each recipient, for all events at once. If that fails, each event is counted on
  * its own, so that one that cannot be counted stops no other: it is added to those that failed.
  */
-export async function countSyncs(ledger: D1Database, portions: readonly Portion[], failed: FailedEvent[]): Promise<CountsOfEvents> {
-  const asked = portions.map((portion) => ({ portion, jobs: jobsOf(portion) })).filter(({ jobs }) => jobs.length > 0)
+export async function countSyncs(
+  ledger: D1Database,
+  recipientBatches: readonly RecipientBatch[],
+  failed: FailedEvent[],
+): Promise<CountsOfEvents> {
+  const asked = recipientBatches
+    .map((recipientBatch) => ({ recipientBatch, jobs: jobsOf(recipientBatch) }))
+    .filter(({ jobs }) => jobs.length > 0)
   const all = asked.flatMap(({ jobs }) => jobs)
   const together = await countJobs(ledger, all).catch(() => null)
   const counts: CountsOfEvents = new Map()
-  for (const { portion, jobs } of asked) {
+  for (const { recipientBatch, jobs } of asked) {
     try {
-      counts.set(portion.event, together ? together.splice(0, jobs.length) : await countJobs(ledger, jobs))
+      counts.set(recipientBatch.event, together ? together.splice(0, jobs.length) : await countJobs(ledger, jobs))
     } catch (error) {
-      failed.push({ event: portion.event, error, isCertain: false })
+      failed.push({ event: recipientBatch.event, error, isCertain: false })
     }
   }
-  await addEnds(ledger, portions, counts, failed)
-  await addNews(ledger, portions, counts, failed)
+  await addEnds(ledger, recipientBatches, counts, failed)
+  await addNews(ledger, recipientBatches, counts, failed)
   return counts
 }
 
 /** Adds how extractions ended and what became readable with them, for all events at once. An event of which that cannot be read fails. */
-async function addEnds(ledger: D1Database, portions: readonly Portion[], counts: CountsOfEvents, failed: FailedEvent[]): Promise<void> {
-  const asked = portions.flatMap(({ event, rows }) => (event.kind === EXTRACTION_ENDED ? rows.map((row) => ({ event, row })) : []))
+async function addEnds(
+  ledger: D1Database,
+  recipientBatches: readonly RecipientBatch[],
+  counts: CountsOfEvents,
+  failed: FailedEvent[],
+): Promise<void> {
+  const asked = recipientBatches.flatMap(({ event, rows }) => (event.kind === EXTRACTION_ENDED ? rows.map((row) => ({ event, row })) : []))
   try {
     const ends = await readExtractionEnds(
       ledger,
@@ -418,23 +429,28 @@ async function addEnds(ledger: D1Database, portions: readonly Portion[], counts:
  * readable once it is. With the instants at which its runs widened them.
  */
 function windowsThrough(row: RecipientRow) {
-  const [issued, received] = [parseReaches(row.issued_reaches), parseReaches(row.received_reaches)]
+  const [issued, received] = [parseGrantedRanges(row.issued_granted_ranges), parseGrantedRanges(row.received_granted_ranges)]
   const at = (when: number) => windowsOf(row.extractor_count, boundsAt(issued, received, when))
   return {
-    instants: [...new Set([...issued, ...received].map((reach) => reach.at))],
+    instants: [...new Set([...issued, ...received].map((grantedRange) => grantedRange.at))],
     windowsOf: (instant: number) => [at(instant - 1), at(instant)] as const,
   }
 }
 
-/** Adds what recipients are told of documents, for all events at once. An event of which that cannot be read fails. */
-async function addNews(ledger: D1Database, portions: readonly Portion[], counts: CountsOfEvents, failed: FailedEvent[]): Promise<void> {
-  for (const { event, rows } of portions)
+/** Adds what recipients learn of documents, for all events at once. An event of which that cannot be read fails. */
+async function addNews(
+  ledger: D1Database,
+  recipientBatches: readonly RecipientBatch[],
+  counts: CountsOfEvents,
+  failed: FailedEvent[],
+): Promise<void> {
+  for (const { event, rows } of recipientBatches)
     if (isDocumentRead(event))
       counts.set(
         event,
         rows.map(() => NOTHING_COUNTED),
       )
-  const asked = portions.flatMap(({ event, rows }) =>
+  const asked = recipientBatches.flatMap(({ event, rows }) =>
     rows.flatMap((row, n) => {
       const ask = askOf(event, row, counts.get(event)?.[n])
       return ask ? [{ event, n, ask }] : []
@@ -452,21 +468,26 @@ async function addNews(ledger: D1Database, portions: readonly Portion[], counts:
   }
 }
 
-/** What to ask of the documents of an event for a recipient; null when it is told of none. */
+/** What to ask of the documents of an event for a recipient; null when it learns of none. */
 function askOf(event: RelayEvent, row: RecipientRow, brought: JobCounts | undefined): AskedDocuments | null {
   if (!wasReadable(row, event.created_at)) return null
   const body = readBody(event)
   const document_ids = isDocumentRead(event)
     ? [(body as unknown as { document_id: string }).document_id]
-    : brought?.document_ids !== undefined && body !== null && TOLD_SOURCES.includes(body.data_source_key)
+    : brought?.document_ids !== undefined && body !== null && NOTIFIED_SOURCES.includes(body.data_source_key)
       ? (JSON.parse(brought.document_ids) as string[])
       : []
   if (document_ids.length === 0) return null
-  return { entity: event.entity, organization_id: row.organization_id, window: hullOf(windowsAt(row, event.created_at)), document_ids }
+  return {
+    entity: event.entity,
+    organization_id: row.organization_id,
+    window: combinedWindowOf(windowsAt(row, event.created_at)),
+    document_ids,
+  }
 }
 
 /** The job of a sync event, for each recipient. None of another event, or of one that cannot be read. */
-function jobsOf({ event, rows }: Portion): OwnJob[] {
+function jobsOf({ event, rows }: RecipientBatch): OwnJob[] {
   if (!event.kind.startsWith('sync.')) return []
   const body = readBody(event)
   return body === null ? [] : rows.map((row) => jobOf(event, body, row))
@@ -480,7 +501,7 @@ function readBody({ body }: RelayEvent): SyncBody | null {
   }
 }
 
-/** A job that had begun when the connection was left went on for it, and its counts are told once. */
+/** A job that had begun when the connection was left went on for it, and its counts are reported once. */
 const jobOf = ({ entity, created_at }: RelayEvent, { data_source_key, period, job_id, begun_at }: SyncBody, row: RecipientRow): OwnJob => ({
   entity,
   source: data_source_key,

@@ -17,7 +17,7 @@ import type { Windows } from '../../taxpayers/visibility/window.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import { subjectOf } from '../events/stored-body.ts'
 
-/** What a job brought to a recipient, what it is told of the documents among that, and how an extraction ended. */
+/** What a job brought to a recipient, what it learns of the documents among that, and how an extraction ended. */
 export type Brought = JobCounts & { news?: readonly DocumentNews[]; ended?: ExtractionEnd | null }
 
 /** An organization that is notified of a change to one of its fiscal entities. */
@@ -44,7 +44,7 @@ export interface SyncBody {
   data_source_key: string
   period: string | null
   /** `{organization_id: job_id}`: the job under whose identifier an organization knows it. */
-  carried?: Record<string, string>
+  deferred?: Record<string, string>
   error_class: 'invalid_credentials' | 'login_failed' | 'sat_unavailable' | 'rate_limited' | 'internal_error' | null
   completed_at: number
   /** When the job began, in milliseconds; null for an organization that found it finished. */

@@ -20,7 +20,8 @@ import {
 import { sendHints } from '../../platform/queues/send.ts'
 import { type Appended, insertDeliveries, insertDeliveriesInRange } from '../deliveries/insert-store.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/endpoints.ts'
-import { findTold, insertEvents } from '../events/store.ts'
+import { findNotified, insertEvents } from '../events/store.ts'
+import { FairShares } from './fair-shares.ts'
 import {
   findEndpointAfter,
   findFanOut,
@@ -44,8 +45,14 @@ import {
   Records,
 } from './feed-events.ts'
 import type { Brought } from './payloads.ts'
-import { type Portion, portionOf, RECIPIENTS_AT_ONCE, type RelayEvent, requestOf, selectPortions } from './portions.ts'
-import { Turns } from './turns.ts'
+import {
+  RECIPIENTS_AT_ONCE,
+  type RecipientBatch,
+  type RelayEvent,
+  recipientBatchOf,
+  requestOf,
+  selectRecipientBatches,
+} from './recipient-batches.ts'
 
 /** Events and deliveries of one page. */
 const EVENTS = 50
@@ -97,21 +104,21 @@ export const sweepFanOuts = (system: System): Promise<void> =>
     wakeFanOuts(system, shard, await organizationsToFanOut(d1, SWEEP_ORGANIZATIONS)),
   )
 
-/** A portion with the events that it creates. */
-export interface BuiltPortion extends Portion {
+/** A recipient batch with the events that it creates. */
+export interface BuiltRecipientBatch extends RecipientBatch {
   events: FeedEvent[]
 }
 
 export interface Failed {
-  portion: BuiltPortion
+  recipientBatch: BuiltRecipientBatch
   error: unknown
   /** Whether an events shard takes no writes at all. */
   isDown: boolean
 }
 
-/** How the portions of a page ended. Those in neither list were not tried: for lack of statements, or because another relay was faster. */
+/** How the recipient batches of a page ended. Those in neither list were not tried: for lack of statements, or because another relay was faster. */
 export interface Committed {
-  done: BuiltPortion[]
+  done: BuiltRecipientBatch[]
   failed: Failed[]
 }
 
@@ -126,65 +133,70 @@ const COMMIT_MAX_STATEMENTS = 700
 /** Portions that are committed together, with what they append to one events shard. */
 interface Part {
   shard: number
-  portions: readonly BuiltPortion[]
+  recipientBatches: readonly BuiltRecipientBatch[]
 }
 
 /**
- * Appends the events of portions to their events shards, those of a shard together. When that fails, it commits their halves, and theirs,
- * so that only what cannot be committed alone fails. A portion is done when all its shards are.
+ * Appends the events of recipient batches to their events shards, those of a shard together. When that fails, it commits their halves, and theirs,
+ * so that only what cannot be committed alone fails. A recipient batch is done when all its shards are.
  */
-export async function commitPortions(
+export async function commitRecipientBatches(
   system: System,
   records: Records,
-  portions: readonly BuiltPortion[],
+  recipientBatches: readonly BuiltRecipientBatch[],
   meter: Meter,
 ): Promise<Committed> {
-  const errors = new Map<BuiltPortion, { error: unknown; shard: number }>()
-  const left = new Map(portions.map((portion) => [portion, new Set(portion.events.map(({ events_shard }) => events_shard))]))
+  const errors = new Map<BuiltRecipientBatch, { error: unknown; shard: number }>()
+  const left = new Map(
+    recipientBatches.map((recipientBatch) => [recipientBatch, new Set(recipientBatch.events.map(({ events_shard }) => events_shard))]),
+  )
   const shards = new Set([...left.values()].flatMap((own) => [...own]))
-  const parts: Part[] = [...shards].map((shard) => ({ shard, portions: portions.filter((portion) => left.get(portion)!.has(shard)) }))
+  const parts: Part[] = [...shards].map((shard) => ({
+    shard,
+    recipientBatches: recipientBatches.filter((recipientBatch) => left.get(recipientBatch)!.has(shard)),
+  }))
   const tried = parts.length
   for (const [n, part] of parts.entries()) {
     if (n >= tried && meter.statements >= COMMIT_MAX_STATEMENTS) break
     try {
       await commitPart(system, records, part, meter)
-      for (const portion of part.portions) left.get(portion)!.delete(part.shard)
+      for (const recipientBatch of part.recipientBatches) left.get(recipientBatch)!.delete(part.shard)
     } catch (error) {
       if (isOvertaken(error)) break
-      const [first] = part.portions
-      if (part.portions.length === 1) errors.set(first!, { error, shard: part.shard })
-      else for (const half of halvesOf(part.portions)) parts.push({ shard: part.shard, portions: half })
+      const [first] = part.recipientBatches
+      if (part.recipientBatches.length === 1) errors.set(first!, { error, shard: part.shard })
+      else for (const half of halvesOf(part.recipientBatches)) parts.push({ shard: part.shard, recipientBatches: half })
     }
   }
   const down = new Map<number, boolean>()
   for (const shard of new Set([...errors.values()].map((one) => one.shard))) down.set(shard, !(await records.isWritable(shard)))
   meter.statements += down.size
   return {
-    done: portions.filter((portion) => left.get(portion)!.size === 0),
-    failed: [...errors].map(([portion, { error, shard }]) => ({ portion, error, isDown: down.get(shard)! })),
+    done: recipientBatches.filter((recipientBatch) => left.get(recipientBatch)!.size === 0),
+    failed: [...errors].map(([recipientBatch, { error, shard }]) => ({ recipientBatch, error, isDown: down.get(shard)! })),
   }
 }
 
-const halvesOf = (portions: readonly BuiltPortion[]) => {
-  const half = Math.ceil(portions.length / 2)
-  return [portions.slice(0, half), portions.slice(half)]
+const halvesOf = (recipientBatches: readonly BuiltRecipientBatch[]) => {
+  const half = Math.ceil(recipientBatches.length / 2)
+  return [recipientBatches.slice(0, half), recipientBatches.slice(half)]
 }
 
 /** Commits the events that are not in a feed yet, with their deliveries, and wakes the endpoints. */
 async function commitPart(system: System, records: Records, part: Part, meter: Meter): Promise<void> {
   const { shard } = part
-  const inOrder = part.portions.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap(({ events }) => events)
+  const inOrder = part.recipientBatches.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap(({ events }) => events)
   const ofShard = inOrder.filter(({ events_shard }) => events_shard === shard)
   const events = records.fresh(shard, [...new Map(ofShard.map((event) => [event.event_id, event])).values()])
   const rows = await append(system, records, shard, events, meter).catch(async (error: unknown) => {
     if (!isUniqueViolation(error)) throw error
     meter.statements++
-    const told = await findTold(
+    const notified = await findNotified(
       system.settings.events[shard]!,
       events.map(({ event_id }) => event_id),
     )
-    const untold = events.filter(({ event_id }) => !told.has(event_id))
-    return append(system, records, shard, untold, meter)
+    const unnotified = events.filter(({ event_id }) => !notified.has(event_id))
+    return append(system, records, shard, unnotified, meter)
   })
   await wakeEndpoints(system, new Set(rows.flatMap(({ webhook }) => (webhook === undefined ? [] : [endpointKey(shard, webhook)]))))
   await wakeFanOuts(system, shard, [...new Set(rows.flatMap(({ organization_id }) => organization_id ?? []))])
@@ -227,18 +239,18 @@ export async function feedEvents(
   counts: readonly Brought[] = [],
   takesCiec = true,
 ): Promise<FeedEvent[]> {
-  const told = await Promise.all(rows.map((row, n) => feedEventsOf(outboxEvent, row, counts[n], takesCiec)))
-  for (const { body } of told.flat())
+  const notified = await Promise.all(rows.map((row, n) => feedEventsOf(outboxEvent, row, counts[n], takesCiec)))
+  for (const { body } of notified.flat())
     if (body.length > MAX_PAYLOAD_LENGTH)
       throw new Error(`The payload has ${body.length} characters; at most ${MAX_PAYLOAD_LENGTH} are sent.`)
-  return told.flat()
+  return notified.flat()
 }
 
 /** The statements that keep how far outbox events are relayed. */
-export const progressStatements = (source: D1Database, portions: readonly Portion[]): D1PreparedStatement[] => {
-  const events = portions.filter(({ progress }) => progress === null).map(({ event }) => event)
+export const progressStatements = (source: D1Database, recipientBatches: readonly RecipientBatch[]): D1PreparedStatement[] => {
+  const events = recipientBatches.filter(({ progress }) => progress === null).map(({ event }) => event)
   const done = events.filter((event) => !isListed(event))
-  const moved = portions.flatMap(({ event, progress }) =>
+  const moved = recipientBatches.flatMap(({ event, progress }) =>
     progress === null || progress === event.progress ? [] : [{ ...event, progress }],
   )
   return [
@@ -253,18 +265,18 @@ export const progressStatements = (source: D1Database, portions: readonly Portio
 const PAGE = 100
 /** A message that has made so many D1 statements begins no further page; the platform allows 1,000. */
 const MAX_STATEMENTS = 400
-/** Entities that get turns with one page. The next page adds others. */
+/** Entities that get shares with one page. The next page adds others. */
 const ENTITIES = 5_000
-/** Organizations of an RFC that give it their turns. An RFC with more of them also has turns of its own. */
-const TURN_TAKERS = 10
+/** Organizations of an RFC that give it their shares. An RFC with more of them also has shares of its own. */
+const SHARERS = 10
 const RETRY_SECONDS = 5
 
 /** What one message relays. */
 interface Work extends Meter {
   outbox: Outbox
   source: D1Database
-  turns: Turns
-  /** The last entity that got turns; null when no more are waiting for them. */
+  fairShares: FairShares
+  /** The last entity that got shares; null when no more are waiting for them. */
   after: number | null
   /** Whether an event waits: for a run, or for another attempt. */
   isWaiting: boolean
@@ -281,7 +293,7 @@ export async function relayOutbox(system: System, outbox: Outbox): Promise<void>
   const first = Math.floor(Math.random() * 1_000_000)
   const source = databaseOf(system, outbox)
   const records = new Records(system, outbox)
-  const work: Work = { outbox, source, turns: new Turns(first), after: 0, statements: 0, isWaiting: false, records }
+  const work: Work = { outbox, source, fairShares: new FairShares(first), after: 0, statements: 0, isWaiting: false, records }
   let pages = 0
   const isMore = await repeatAlone(
     system.env.MUTEXES.getByName(`relay:${outbox}`),
@@ -295,14 +307,14 @@ export async function relayOutbox(system: System, outbox: Outbox): Promise<void>
 
 /** Relays one page. Returns whether another may follow. */
 async function relayPage(system: System, work: Work): Promise<boolean> {
-  const { outbox, source, turns } = work
-  await giveTurns(system, work)
-  const parts = turns.next(PAGE)
+  const { outbox, source, fairShares } = work
+  await shareFairly(system, work)
+  const parts = fairShares.next(PAGE)
   if (parts.length === 0) return false
   work.statements += await work.records.read()
   const read = await readPage(source, parts, Date.now())
-  const isHeld = (event: PendingEvent): event is RelayEvent => event.body !== null
-  const lists = await endedJobs(source, read.filter(isHeld).filter(listsJobs))
+  const isRead = (event: PendingEvent): event is RelayEvent => event.body !== null
+  const lists = await endedJobs(source, read.filter(isRead).filter(listsJobs))
   const ofList = new Map(lists.map((it) => [it.list, it]))
   const page = read.flatMap((event) => ofList.get(event)?.events ?? [event])
   work.statements += 2
@@ -314,42 +326,46 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
       error: new Error(`The event has ${event.bytes} bytes; at most ${MAX_EVENT_BYTES} are relayed.`),
       isCertain: true,
     }))
-  const portions = await readPortions(
+  const recipientBatches = await readRecipientBatches(
     system,
     work,
-    page.filter(isHeld).filter((event) => !listsJobs(event)),
+    page.filter(isRead).filter((event) => !listsJobs(event)),
     failed,
   )
-  work.isWaiting ||= portions.some(({ isWaiting }) => isWaiting)
-  const selected = selectPortions(portions)
+  work.isWaiting ||= recipientBatches.some(({ isWaiting }) => isWaiting)
+  const selected = selectRecipientBatches(recipientBatches)
   const counts = await countSyncs(source, selected, failed)
   work.statements += 2
   const uncounted = new Set(failed.map(({ event }) => event.outbox_event_id))
-  const built: BuiltPortion[] = []
+  const built: BuiltRecipientBatch[] = []
   const takesCiec = takesCiecs(system.settings)
-  for (const portion of selected) {
-    if (uncounted.has(portion.event.outbox_event_id)) continue
+  for (const recipientBatch of selected) {
+    if (uncounted.has(recipientBatch.event.outbox_event_id)) continue
     try {
-      built.push({ ...portion, events: await feedEvents(portion.event, portion.rows, counts.get(portion.event), takesCiec) })
+      built.push({
+        ...recipientBatch,
+        events: await feedEvents(recipientBatch.event, recipientBatch.rows, counts.get(recipientBatch.event), takesCiec),
+      })
     } catch (error) {
-      failed.push({ event: portion.event, error, isCertain: true })
+      failed.push({ event: recipientBatch.event, error, isCertain: true })
     }
   }
-  const ends = await commitPortions(system, work.records, built, work)
+  const ends = await commitRecipientBatches(system, work.records, built, work)
   const gone = lists.flatMap((list) => list.gone)
   const progress = [...progressStatements(source, ends.done), ...strikeStatements(source, gone)]
   if (progress.length > 0) await source.batch(progress)
   work.statements += progress.length
   work.records.crossOff(ends.done.filter(({ event, progress }) => progress !== event.progress).flatMap(({ events }) => events))
 
-  for (const { portion, error, isDown } of ends.failed) failed.push({ event: portion.event, error, isCertain: isRefusal(error), isDown })
+  for (const { recipientBatch, error, isDown } of ends.failed)
+    failed.push({ event: recipientBatch.event, error, isCertain: isRefusal(error), isDown })
   if (failed.length > 0) {
     const { statements, isWaiting } = await handleFailures(system, outbox, source, failed)
     work.statements += statements
     work.isWaiting ||= isWaiting
   }
 
-  const isRelayed = ({ progress, isWaiting }: Portion): boolean => progress === null || isWaiting
+  const isRelayed = ({ progress, isWaiting }: RecipientBatch): boolean => progress === null || isWaiting
   const waiting = new Set(ends.done.filter(({ isWaiting }) => isWaiting).map(({ event }): PendingEvent => event))
   const over = new Set<PendingEvent>([...failed, ...ends.done.filter(isRelayed)].map(({ event }) => event))
   // What waits in a list is read again with the next message.
@@ -362,33 +378,38 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   for (const part of parts) {
     const events = read.filter(({ entity }) => entity === part.entity)
     const ids = events.map(({ outbox_event_id }) => outbox_event_id)
-    turns.read(
+    fairShares.read(
       part,
       ids,
       events.findIndex((event) => !isOver(event)),
     )
   }
-  return !turns.isEmpty || work.after !== null
+  return !fairShares.isEmpty || work.after !== null
 }
 
-/** Gives turns to further entities with outbox events. */
-async function giveTurns(system: System, work: Work): Promise<void> {
+/** Gives shares to further entities with outbox events. */
+async function shareFairly(system: System, work: Work): Promise<void> {
   if (work.after === null) return
   const entities = await pendingEntities(work.source, work.after, ENTITIES)
   work.after = entities.length === ENTITIES ? entities.at(-1)! : null
   work.statements++
   if (entities.length === 0) return
-  const rows = await findOrganizations(system.db.$client, entities, TURN_TAKERS)
+  const rows = await findOrganizations(system.db.$client, entities, SHARERS)
   work.statements++
   const takers = Map.groupBy(rows, ({ entity }) => entity)
   for (const entity of entities) {
     const organizations = (takers.get(entity) ?? []).map(({ organization_id }) => organization_id)
-    work.turns.add(entity, organizations.length < TURN_TAKERS ? organizations : [...organizations, `entity ${entity}`])
+    work.fairShares.add(entity, organizations.length < SHARERS ? organizations : [...organizations, `entity ${entity}`])
   }
 }
 
 /** Reads the next recipients of events. Adds events whose organizations cannot be read to those that failed. */
-async function readPortions(system: System, work: Work, events: readonly RelayEvent[], failed: FailedEvent[]): Promise<Portion[]> {
+async function readRecipientBatches(
+  system: System,
+  work: Work,
+  events: readonly RelayEvent[],
+  failed: FailedEvent[],
+): Promise<RecipientBatch[]> {
   const requests = new Map<string, { request: RecipientRequest; events: RelayEvent[] }>()
   for (const event of events) {
     try {
@@ -410,23 +431,23 @@ async function readPortions(system: System, work: Work, events: readonly RelayEv
   )
   work.statements++
   const answers = Map.groupBy(rows, ({ request }) => request)
-  const portionOfEvent = new Map<RelayEvent, Portion>()
+  const recipientBatchOfEvent = new Map<RelayEvent, RecipientBatch>()
   for (const [n, { events: same }] of asked.entries())
-    for (const event of same) portionOfEvent.set(event, portionOf(event, answers.get(n) ?? [], Date.now()))
-  return events.flatMap((event) => portionOfEvent.get(event) ?? [])
+    for (const event of same) recipientBatchOfEvent.set(event, recipientBatchOf(event, answers.get(n) ?? [], Date.now()))
+  return events.flatMap((event) => recipientBatchOfEvent.get(event) ?? [])
 }
 
 /**
- * Wakes the relay of every outbox that holds events, and the organizations whose events lack deliveries. A task, whose place is a ledger.
+ * Wakes the relay of every outbox that holds events, and the organizations whose events lack deliveries. A task, whose cursor is a ledger.
  */
-export async function sweepOutboxes(system: System, place = START): Promise<string> {
+export async function sweepOutboxes(system: System, cursor = START): Promise<string> {
   const sweep = async (outbox: Outbox): Promise<void> => {
     if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)
   }
   let next = ''
   const ledgers = async () => {
-    next = await ledgerByLedger(system, place, sweep)
+    next = await ledgerByLedger(system, cursor, sweep)
   }
-  await each(place === START ? [() => sweep('control'), () => sweepFanOuts(system), ledgers] : [ledgers], (step) => step())
+  await each(cursor === START ? [() => sweep('control'), () => sweepFanOuts(system), ledgers] : [ledgers], (step) => step())
   return next
 }

@@ -7,7 +7,7 @@ export const fanOuts = sqliteTable(
     organization_id: text().notNull(),
     /** The number of the next endpoint. */
     webhook: integer().notNull(),
-    /** The event's place in the feed of the organization. */
+    /** The event's position in the feed of the organization. */
     seq: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.webhook, table.seq] })],

@@ -32,10 +32,10 @@ const CLOSED_MS = 60 * 60_000
 /**
  * Works on what an organization waits for in the mailbox of an RFC, with its own login: opens what it acknowledged, and fetches documents. What
  * the authority says of a notification is read before it is opened, so that nothing is opened twice, also when a crash came between the
- * authority's answer and the commit. A request that fails is tried again with growing waits, and lapses after twelve attempts. `tell` learns of
+ * authority's answer and the commit. A request that fails is tried again with growing waits, and lapses after twelve attempts. `notify` learns of
  * those who can read a document that was fetched, before its request is crossed off.
  */
-export async function workOnMailbox(system: System, call: MailboxCall, tell: Tell): Promise<void> {
+export async function workOnMailbox(system: System, call: MailboxCall, notify: Notify): Promise<void> {
   const d1 = system.db.$client
   const now = Date.now()
   const requests = await claimRequests(d1, call, { token: crypto.randomUUID(), now, until: now + LEASE_MS, limit: REQUESTS })
@@ -47,13 +47,13 @@ export async function workOnMailbox(system: System, call: MailboxCall, tell: Tel
     // What is left is found by the sweep when its lease ends.
     if (!system.budget.allows(REQUEST_STATEMENTS + system.settings.events.length)) return
     if (!login || !listed) await postpone(system, request)
-    else await fulfil(system, request, login, listed, tell)
+    else await fulfil(system, request, login, listed, notify)
   }
   if (requests.length === REQUESTS) await announceRequests(system, [call])
 }
 
 /** What learns of those who can read a document that was fetched. */
-export type Tell = (system: System, readers: readonly NotificationReader[]) => Promise<void>
+export type Notify = (system: System, readers: readonly NotificationReader[]) => Promise<void>
 
 /** What the mailbox lists, by the authority's identifiers; null when it cannot be listed now. */
 async function listedFor(
@@ -78,7 +78,7 @@ async function fulfil(
   request: MailboxRequest,
   { login }: DownloadLogin,
   listed: ReadonlyMap<string, MailboxNotification>,
-  tell: Tell,
+  notify: Notify,
 ): Promise<void> {
   const { notification, acknowledged_by } = request
   const { mailbox } = await authorityOf(system)
@@ -97,7 +97,7 @@ async function fulfil(
     if (!content) return await postpone(system, request)
     if (content.sha256) {
       const organizations = await completeNotification(ledger, request, { ...content, opened_at: null }).first<string>('organizations')
-      if (organizations !== null) await tell(system, await readersOf(system.db.$client, request.entity, organizations))
+      if (organizations !== null) await notify(system, await readersOf(system.db.$client, request.entity, organizations))
     }
     await deleteRequest(system.db.$client, request).run()
   } catch (error) {

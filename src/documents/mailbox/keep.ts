@@ -11,7 +11,7 @@ import {
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { INTO_OUTBOX } from '../../platform/outbox/outbox.ts'
-import { askersOf } from '../../taxpayers/visibility/askers.ts'
+import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import { pendingSince } from './deadlines.ts'
 import {
   type KnownNotification,
@@ -52,10 +52,10 @@ const selectOf = (readers: Readers): SQL =>
 
 /**
  * Returns the statements that show organizations what a mailbox lists, and that put an event of each notification that is new to them into
- * the outbox. An organization that has not had the mailbox listed before is told only of what it can still open, or what was sent as lately.
+ * the outbox. An organization that has not had the mailbox listed before is notified only of what it can still open, or what was sent as lately.
  * `tag` names the occasion. A repetition changes nothing.
  */
-export function tellStatements(ledger: D1Database, readers: Readers, tag: string, now: Date): D1PreparedStatement[] {
+export function notifyStatements(ledger: D1Database, readers: Readers, tag: string, now: Date): D1PreparedStatement[] {
   const r = sql`with r (entity, organization) as materialized (${selectOf(readers)})`
   const isNew = sql`json_extract(${m.organizations}, '$.' || r.organization) is null`
   const instant = now.getTime()
@@ -100,7 +100,7 @@ interface MailboxJob {
   job_id: string
 }
 
-interface Place {
+interface Target {
   ledger: D1Database
   files: R2Bucket
   mailbox: ListedMailbox
@@ -109,7 +109,7 @@ interface Place {
 
 /** The organizations of a job, as they are when its end is committed. */
 const readersOf = ({ entity, source, job_id }: MailboxJob): Readers =>
-  sql`select s.entity, o.value from sync_jobs s cross join json_each(${askersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o
+  sql`select s.entity, o.value from sync_jobs s cross join json_each(${requestersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o
     where s.entity = ${entity} and s.source = ${source} and s.month = '' and s.job_id = ${job_id}`
 
 /**
@@ -118,12 +118,12 @@ const readersOf = ({ entity, source, job_id }: MailboxJob): Readers =>
  * Nothing for a job of another source.
  */
 export async function keepNotifications(
-  place: Place,
+  into: Target,
   job: MailboxJob,
   login: Login,
 ): Promise<{ statements: D1PreparedStatement[]; isChanged: boolean; hasLate: boolean }> {
   if (job.source !== MAILBOX_SOURCE) return { statements: [], isChanged: false, hasLate: false }
-  const { ledger, mailbox, now } = place
+  const { ledger, mailbox, now } = into
   const listed = await mailbox.list(login, now)
   const known = new Map((await knownNotifications(ledger, job.entity)).map((row) => [keyOf(row.sent_at, row.notification), row]))
   const rows: NewNotification[] = []
@@ -132,7 +132,7 @@ export async function keepNotifications(
     const before = known.get(keyOf(one.sent_at.getTime(), one.notification))
     const isWanted = left > 0 && one.document_kind !== null && !before?.sha256 && !isPending(one, now)
     if (isWanted) left--
-    const content = isWanted ? await fetchedDocument(place, login, one.notification).catch(ifLater) : null
+    const content = isWanted ? await fetchedDocument(into, login, one.notification).catch(ifLater) : null
     hasLate ||= before !== undefined && content !== null
     if (isChange(before, one) || content) rows.push({ ...rowOf(job.entity, one), ...(content ?? NO_CONTENT) })
   }
@@ -142,7 +142,7 @@ export async function keepNotifications(
     statements: [
       ...upsertNotifications(ledger, rows),
       ...unlistNotifications(ledger, job.entity, gone),
-      ...(known.size + rows.length > 0 ? tellStatements(ledger, readersOf(job), job.job_id, now) : []),
+      ...(known.size + rows.length > 0 ? notifyStatements(ledger, readersOf(job), job.job_id, now) : []),
     ],
     isChanged: rows.length > 0,
     hasLate,
@@ -172,7 +172,7 @@ const ifLater = (error: unknown): null => {
 
 /** Fetches a document and stores its bytes; null when the authority does not have it ready. Throws WouldNotify, LoginRejected, Unavailable. */
 export async function fetchedDocument(
-  { files, mailbox, now }: Pick<Place, 'files' | 'mailbox' | 'now'>,
+  { files, mailbox, now }: Pick<Target, 'files' | 'mailbox' | 'now'>,
   login: Login,
   notification: string,
 ): Promise<Content | null> {

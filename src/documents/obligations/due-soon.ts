@@ -6,7 +6,7 @@ import { commit } from '../../platform/db/commit.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import { type Day, epochDayOf } from '../../platform/time/calendar.ts'
 import { addMonths, centralDayOf } from '../../platform/time/months.ts'
-import { hullOf, windowsOf } from '../../taxpayers/visibility/window.ts'
+import { combinedWindowOf, windowsOf } from '../../taxpayers/visibility/window.ts'
 import type { Obligation } from './contract.ts'
 import { dueRuleOf, obligationsOf } from './obligations-of.ts'
 import { dueTexts, entitiesWith, type Listener, listenersOf, readRegistrations } from './store.ts'
@@ -17,7 +17,7 @@ export const DUE_SOON = 'obligation.due_soon'
 export type DueObligation = Pick<Obligation, 'description' | 'periodicity'> &
   Record<'period' | 'due_date', string> & { extended_due_date: string | null; days_left: number }
 export interface DueSoonBody {
-  /** The day in central Mexico of which it is told. */
+  /** The day in central Mexico that is reported. */
   day: Day
   obligations: DueObligation[]
 }
@@ -28,13 +28,13 @@ const PAGE = 25
 const STATEMENTS = 8
 
 /**
- * Tells organizations what is due in five days and in one, unless a return that they can read files it. A task; its place is a ledger and
- * the last RFC. What is told of a day is told once, however often the task is repeated.
+ * Notifies organizations what is due in five days and in one, unless a return that they can read files it. A task; its cursor is a ledger and
+ * the last RFC. What is reported of a day is reported once, however often the task is repeated.
  */
-export const tellDueSoon = (system: System, place = START): Promise<string> =>
-  pageByPage(system, STATEMENTS, place, async (from, fail) => {
+export const notifyDueSoon = (system: System, cursor = START): Promise<string> =>
+  pageByPage(system, STATEMENTS, cursor, async (from, fail) => {
     const [shard = 0, after = 0] = from.split('.').map(Number)
-    const page = await tellPage(system, shard, after).catch((error: unknown) => {
+    const page = await notifyPage(system, shard, after).catch((error: unknown) => {
       fail(error)
       return []
     })
@@ -42,7 +42,7 @@ export const tellDueSoon = (system: System, place = START): Promise<string> =>
     return shard + 1 < system.settings.ledgers.length ? `${shard + 1}.0` : ''
   })
 
-async function tellPage(system: System, shard: number, after: number): Promise<number[]> {
+async function notifyPage(system: System, shard: number, after: number): Promise<number[]> {
   const ledger = system.settings.ledgers[shard]!
   const day = centralDayOf(system.now.getTime())
   const rules = await rulesAt(system, day)
@@ -74,7 +74,7 @@ function isDueSoon(rules: Rules, text: string, day: Day): boolean {
 
 async function eventsOf(ledger: D1Database, listeners: readonly Listener[], rules: Rules, day: Day): Promise<OutboxEvent[]> {
   if (listeners.length === 0) return []
-  const readers = listeners.map((one) => ({ ...one, window: hullOf(windowsOf(one.extractor_count, one)) }))
+  const readers = listeners.map((one) => ({ ...one, window: combinedWindowOf(windowsOf(one.extractor_count, one)) }))
   const registrations = await readRegistrations(ledger, readers)
   return listeners.flatMap(({ entity, organization_id, rfc }, n): OutboxEvent[] => {
     const due = obligationsOf({ rfc, today: day, rules, ...registrations[n]! }).flatMap((row): DueObligation[] => {

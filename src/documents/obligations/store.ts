@@ -4,7 +4,7 @@ import type { ObligationList } from '../../authority/port/fields-contract.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { connections } from '../../taxpayers/tables.ts'
-import { askersOf } from '../../taxpayers/visibility/askers.ts'
+import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import { type DocumentReader, type DocumentRow, d, documentOf, fieldsOf, readerJson, versionsOf } from '../store.ts'
 import { obligationRules } from '../tables.ts'
 import type { Filing } from './obligations-of.ts'
@@ -45,7 +45,7 @@ export async function readRegistrations(d1: D1Database, readers: readonly Docume
       d1,
       sql`select distinct a.key as n, s.source from json_each(${json}) a cross join sync_jobs s
         where s.entity = a.value->>0 and s.source in (${RETURNS.monthly}, ${RETURNS.annual}) and s.month = '' and s.status = 'succeeded'
-          and (a.value->>2 is null or exists (select 1 from json_each(${askersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o where o.value = a.value->>2))`,
+          and (a.value->>2 is null or exists (select 1 from json_each(${requestersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o where o.value = a.value->>2))`,
     ),
   ])
   const rows = Map.groupBy(documents!.results as Row[], ({ n }) => n)
@@ -89,7 +89,7 @@ export const entitiesWith = async (ledger: D1Database, texts: readonly string[],
     ).all<{ entity: number }>()
   ).results.map(({ entity }) => entity)
 
-/** An active connection whose organization may be told of obligations. */
+/** An active connection whose organization may be notified of obligations. */
 export interface Listener {
   entity: number
   organization_id: string

@@ -3,22 +3,22 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { fetches } from '../../authority/fetcher/tables.ts'
 import { entities } from '../../cfdi/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
-import { askersOf } from '../../taxpayers/visibility/askers.ts'
+import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import { syncJobs } from '../jobs/tables.ts'
 import { hastenWork } from '../lease-store.ts'
 
 const [s, f] = [alias(syncJobs, 's'), alias(fetches, 'f')]
 
 /** Those that asked for a job `s`, also those that wait for a login, as a JSON array. */
-export const ALL_ASKERS: SQL = sql`(
+export const ALL_REQUESTERS: SQL = sql`(
   select json_group_array(value) from (
-    select value from json_each(${askersOf(s)}) union select key from json_each(${s.carried})))`
+    select value from json_each(${requestersOf(s)}) union select key from json_each(${s.deferred})))`
 
 /** An open job: its RFC, and who asked for it, also those that wait for a login, as a JSON array. Null when there is none. */
 export const openJob = (ledger: D1Database, entity: number, source: string, month: string) =>
   prepared(
     ledger,
-    sql`select ${ALL_ASKERS} as organizations, ${s.job_id}, (
+    sql`select ${ALL_REQUESTERS} as organizations, ${s.job_id}, (
             select ${entities.rfc} from ${entities} where ${entities.entity} = ${s.entity}) as rfc
         from ${syncJobs} ${s} where ${s.entity} = ${entity} and ${s.source} = ${source} and ${s.month} = ${month} and ${s.open} = 1
         order by ${s.job_id} desc limit 1`,

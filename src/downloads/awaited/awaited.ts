@@ -20,7 +20,7 @@ export async function awaitingJob({ settings }: System, { shard, entity, source,
   return job && { ...job, organizations: JSON.parse(job.organizations) as string[] }
 }
 
-/** Since which run each organization has waited for what ends with a job, as `rejectLogin` is told. */
+/** Since which run each organization has waited for what ends with a job, as `rejectLogin` gets it. */
 export const stoppedWith = ({ settings }: System, { shard, ...job }: AwaitingJob & { job_id: string }): Promise<Map<string, number>> =>
   waitingSince(settings.ledgers[shard]!, job)
 
@@ -37,13 +37,13 @@ const SWEEP_LIMIT = 50
 const SWEEP_STATEMENTS = 3 * SWEEP_LIMIT + 1
 
 /**
- * Wakes jobs that fell asleep while the fetcher was done, and forgets what it brought for jobs that have ended. A task, whose place is a
+ * Wakes jobs that fell asleep while the fetcher was done, and forgets what it brought for jobs that have ended. A task, whose cursor is a
  * ledger.
  */
-export const sweepFetches = async (system: System, place = START): Promise<string> =>
+export const sweepFetches = async (system: System, cursor = START): Promise<string> =>
   system.settings.fetcherKeys === null
     ? ''
-    : pageByPage(system, SWEEP_STATEMENTS, place, async (from, fail) => {
+    : pageByPage(system, SWEEP_STATEMENTS, cursor, async (from, fail) => {
         const shard = Number(from)
         const ledger = system.settings.ledgers[shard]!
         for (const row of await overFetches(ledger, Date.now(), SWEEP_LIMIT)) await settle(system, shard, row).catch(fail)
@@ -65,9 +65,9 @@ export const FETCHED = 'fetcher/'
 const KEPT_MS = 9 * 86_400_000
 const PAGE = 500
 
-/** Deletes uploads that a crash left without a note. A task, whose place is a cursor of the bucket. */
-export async function pruneUploads({ env }: System, place = START): Promise<string> {
-  const listed = await env.FILES.list({ prefix: FETCHED, limit: PAGE, ...(place === START ? {} : { cursor: place }) })
+/** Deletes uploads that a crash left without a note. A task, whose cursor is a cursor of the bucket. */
+export async function pruneUploads({ env }: System, cursor = START): Promise<string> {
+  const listed = await env.FILES.list({ prefix: FETCHED, limit: PAGE, ...(cursor === START ? {} : { cursor: cursor }) })
   const old = listed.objects.filter(({ uploaded }) => uploaded.getTime() < Date.now() - KEPT_MS).map(({ key }) => key)
   if (old.length > 0) await env.FILES.delete(old)
   return listed.truncated ? listed.cursor : ''

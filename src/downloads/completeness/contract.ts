@@ -74,7 +74,7 @@ export type CoveragePath = z.infer<typeof CoveragePath>
 
 export const REASONS = ['xml_not_delivered_yet', 'requested', 'cancelled_received', 'rejected', 'unobtainable'] as const
 
-export const LackingDocument = z
+export const MissingXmlDocument = z
   .strictObject({
     uuid: z.guid().meta({ description: 'In upper case.' }),
     issued_at: Instant.nullable().meta({ description: 'Null for a document of which not even the metadata could be kept.' }),
@@ -90,7 +90,7 @@ export const LackingDocument = z
     code: z.string().nullable().meta({ description: 'Why it was rejected, as in rejected_files of the sync job; otherwise null.' }),
   })
   .meta({ id: 'LackingDocument' })
-export type LackingDocument = z.infer<typeof LackingDocument>
+export type MissingXmlDocument = z.infer<typeof MissingXmlDocument>
 
-export const LackingQuery = z.strictObject(Paging)
-export type LackingQuery = z.infer<typeof LackingQuery>
+export const MissingXmlQuery = z.strictObject(Paging)
+export type MissingXmlQuery = z.infer<typeof MissingXmlQuery>

@@ -1,8 +1,8 @@
 import { errorInWords } from '../../authority/port/error-words.ts'
-import { type ToldRequest, toldOf, toldRequests } from '../../authority/sat/conversation/told.ts'
+import { type StatedRequest, statedOf, statedRequests } from '../../authority/sat/conversation/stated.ts'
 import { afterDay } from '../../cfdi/literal-day.ts'
 import { type DataStatusRow, dataStatusRows, monthStates } from '../../cfdi/quality/data-status.ts'
-import { countHeld } from '../../cfdi/summary/summary.ts'
+import { countStored } from '../../cfdi/summary/summary.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { invalid, notFound } from '../../platform/failures.ts'
@@ -16,16 +16,16 @@ import {
   type CoveragePath,
   type CoverageQuery,
   type CoveredSource,
-  type LackingDocument,
-  type LackingQuery,
+  type MissingXmlDocument,
+  type MissingXmlQuery,
 } from './contract.ts'
-import { type LackingRow, type LatestJob, lackingRows, latestJobs } from './store.ts'
+import { type LatestJob, latestJobs, type MissingXmlRow, missingXmlRows } from './store.ts'
 
 /** The first month of which there are CFDIs to download. */
 const EARLIEST_MONTH = '2018-01'
 
 /** A month of a source that the window shows, all or part of it. */
-interface MonthPlace {
+interface MonthOfSource {
   source: CoveredSource
   month: string
 }
@@ -41,14 +41,14 @@ function monthsIn(ledger: ScopedLedger, source: CoveredSource, now: number): [fi
 }
 
 /** The months of a query that the windows show, the latest first, and of each month the issued documents first. */
-function placesOf(ledger: ScopedLedger, { source, from, to }: Partial<CoverageQuery>, now: number): MonthPlace[] {
-  return COVERED_SOURCES.flatMap((one): MonthPlace[] => {
+function placesOf(ledger: ScopedLedger, { source, from, to }: Partial<CoverageQuery>, now: number): MonthOfSource[] {
+  return COVERED_SOURCES.flatMap((one): MonthOfSource[] => {
     const shown = source === undefined || source === one ? monthsIn(ledger, one, now) : null
     if (shown === null) return []
     const [first, last] = [from !== undefined && from > shown[0] ? from : shown[0], to !== undefined && to < shown[1] ? to : shown[1]]
-    const places: MonthPlace[] = []
-    for (let month = last; month >= first; month = addMonths(month, -1)) places.push({ source: one, month })
-    return places
+    const wanted: MonthOfSource[] = []
+    for (let month = last; month >= first; month = addMonths(month, -1)) wanted.push({ source: one, month })
+    return wanted
   }).sort((one, other) => (one.month === other.month ? (one.source < other.source ? -1 : 1) : one.month < other.month ? 1 : -1))
 }
 
@@ -59,7 +59,7 @@ export function partialMonths(ledger: ScopedLedger, rows: readonly DataStatusRow
 }
 
 /**
- * Returns a page of what is held and what is missing of each month that the windows show. One call to the ledger, whose rows are bounded by
+ * Returns a page of what is stored and what is missing of each month that the windows show. One call to the ledger, whose rows are bounded by
  * the months of the page. Throws Failure 404 fiscal_entity.not_found, 422 coverage.range.
  */
 export async function listCoverage(ctx: Ctx, query: CoverageQuery): Promise<Page<CoverageMonth>> {
@@ -70,34 +70,34 @@ export async function listCoverage(ctx: Ctx, query: CoverageQuery): Promise<Page
   const scope = { list: `coverage:${ledger.entity}`, filters: query }
   const [month, source] = ((await openCursor(ctx, scope, cursor)) ?? []) as [month?: string, source?: string]
   const now = ctx.now.getTime()
-  const isLeft = (one: MonthPlace) => month === undefined || one.month < month || (one.month === month && one.source > source!)
-  const places = placesOf(ledger, query, now)
+  const isLeft = (one: MonthOfSource) => month === undefined || one.month < month || (one.month === month && one.source > source!)
+  const wanted = placesOf(ledger, query, now)
     .filter(isLeft)
     .slice(0, limit + 1)
-  const views = await viewsOf(ctx, ledger, places.slice(0, limit))
+  const views = await viewsOf(ctx, ledger, wanted.slice(0, limit))
   return paginate(
     ctx,
     scope,
     limit,
-    places,
+    wanted,
     (one) => [one.month, one.source],
-    (one) => views[places.indexOf(one)]!,
+    (one) => views[wanted.indexOf(one)]!,
   )
 }
 
-async function viewsOf(ctx: Ctx, ledger: ScopedLedger, places: readonly MonthPlace[]): Promise<CoverageMonth[]> {
-  if (places.length === 0) return []
+async function viewsOf(ctx: Ctx, ledger: ScopedLedger, wanted: readonly MonthOfSource[]): Promise<CoverageMonth[]> {
+  if (wanted.length === 0) return []
   const now = ctx.now.getTime()
-  const [first, last] = [places.at(-1)!.month, places[0]!.month]
-  const directions = ([0, 1] as const).filter((direction) => places.some(({ source }) => directionOf(source) === direction))
+  const [first, last] = [wanted.at(-1)!.month, wanted[0]!.month]
+  const directions = ([0, 1] as const).filter((direction) => wanted.some(({ source }) => directionOf(source) === direction))
   const span = { first: `${first}-01`, last: lastDayOf(last), directions }
-  const { ofMonth, found } = await countHeld(ledger, span, now, [
+  const { ofMonth, found } = await countStored(ledger, span, now, [
     latestJobs(ledger, { first, last, now: Date.now() }),
-    toldRequests(ledger.entity),
+    statedRequests(ledger.entity),
   ])
-  const [jobs, requests] = found as [LatestJob[], ToldRequest[]]
-  return places.map(({ source, month }) => {
-    const { announced, with_xml, lacking, status, succeeded_at } = ofMonth(month, directionOf(source))
+  const [jobs, requests] = found as [LatestJob[], StatedRequest[]]
+  return wanted.map(({ source, month }) => {
+    const { announced, with_xml, missingXml, status, succeeded_at } = ofMonth(month, directionOf(source))
     const { floor, ceiling } = windowOf(ledger, source)
     const job = jobs.find((one) => one.source === source && one.month === month)
     const rejected_count = job?.open === 0 ? job.rejected_count : 0
@@ -107,12 +107,12 @@ async function viewsOf(ctx: Ctx, ledger: ScopedLedger, places: readonly MonthPla
       visible_from: floor !== null && floor > `${month}-01` ? floor : `${month}-01`,
       visible_to: ceiling !== null && ceiling < (latestOf(lastDayOf(month)) + 1) * 1_000 ? iso(ceiling) : null,
       announced_count: announced,
-      held_count: announced - lacking,
+      held_count: announced - missingXml,
       with_xml_count: with_xml,
       metadata_only_count: announced - with_xml,
       rejected_count,
       ...progress,
-      last_code: status === 'partial' ? whyPartial(progress.last_code, rejected_count, lacking) : progress.last_code,
+      last_code: status === 'partial' ? whyPartial(progress.last_code, rejected_count, missingXml) : progress.last_code,
       last_success_at: iso(succeeded_at),
     }
   })
@@ -121,10 +121,10 @@ async function viewsOf(ctx: Ctx, ledger: ScopedLedger, places: readonly MonthPla
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
 /** Says of a month of which something did not come what that is, where the last code says only that the authority did as it was asked. */
-function whyPartial(last_code: string | null, rejected: number, lacking: number): string {
+function whyPartial(last_code: string | null, rejected: number, missingXml: number): string {
   if (last_code !== null && !last_code.startsWith('5000:')) return last_code
   if (rejected > 0) return 'rejected: Some of what the tax authority delivered could not be kept. The list of the month says what, and why.'
-  if (lacking > 0)
+  if (missingXml > 0)
     return 'xml_not_delivered_yet: The tax authority announces documents whose XML it has not delivered. The next run asks for it again.'
   return 'incomplete: Not everything of the month has come up to your last run. The next run that covers the month asks for the rest.'
 }
@@ -133,40 +133,40 @@ type Progress = Pick<CoverageMonth, 'last_code' | 'attempts' | 'next_check_at'>
 const NO_PROGRESS: Progress = { last_code: null, attempts: 0, next_check_at: null }
 
 /** How far the latest job is, as the organization may know it: nothing of it is from before its own run that created or joined the job. */
-function progressOf({ connection, settings }: Ctx, job: LatestJob | undefined, requests: readonly ToldRequest[]): Progress {
+function progressOf({ connection, settings }: Ctx, job: LatestJob | undefined, requests: readonly StatedRequest[]): Progress {
   if (job === undefined) return NO_PROGRESS
   // A job that has not ended goes on for others while the connection is not active.
   if (job.open === 1 && connection!.state !== 'active') return { ...NO_PROGRESS, last_code: errorInWords('invalid_credentials') }
   const now = Date.now()
   const { source, month, requested_at: since, attempts_before } = job
-  const told = toldOf(requests, { source, month, since, now, factor: settings.authorityWaitFactor })
+  const stated = statedOf(requests, { source, month, since, now, factor: settings.authorityWaitFactor })
   const attempts = Math.max(0, job.attempts - attempts_before)
   const isAttempted = attempts > 0 || attempts_before === 0 || job.error_class === 'invalid_credentials'
   const error_class = isAttempted ? job.error_class : null
   const isAsleep = job.error_class === null && job.not_before === job.wait_until
   const isWaiting = job.open === 1 && error_class !== 'invalid_credentials' && (error_class !== null || isAsleep)
   const isLater = isWaiting && job.wait_until !== null && job.wait_until > now
-  const next = told.next_check_at ?? (isLater ? (isAsleep ? job.asked_again_at : job.wait_until) : null)
+  const next = stated.next_check_at ?? (isLater ? (isAsleep ? job.asked_again_at : job.wait_until) : null)
   return {
-    last_code: error_class !== null && !told.hasFailed ? errorInWords(error_class) : told.last_code,
-    attempts: Math.max(attempts, told.attempts),
+    last_code: error_class !== null && !stated.hasFailed ? errorInWords(error_class) : stated.last_code,
+    attempts: Math.max(attempts, stated.attempts),
     next_check_at: job.open === 1 ? iso(next) : null,
   }
 }
 
-/** A document that is not held whole. Where not even its metadata is, nothing but its UUID is known. */
-type Entry = { uuid: string; issued_at: number; code: string | null; row: LackingRow | null }
+/** A document that is not stored whole. Where not even its metadata is, nothing but its UUID is known. */
+type Entry = { uuid: string; issued_at: number; code: string | null; row: MissingXmlRow | null }
 
 /**
  * Returns a page of the documents of a month that metadata announces and that are not held whole, by when they were issued; first those of
  * which not even the metadata could be kept. One call to the ledger, which reads the month. Throws Failure 404 fiscal_entity.not_found, and
  * coverage_month.not_found for a month that the window does not show.
  */
-export async function listLacking(
+export async function listMissingXml(
   ctx: Ctx,
   { source, month }: Pick<CoveragePath, 'source' | 'month'>,
-  query: LackingQuery,
-): Promise<Page<LackingDocument>> {
+  query: MissingXmlQuery,
+): Promise<Page<MissingXmlDocument>> {
   const ledger = openLedger(ctx)
   const now = ctx.now.getTime()
   const shown = monthsIn(ledger, source, now)
@@ -181,7 +181,7 @@ export async function listLacking(
   const statements = [
     dataStatusRows(ledger),
     latestJobs(ledger, { first: month, last: month, source, now: Date.now() }, true),
-    lackingRows(partition, limits),
+    missingXmlRows(partition, limits),
   ]
   const [statusRows, jobs, rows] = await ledger.d1.batch<unknown>(statements.map((one) => prepared(ledger.d1, one)))
   const [job] = jobs!.results as LatestJob[]
@@ -189,13 +189,13 @@ export async function listLacking(
   const unknown = new Map(JSON.parse(job?.unknown ?? '[]') as [uuid: string, code: string][])
   const entries: Entry[] = [
     ...[...unknown].map(([uuid, code]): Entry => ({ uuid, issued_at: 0, code, row: null })),
-    ...(rows!.results as LackingRow[]).map((row): Entry => ({ ...row, code: codes.get(row.uuid) ?? null, row })),
+    ...(rows!.results as MissingXmlRow[]).map((row): Entry => ({ ...row, code: codes.get(row.uuid) ?? null, row })),
   ]
     .filter(({ issued_at, uuid }) => issued_at > after[0] || (issued_at === after[0] && uuid > after[1]))
     .sort((one, other) => one.issued_at - other.issued_at || (one.uuid < other.uuid ? -1 : 1))
   const { status } = monthStates(ledger, statusRows!.results as DataStatusRow[], now)(month, direction, 1)
   const oldest = ledger.oldestAt(now)
-  const view = ({ uuid, code, row }: Entry): LackingDocument => ({
+  const view = ({ uuid, code, row }: Entry): MissingXmlDocument => ({
     uuid,
     issued_at: row && `${row.fecha}${offsetText(row.utc_offset)}`,
     estatus: row?.estatus ?? null,

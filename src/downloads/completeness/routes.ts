@@ -3,14 +3,14 @@ import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, query, refuses, returns } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../../taxpayers/contract.ts'
-import { CoverageMonth, CoveragePath, CoverageQuery, LackingDocument, LackingQuery } from './contract.ts'
-import { listCoverage, listLacking } from './coverage.ts'
+import { CoverageMonth, CoveragePath, CoverageQuery, MissingXmlDocument, MissingXmlQuery } from './contract.ts'
+import { listCoverage, listMissingXml } from './coverage.ts'
 
 const COVERAGE = `Returns a row for each month and source of CFDIs that your visibility window shows, the latest month first. A month that
 the window divides counts what it shows. Counts are of what the service has taken in: while a month is requested, the tax authority may have
 more. Nothing in a row is from before the run of yours that asked for the job.`
 
-const LACKING = `Lists the documents of a month that the tax authority announces, that your visibility window shows, and that are not held
+const MISSING_XML = `Lists the documents of a month that the tax authority announces, that your visibility window shows, and that are not held
 whole, each with the reason. They are sorted by issued_at; those come first of which not even the metadata could be kept.`
 
 export const coverageRoutes = new Hono<App>()
@@ -25,10 +25,10 @@ export const coverageRoutes = new Hono<App>()
   )
   .get(
     '/:fiscal_entity_id/coverage/:source/:month',
-    operation('listLackingDocuments', 'Downloads', 'List the documents of a month that are not held whole', LACKING),
+    operation('listLackingDocuments', 'Downloads', 'List the documents of a month that are not held whole', MISSING_XML),
     params(CoveragePath),
-    query(LackingQuery),
-    returns(200, pageOf(LackingDocument)),
+    query(MissingXmlQuery),
+    returns(200, pageOf(MissingXmlDocument)),
     refuses(404, 'The organization has no active connection to the fiscal entity, or its window does not show the month.'),
-    async (c) => c.json(await listLacking(c.var.ctx, c.req.valid('param'), c.req.valid('query'))),
+    async (c) => c.json(await listMissingXml(c.var.ctx, c.req.valid('param'), c.req.valid('query'))),
   )

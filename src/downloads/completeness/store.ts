@@ -57,8 +57,8 @@ export const latestJobs = (
       group by source, month) j
     cross join ${syncJobs} ${s} on ${isRowOf(entity)} ${leaseAndConversation(entity, now)}`
 
-/** A document of which only the metadata is held. */
-export interface LackingRow {
+/** A document of which only the metadata is stored. */
+export interface MissingXmlRow {
   uuid: string
   issued_at: number
   utc_offset: number
@@ -68,7 +68,7 @@ export interface LackingRow {
 }
 
 /** Selects the documents of a month that are visible without XML, by when they were issued. It reads the month. */
-export const lackingRows = (
+export const missingXmlRows = (
   partition: Partition,
   {
     direction,

@@ -1,6 +1,6 @@
+import { type ConversationPorts, PackageUnreadable } from '../../authority/sat/conversation/ports.ts'
 import { isWithin } from '../../authority/sat/conversation/rules/periods.ts'
 import { type AuthorityRequest, type DayCounts, packageKey } from '../../authority/sat/conversation/rules/requests.ts'
-import { PackageUnreadable, type Surroundings } from '../../authority/sat/conversation/surroundings.ts'
 import { readStored } from '../../cfdi/ingest/ingest.ts'
 import { PackageRejected } from '../../cfdi/package/central-record.ts'
 import { readDirectory } from '../../cfdi/package/directory.ts'
@@ -11,7 +11,7 @@ import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
 import { detach } from '../../platform/detach.ts'
 
 /** Where packages are read, and what is compared with them. */
-export interface PackagePlace {
+export interface PackageLocation {
   ledger: D1Database
   files: R2Bucket
   entity: number
@@ -20,7 +20,7 @@ export interface PackagePlace {
 /** Documents of one look-up. */
 const LOOKED_UP = 5_000
 
-const bytesOf = ({ files, entity }: PackagePlace, { n, packages }: AuthorityRequest, k: number): Bytes =>
+const bytesOf = ({ files, entity }: PackageLocation, { n, packages }: AuthorityRequest, k: number): Bytes =>
   bytesOfObject(files, packageKey(entity, n, k), packages[k]!.size!)
 
 /** Throws PackageUnreadable for a package that is none. */
@@ -57,10 +57,14 @@ const isDeliverable = ({ source }: AuthorityRequest, { cancelled, fecha }: Liste
   fecha !== null && (source === 'sat_cfdi_issued' || !cancelled)
 
 /**
- * Counts the documents of a package of metadata whose XML is not held, day by day. With the last package it reads the others again, and counts
+ * Counts the documents of a package of metadata whose XML is not stored, day by day. With the last package it reads the others again, and counts
  * the documents that all of them list: some are listed twice.
  */
-export function readMetadata(place: PackagePlace, request: AuthorityRequest, k: number): ReturnType<Surroundings['readMetadata']> {
+export function readMetadata(
+  location: PackageLocation,
+  request: AuthorityRequest,
+  k: number,
+): ReturnType<ConversationPorts['readMetadata']> {
   return readable(async () => {
     const counts = new DayCounter()
     const isLast = k === request.packages.length - 1
@@ -72,9 +76,9 @@ export function readMetadata(place: PackagePlace, request: AuthorityRequest, k: 
         else if (isWithin(month, request)) dated++
       },
     }
-    const compare = comparing(place, request, counts)
+    const compare = comparing(location, request, counts)
     for (let i = isLast ? 0 : k; i <= k; i++) {
-      const files = await metadataIn(bytesOf(place, request, i))
+      const files = await metadataIn(bytesOf(location, request, i))
       if (files.length === 0) unread++
       for (const file of files)
         for await (const some of rowsOf(file, unreadRows)) {
@@ -88,8 +92,8 @@ export function readMetadata(place: PackagePlace, request: AuthorityRequest, k: 
   })
 }
 
-/** Compares rows with what is held, some thousands at a time. */
-function comparing({ ledger, entity }: PackagePlace, request: AuthorityRequest, counts: DayCounter) {
+/** Compares rows with what is stored, some thousands at a time. */
+function comparing({ ledger, entity }: PackageLocation, request: AuthorityRequest, counts: DayCounter) {
   // Rows as they are would keep thousands of texts in memory.
   let waiting: { uuid: string; fecha: string }[] = []
   const months = new Set(request.months)
@@ -115,10 +119,10 @@ function comparing({ ledger, entity }: PackagePlace, request: AuthorityRequest, 
 
 /**
  * Finds the entries of XML packages whose names no metadata announces, and what the metadata announces within the request's period that is
- * neither in the packages, as far as names say, nor held.
+ * neither in the packages, as far as names say, nor stored.
  */
 export function readXml(
-  place: PackagePlace,
+  location: PackageLocation,
   request: AuthorityRequest,
   metadata: readonly AuthorityRequest[],
 ): Promise<{ unannounced: number[][]; left: DayCounts }> {
@@ -128,7 +132,7 @@ export function readXml(
     for (const one of metadata) {
       if (one.first > request.last || one.last < request.first) continue
       for (const [k, { size }] of one.packages.entries())
-        if (size !== undefined) for (const file of await metadataIn(bytesOf(place, one, k))) files.push({ file })
+        if (size !== undefined) for (const file of await metadataIn(bytesOf(location, one, k))) files.push({ file })
     }
     const rowsWithin = async function* () {
       for (const { file } of files)
@@ -137,11 +141,11 @@ export function readXml(
     }
     for await (const rows of rowsWithin()) for (const row of rows) announced.add(row)
     const unannounced: number[][] = []
-    const named = new Uint8Array(announced.places)
-    for (const k of request.packages.keys()) unannounced.push(await unannouncedIn(bytesOf(place, request, k), announced, named))
+    const named = new Uint8Array(announced.slots)
+    for (const k of request.packages.keys()) unannounced.push(await unannouncedIn(bytesOf(location, request, k), announced, named))
     const counts = new DayCounter()
-    const compare = comparing(place, request, counts)
-    for await (const rows of rowsWithin()) await compare.add(rows.filter(({ uuid }) => named[announced.placeOf(uuid)!] !== 1))
+    const compare = comparing(location, request, counts)
+    for await (const rows of rowsWithin()) await compare.add(rows.filter(({ uuid }) => named[announced.slotOf(uuid)!] !== 1))
     await compare.end()
     const left = Object.entries(counts.days).filter(([, [, missing]]) => missing > 0)
     const missing = left.reduce((sum, [, [, count]]) => sum + count, 0)
@@ -152,7 +156,7 @@ export function readXml(
 }
 
 /**
- * The places of the entries of a package whose names no metadata announces. Puts a 1 into `named` at the places of the documents that the others
+ * The locations of the entries of a package whose names no metadata announces. Puts a 1 into `named` at the slots of the documents that the others
  * are named after.
  */
 async function unannouncedIn(file: Bytes, announced: ReportedStatuses, named: Uint8Array): Promise<number[]> {
@@ -161,9 +165,9 @@ async function unannouncedIn(file: Bytes, announced: ReportedStatuses, named: Ui
   for await (const { n, name, junk, size } of directory.entries()) {
     if (junk || size === 0) continue
     const uuid = uuidOfName(name)
-    const place = uuid === null ? null : announced.placeOf(uuid)
-    if (place === null) unannounced.push(n)
-    else named[place] = 1
+    const location = uuid === null ? null : announced.slotOf(uuid)
+    if (location === null) unannounced.push(n)
+    else named[location] = 1
   }
   directory.release()
   return unannounced

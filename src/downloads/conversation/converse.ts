@@ -1,7 +1,7 @@
 import type { Efirma } from '../../authority/efirma/efirma.ts'
 import { efirmaOf } from '../../authority/sat/conversation/adapter.ts'
 import { announceConversations, type ConversationHint, converse } from '../../authority/sat/conversation/conversation.ts'
-import type { AwaitedMonth, Surroundings } from '../../authority/sat/conversation/surroundings.ts'
+import type { AwaitedMonth, ConversationPorts } from '../../authority/sat/conversation/ports.ts'
 import { stuckConversations } from '../../authority/sat/conversation/upkeep.ts'
 import type { System } from '../../platform/context.ts'
 import { ledgerByLedger, START } from '../../platform/context.ts'
@@ -15,19 +15,19 @@ import { coveredOf, holdsAny, openMonths, wakeStatements } from './months-store.
 const KEPT_MS = 5_000
 
 /** Goes on with the conversation about a taxpayer for the jobs that wait for it. */
-export async function goOn(system: System, { shard, entity }: ConversationHint): Promise<void> {
+export async function continueConversation(system: System, { shard, entity }: ConversationHint): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
-  const place = { ledger, files: system.env.FILES, entity }
+  const location = { ledger, files: system.env.FILES, entity }
   const logins = new Logins(system, entity)
   const efirmas = new Map<string, { efirma: Efirma | null; read_at: number }>()
-  const around: Surroundings = {
+  const around: ConversationPorts = {
     async months() {
       const now = Date.now()
       return (await openMonths(ledger, entity)).map(
         (row): AwaitedMonth => ({
           ...{ source: row.source, month: row.month, asked_at: row.asked_at, ahead: row.ahead, is_complete: isWhole(coveredOf(row)) },
           organizations: JSON.parse(row.organizations) as string[],
-          is_awaited: row.is_awaited === 1,
+          is_interactive: row.is_interactive === 1,
           lists: Math.max(0, row.is_continued - 1),
           is_asleep: row.error_class === null && row.not_before > now,
         }),
@@ -48,8 +48,8 @@ export async function goOn(system: System, { shard, entity }: ConversationHint):
       await announce(system, [{ shard, entity }])
     },
     holdsAny: (request) => holdsAny(ledger, entity, request),
-    readMetadata: (request, k) => readMetadata(place, request, k),
-    readXml: (request, metadata) => readXml(place, request, metadata),
+    readMetadata: (request, k) => readMetadata(location, request, k),
+    readXml: (request, metadata) => readXml(location, request, metadata),
   }
   await converse(system, { shard, entity }, around)
 }
@@ -58,11 +58,11 @@ export async function goOn(system: System, { shard, entity }: ConversationHint):
 const LATE_MS = 60_000
 const SWEEP_LIMIT = 1_000
 
-/** Announces conversations again after a lost message or the death of a worker. A task, whose place is a ledger. */
-export const sweepConversations = async (system: System, place = START): Promise<string> =>
+/** Announces conversations again after a lost message or the death of a worker. A task, whose cursor is a ledger. */
+export const sweepConversations = async (system: System, location = START): Promise<string> =>
   system.settings.taxAuthority === 'sandbox'
     ? ''
-    : ledgerByLedger(system, place, async (shard, ledger) => {
+    : ledgerByLedger(system, location, async (shard, ledger) => {
         const now = Date.now()
         const { results } = await stuckConversations(ledger, now, now - LATE_MS, SWEEP_LIMIT)
         await announceConversations(

@@ -5,7 +5,7 @@ import { cfdi } from '../../cfdi/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import type { MonthCoverage } from '../../taxpayers/visibility/coverage.ts'
 import { earliestOf, latestOf } from '../../taxpayers/visibility/window.ts'
-import { ALL_ASKERS } from '../awaited/awaited-store.ts'
+import { ALL_REQUESTERS } from '../awaited/awaited-store.ts'
 import { LISTED } from '../jobs/key.ts'
 import { coverage, syncJobs, syncWork } from '../jobs/tables.ts'
 import { hastenWork, JOBS_OF_WORK } from '../lease-store.ts'
@@ -18,7 +18,7 @@ export interface MonthRow {
   ahead: number
   not_before: number
   error_class: string | null
-  is_awaited: number
+  is_interactive: number
   is_continued: number
   /** Those that asked for it, also those that wait for a login, as a JSON array. */
   organizations: string
@@ -34,7 +34,7 @@ export const openMonths = async (ledger: D1Database, entity: number): Promise<Mo
   const statement = prepared(
     ledger,
     sql`select ${s.source}, ${s.month}, max(${s.created_at}, ${s.as_of}) as asked_at, max(0, ${s.as_of} - ${s.created_at}) as ahead,
-          ${s.not_before}, ${s.error_class}, ${s.is_continued}, ${syncWork.is_awaited}, ${ALL_ASKERS} as organizations,
+          ${s.not_before}, ${s.error_class}, ${s.is_continued}, ${syncWork.is_interactive}, ${ALL_REQUESTERS} as organizations,
           (select ${c.months} -> ('$."' || ${s.month} || '"') from ${coverage} ${c} where ${c.entity} = ${s.entity} and ${c.source} = ${s.source})
             as covered
         from ${syncWork} cross join ${JOBS_OF_WORK} where ${syncWork.entity} = ${entity} and ${s.open} = 1 and ${s.month} <> ''`,
@@ -47,7 +47,7 @@ export const coveredOf = ({ covered }: MonthRow): MonthCoverage => JSON.parse(co
 /** The values of tipo_comprobante by which the index finds the documents of a family. Metadata of retenciones has an empty one, or none. */
 const TYPES = { cfdi: [sql`in ('I', 'E', 'T', 'N', 'P')`], retenciones: [sql`is null`, sql`= ''`] }
 
-/** Whether documents are held that a request asks for. It reads a few rows, however many there are. */
+/** Whether documents are stored that a request asks for. It reads a few rows, however many there are. */
 export async function holdsAny(
   ledger: D1Database,
   entity: number,

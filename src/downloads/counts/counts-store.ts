@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { documents } from '../../documents/tables.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
-import { askersOf } from '../../taxpayers/visibility/askers.ts'
+import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import { isJob } from '../jobs/key.ts'
 import { extractions, syncJobs } from '../jobs/tables.ts'
 
@@ -18,7 +18,7 @@ const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
 
 /** Joins the extractions `e` that requested the job `s`, of the organizations that asked for it, also of those that wait for a login. */
 export const askedJobs = sql`cross join json_each(
-    json_patch(${s.carried}, (select json_group_object(value, '') from json_each(${askersOf(s)})))) o
+    json_patch(${s.deferred}, (select json_group_object(value, '') from json_each(${requestersOf(s)})))) o
   cross join ${extractions} ${e} on ${e.organization_id} = o.key and ${e.entity} = ${s.entity}
   cross join json_each(${e.jobs} -> ${s.job_id} -> ${s.source}) m on m.value = ${s.month}`
 
@@ -82,8 +82,8 @@ export const isOfCell = ({ entity, source, month }: typeof j | typeof k | typeof
   sql`${entity} = s.entity and ${source} = s.source and ${month} = s.month`
 
 /** Whether a job names the organization of the span `s`. */
-export const namesAsker = (job: typeof k | typeof q): SQL =>
-  sql`exists (select 1 from json_each(${askersOf(job)}) o where o.value = s.organization_id)`
+export const namesRequester = (job: typeof k | typeof q): SQL =>
+  sql`exists (select 1 from json_each(${requestersOf(job)}) o where o.value = s.organization_id)`
 
 /** Whether the job `k` is the one of the span `s`, or of those between the organization's previous one and it. */
 export const IS_BETWEEN = sql`${isOfCell(k)} and ${k.job_id} > s.previous and ${k.job_id} <= s.job_id`
@@ -102,7 +102,7 @@ const spansOf = (json: string): SQL => sql`asked as materialized (
     cross join ${syncJobs} ${j} on ${isOfCell(j)} and ${j.job_id} = s.job_id
     left join ${syncJobs} ${p} on ${isOfCell(p)} and ${p.job_id} = (
       select ${q.job_id} from ${syncJobs} ${q}
-      where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${q.status} = 'succeeded' and ${namesAsker(q)}
+      where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${q.status} = 'succeeded' and ${namesRequester(q)}
       order by ${q.job_id} desc limit 1))`
 
 /**
@@ -116,7 +116,7 @@ const countCfdi = (json: string): SQL => sql`with ${spansOf(json)},
     cross join ${syncJobs} ${k} on ${IS_BETWEEN}
     cross join json_each(${k.brought}) b
     cross join json_each(b.value) c
-    where s.month <> '' and (${k.job_id} = s.job_id or (s.status = 'succeeded' and not (${k.status} = 'failed' and ${namesAsker(k)})))
+    where s.month <> '' and (${k.job_id} = s.job_id or (s.status = 'succeeded' and not (${k.status} = 'failed' and ${namesRequester(k)})))
       and c.value->>1 >= s.floor and c.value->>4 <= s.until and (c.value->>0 = 'created' or coalesce(c.value->>5, c.value->>4) <= s.known))
   select n, sum(iif(what = 'created', count, 0)) as created_count, sum(iif(what = 'updated', count, 0)) as updated_count,
     sum(iif(what = 'cancelled', count, 0)) as cancelled_count, min(first) as first_issued_at, max(last) as last_issued_at

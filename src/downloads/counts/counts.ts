@@ -1,4 +1,4 @@
-import { hullOf, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
+import { combinedWindowOf, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
 import { type AskedJob, type JobCounts, readCounts } from './counts-store.ts'
 
 export type { JobCounts }
@@ -36,9 +36,9 @@ export async function countJobs(ledger: D1Database, jobs: readonly OwnJob[]): Pr
   return jobs.map((_, n) => counted.get(n) ?? NOTHING_COUNTED)
 }
 
-/** The window on what a job downloads. Documents that are no CFDIs are compared with the floor of the hull. */
+/** The window on what a job downloads. Documents that are no CFDIs are compared with the floor of the combined window. */
 export const windowOf = ({ source, month, windows }: OwnJob): Window =>
-  month === '' ? hullOf(windows) : source === 'sat_cfdi_issued' ? windows.issued : windows.received
+  month === '' ? combinedWindowOf(windows) : source === 'sat_cfdi_issued' ? windows.issued : windows.received
 
 /** A job as the store is asked for it; null when the window shows nothing. */
 function askedOf({ windows, ...job }: OwnJob, n: number): AskedJob | null {

@@ -1,11 +1,11 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import type { Stretch } from '../../cfdi/mirrored/stretches.ts'
+import type { VisibleRange } from '../../cfdi/mirrored/visible-ranges.ts'
 import { cfdi, cfdiCommits } from '../../cfdi/tables.ts'
 import { documents } from '../../documents/tables.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
-import { IS_BETWEEN, isOfCell, namesAsker } from '../counts/counts-store.ts'
+import { IS_BETWEEN, isOfCell, namesRequester } from '../counts/counts-store.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
 import { extractions, syncJobs } from '../jobs/tables.ts'
 
@@ -55,12 +55,12 @@ const broughtSince = (json: string): SQL => sql`with asked as materialized (
       max(${p.finished_at}, ${p.as_of}) as previous_end,
       case ${p.status} when 'succeeded' then max(${p.finished_at}, ${p.as_of}) when 'failed' then (
         select max(${q.finished_at}, ${q.as_of}) from ${syncJobs} ${q}
-        where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${q.status} = 'succeeded' and ${namesAsker(q)}
+        where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${q.status} = 'succeeded' and ${namesRequester(q)}
         order by ${q.job_id} desc limit 1) end / 1000 as known
     from asked s
     cross join ${syncJobs} ${j} on ${isOfCell(j)} and ${j.job_id} = s.job_id
     left join ${syncJobs} ${p} on ${isOfCell(p)} and ${p.job_id} = (
-      select ${q.job_id} from ${syncJobs} ${q} where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${namesAsker(q)}
+      select ${q.job_id} from ${syncJobs} ${q} where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${namesRequester(q)}
       order by ${q.job_id} desc limit 1))
   select s.n, s.previous, s.previous_as_of, s.previous_end, s.previous_finished, s.finished_at,
     sum(iif(c.value->>0 = 'created' and c.value->>1 >= s.floor and c.value->>4 <= s.until, c.value->>2, 0)) as created_count,
@@ -86,7 +86,7 @@ export const readBroughtSince = async (ledger: D1Database, asked: readonly Asked
   return results.flatMap((it) => it.results)
 }
 
-/** Documents of a month that a stretch shows and one commit stored, by the number of their question. */
+/** Documents of a month that a visible range shows and one commit stored, by the number of their question. */
 export interface StoredCount {
   question: number
   direction: 0 | 1
@@ -97,9 +97,12 @@ export interface StoredCount {
   isForgotten: boolean
 }
 
-/** Counts what stretches show of the authority's documents, by month and commit. One statement, none without stretches. */
-export const countStored = async (ledger: D1Database, stretches: readonly (Stretch & { entity: number })[]): Promise<StoredCount[]> => {
-  if (stretches.length === 0) return []
+/** Counts what visible ranges show of the authority's documents, by month and commit. One statement, none without them. */
+export const countStored = async (
+  ledger: D1Database,
+  visibleRanges: readonly (VisibleRange & { entity: number })[],
+): Promise<StoredCount[]> => {
+  if (visibleRanges.length === 0) return []
   const statement = prepared(
     ledger,
     sql`select question, direction, month, count, coalesce(
@@ -107,7 +110,7 @@ export const countStored = async (ledger: D1Database, stretches: readonly (Stret
        (select -${commit.committed_at} from ${cfdiCommits} ${commit} where ${commit.entity} = s.entity order by ${commit.sequence} limit 1), 0) as stored
      from (
        select t.key as question, ${c.entity}, ${c.direction}, substr(${c.fecha}, 1, 7) as month, ${c.stored_by}, count(*) as count
-       from json_each(${JSON.stringify(stretches)}) t cross join ${cfdi} ${c} indexed by cfdi_dirc
+       from json_each(${JSON.stringify(visibleRanges)}) t cross join ${cfdi} ${c} indexed by cfdi_dirc
          on ${c.entity} = t.value->>'entity' and ${c.direction} = t.value->>'direction' and ${c.cancelled} in (0, 1) and ${c.issued_at} between coalesce(t.value->>'since', 0) and coalesce(t.value->>'until', 1e12)
        where (t.value->>'floor' is null or ${c.fecha} >= t.value->>'floor') and (t.value->>'before' is null or ${c.fecha} < t.value->>'before')
        group by 1, 2, 3, 4, 5) s`,

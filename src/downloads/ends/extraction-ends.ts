@@ -1,5 +1,5 @@
-import { type Stretch, stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
-import { earliestOf, hullOf, latestOf, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
+import { type VisibleRange, visibleRangesBetween } from '../../cfdi/mirrored/visible-ranges.ts'
+import { combinedWindowOf, earliestOf, latestOf, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
 import { countJobs } from '../counts/counts.ts'
 import {
   type AskedCell,
@@ -71,37 +71,37 @@ const NEVER = Number.NEGATIVE_INFINITY
 async function countReadable(ledger: D1Database, asked: readonly ReadableQuestion[]): Promise<Readable[]> {
   const cells = Map.groupBy(await readCells(ledger, asked), ({ question }) => question)
   const totals = new Map(asked.map((question) => [question, { readable: 0, updated: 0, cancelled: 0 }]))
-  const stretches: (Stretch & { entity: number })[] = []
+  const visibleRanges: (VisibleRange & { entity: number })[] = []
   const adding: ((it: StoredCount) => void)[] = []
   for (const [question, total] of totals) {
     const { entity, instant, together } = question
     const own = cells.get(question) ?? []
-    const add = (stretch: Stretch, weightOf: (it: StoredCount) => number) => {
-      stretches.push({ entity, ...stretch })
+    const add = (visibleRange: VisibleRange, weightOf: (it: StoredCount) => number) => {
+      visibleRanges.push({ entity, ...visibleRange })
       adding.push((it) => {
         total.readable += it.count * weightOf(it)
       })
     }
     const limits = new Map(own.map(({ direction, job, limit }) => [`${direction}|${job.month}`, limit]))
     if (together.length === 0)
-      for (const stretch of stretchesBetween(...question.windowsOf(instant)))
-        add(stretch, (it) => {
+      for (const visibleRange of visibleRangesBetween(...question.windowsOf(instant)))
+        add(visibleRange, (it) => {
           const limit = limits.get(`${it.direction}|${it.month}`)
           return Number(limit === undefined ? isCountedBy(instant, it) : isStoredBy(limit, it))
         })
-    const shownAt = new Map<number, Stretch[]>()
+    const shownAt = new Map<number, VisibleRange[]>()
     for (const cell of own) {
       total.readable += cell.brought?.created_count ?? 0
       total.updated += cell.brought?.updated_count ?? 0
       total.cancelled += cell.brought?.cancelled_count ?? 0
       for (const at of runsBetween(cell)) {
-        if (!shownAt.has(at)) shownAt.set(at, stretchesBetween(...question.windowsOf(at)))
-        for (const stretch of shownAt.get(at)!.flatMap((one) => withinMonth(one, cell) ?? []))
-          add(stretch, (it) => Number(isStoredBy(cell.limit, it)) - Number(isCountedBy(at, it)))
+        if (!shownAt.has(at)) shownAt.set(at, visibleRangesBetween(...question.windowsOf(at)))
+        for (const visibleRange of shownAt.get(at)!.flatMap((one) => withinMonth(one, cell) ?? []))
+          add(visibleRange, (it) => Number(isStoredBy(cell.limit, it)) - Number(isCountedBy(at, it)))
       }
     }
   }
-  for (const it of await countStored(ledger, stretches)) adding[it.question]!(it)
+  for (const it of await countStored(ledger, visibleRanges)) adding[it.question]!(it)
   return asked.map((question) => totals.get(question)!)
 }
 
@@ -114,15 +114,15 @@ const isCountedBy = (instant: number, { stored_at, isForgotten }: StoredCount): 
 const runsBetween = ({ question: { instant, instants, together }, after }: Cell): number[] =>
   instants.filter((at) => at > after && (at < instant || (at === instant && together.length > 0)))
 
-/** What a stretch shows of a month of its direction; null when that is nothing. */
-function withinMonth(stretch: Stretch, { direction, job: { month } }: Cell): Stretch | null {
+/** What a visible range shows of a month of its direction; null when that is nothing. */
+function withinMonth(visibleRange: VisibleRange, { direction, job: { month } }: Cell): VisibleRange | null {
   const first = `${month}-01`
   const next = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString().slice(0, 10)
-  const floor = stretch.floor !== null && stretch.floor > first ? stretch.floor : first
-  const before = stretch.before !== null && stretch.before < next ? stretch.before : next
-  const since = Math.max(stretch.since ?? 0, earliestOf(first))
-  const until = Math.min(stretch.until ?? Number.MAX_SAFE_INTEGER, latestOf(next) - DAY_SECONDS)
-  return stretch.direction !== direction || floor >= before || since > until ? null : { direction, since, until, floor, before }
+  const floor = visibleRange.floor !== null && visibleRange.floor > first ? visibleRange.floor : first
+  const before = visibleRange.before !== null && visibleRange.before < next ? visibleRange.before : next
+  const since = Math.max(visibleRange.since ?? 0, earliestOf(first))
+  const until = Math.min(visibleRange.until ?? Number.MAX_SAFE_INTEGER, latestOf(next) - DAY_SECONDS)
+  return visibleRange.direction !== direction || floor >= before || since > until ? null : { direction, since, until, floor, before }
 }
 
 async function readCells(ledger: D1Database, asked: readonly ReadableQuestion[]): Promise<Cell[]> {
@@ -244,7 +244,7 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
     documentJobs.map(({ n, source, month, job_id }) => {
       const { entity, organization_id } = asked[n]!
       // What only a lower floor shows is counted below. Before the first run of CFDIs no floor hides documents.
-      return { entity, source, month, job_id, organization_id, windows: windows[n]![hullOf(windows[n]![0]).isEmpty ? 1 : 0] }
+      return { entity, source, month, job_id, organization_id, windows: windows[n]![combinedWindowOf(windows[n]![0]).isEmpty ? 1 : 0] }
     }),
   )
   const shown = await countShownDocuments(
@@ -298,7 +298,7 @@ function lowerFloor(
   n: number,
   [before, after]: readonly [before: Windows, after: Windows],
 ): LowerFloor | null {
-  const [hidden, { floor }] = [hullOf(before), hullOf(after)]
+  const [hidden, { floor }] = [combinedWindowOf(before), combinedWindowOf(after)]
   if (hidden.floor === null || (floor !== null && floor >= hidden.floor)) return null
   return { n, entity, organization_id, run_id, floor, before: hidden.floor }
 }

@@ -4,7 +4,7 @@ import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite
 /** As the row has it. */
 const STORED_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const
 
-/** As an organization is told it: a job that waits is told apart. */
+/** As an organization sees it: a job that waits is kept apart. */
 export const JOB_STATUSES = ['queued', 'running', 'waiting', 'succeeded', 'failed'] as const
 export type JobStatus = (typeof JOB_STATUSES)[number]
 
@@ -20,7 +20,7 @@ export const syncJobs = sqliteTable(
     job_id: text('job_id').notNull(),
     /**
      * The organizations whose runs created it, joined it, or found it recently finished, as a JSON array; null when it is only the one that
-     * asked first for jobs of the RFC (taxpayers/visibility/askers.ts).
+     * asked first for jobs of the RFC (taxpayers/visibility/requesters.ts).
      */
     organizations: text('organizations'),
     /** Those of them that found it finished, as a JSON array; null when there are none. */
@@ -29,7 +29,7 @@ export const syncJobs = sqliteTable(
      * `{organization_id: job_id}`: the organizations that have waited for a login while the job went on for others, and the job under whose
      * identifier each knows this one. Those that `organizations` does not name wait still.
      */
-    carried: text('carried').notNull().default('{}'),
+    deferred: text('deferred').notNull().default('{}'),
     /** 1 until it has ended. Only the newest job of a source and month can be open. */
     open: integer('open').notNull(),
     /** 1 while a worker runs it that claimed it alone. */
@@ -42,10 +42,10 @@ export const syncJobs = sqliteTable(
       ),
     /** The instant of the run that created it. It downloads at least what the authority had then. */
     as_of: integer('as_of').notNull(),
-    /** The job is not run before this time: its place in the spread, or the wait between attempts. */
+    /** The job is not run before this time: its slot in the spread, or the wait between attempts. */
     not_before: integer('not_before').notNull(),
     /**
-     * The end of the wait after its last failed attempt, or for the authority, as those are told who asked for it then. One who joins it does
+     * The end of the wait after its last failed attempt, or for the authority, as it is shown to those who asked for it then. One who joins it does
      * not wait for it.
      */
     wait_until: integer('wait_until'),
@@ -86,7 +86,7 @@ export const syncWork = sqliteTable('sync_work', {
   entity: integer('entity').primaryKey(),
   /** These jobs, as a JSON array of `[source, month, job_id]`. */
   jobs: text('jobs').notNull(),
-  /** The extractions that wait for any of them, as a JSON array of `[organization_id, run_id]`: their ends are told. */
+  /** The extractions that wait for any of them, as a JSON array of `[organization_id, run_id]`: their ends are reported. */
   runs: text('runs').notNull().default('[]'),
   /** When the first of them is due, unless a worker has the lease. */
   due_at: integer('due_at').notNull(),
@@ -95,9 +95,9 @@ export const syncWork = sqliteTable('sync_work', {
   leased_at: integer('leased_at'),
   lease_until: integer('lease_until'),
   /** 1 when a run of no cadence requested a job, so that somebody may wait for it: it is announced before spread work. */
-  is_awaited: integer('is_awaited').notNull().default(0),
+  is_interactive: integer('is_interactive').notNull().default(0),
   /** 1 after a lease ran out: each job is claimed by itself, so that the one that kills its worker is found. */
-  is_careful: integer('is_careful').notNull().default(0),
+  claim_per_job: integer('claim_per_job').notNull().default(0),
 })
 
 /** How the downloads of the months of a source ended. It is kept when the rows of the jobs are deleted. */
@@ -142,7 +142,7 @@ export const extractions = sqliteTable(
 )
 
 /**
- * Cancellations as they were found, for organizations whose connections were not active then: they are told when theirs is active again. Kept
+ * Cancellations as they were found, for organizations whose connections were not active then: they are reported when theirs is active again. Kept
  * for 90 days.
  */
 export const cancellations = sqliteTable(

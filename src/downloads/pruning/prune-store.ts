@@ -3,16 +3,16 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { entities } from '../../cfdi/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { outbox } from '../../platform/outbox/tables.ts'
-import { askersOf } from '../../taxpayers/visibility/askers.ts'
+import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
 import { cancellations, extractions, syncJobs, syncWork } from '../jobs/tables.ts'
 
-/** Returns the next partitions whose number without its sign, modulo `turns`, is `turn`, in ascending order. */
-export const entitiesOfTurn = async (ledger: D1Database, turn: number, turns: number, after: number, limit: number): Promise<number[]> => {
+/** Returns the next partitions whose number without its sign, modulo `parts`, is `part`, in ascending order. */
+export const entitiesOfPart = async (ledger: D1Database, part: number, parts: number, after: number, limit: number): Promise<number[]> => {
   const { entity } = entities
   const statement = prepared(
     ledger,
-    sql`select ${entity} from ${entities} where ${entity} > ${after} and abs(${entity}) % ${turns} = ${turn} order by ${entity} limit ${limit}`,
+    sql`select ${entity} from ${entities} where ${entity} > ${after} and abs(${entity}) % ${parts} = ${part} order by ${entity} limit ${limit}`,
   )
   return (await statement.raw<[number]>()).flat()
 }
@@ -21,7 +21,7 @@ const [s, k, e, l] = [alias(syncJobs, 's'), alias(syncJobs, 'k'), alias(extracti
 
 /** The organizations that the entity's jobs name. */
 const known = (entity: number): SQL => sql`(
-  select distinct o.value as organization_id from ${syncJobs} ${s}, json_each(${askersOf(s)}) o where ${s.entity} = ${entity})`
+  select distinct o.value as organization_id from ${syncJobs} ${s}, json_each(${requestersOf(s)}) o where ${s.entity} = ${entity})`
 
 /** A job of an entity as one value: `not in` walks the whole list for each job when it compares several. */
 const keyOf = (source: SQLWrapper, month: SQLWrapper, job_id: SQLWrapper): SQL => sql`${source} || ' ' || ${month} || ' ' || ${job_id}`
@@ -53,7 +53,7 @@ export const deleteQuietJobs = (ledger: D1Database, entity: number, before: numb
   prepared(
     ledger,
     sql`with jobs as materialized (
-          select ${s.source}, ${s.month}, ${s.job_id}, ${s.status}, ${askersOf(s)} as organizations, ${s.finished_at},
+          select ${s.source}, ${s.month}, ${s.job_id}, ${s.status}, ${requestersOf(s)} as organizations, ${s.finished_at},
             ${s.status} = 'succeeded' and ${s.brought} = '[]'
               and ${s.created_count} + ${s.updated_count} + ${s.cancelled_count} + ${s.rejected_count} = 0 as is_quiet,
             max(iif(${s.brought} <> '[]' or ${s.created_count} > 0, ${s.job_id}, null)) over (

@@ -2,13 +2,13 @@ import type { Ctx } from '../../platform/context.ts'
 import { shownJobId } from '../../taxpayers/visibility/job-id.ts'
 import type { JobState } from '../contract.ts'
 import { viewState, WAITING } from '../progress.ts'
-import { jobsOfRun, type RunJobPage, type RunJobPlace, type RunJobRow } from './states-store.ts'
+import { jobsOfRun, type RunJobPage, type RunJobPosition, type RunJobRow } from './states-store.ts'
 
-export type { RunJobPlace } from './states-store.ts'
+export type { RunJobPosition } from './states-store.ts'
 
-/** A job of a run, with its RFC and its place in the list. */
+/** A job of a run, with its RFC and its position in the list. */
 export interface RunJobState {
-  place: RunJobPlace
+  position: RunJobPosition
   job: JobState & { fiscal_entity_id: string }
 }
 
@@ -19,10 +19,10 @@ interface Asked {
   isActive: boolean
 }
 
-const placeOf = ({ fiscal_entity_id, source, month }: RunJobRow): RunJobPlace => [fiscal_entity_id, source, month]
+const positionOf = ({ fiscal_entity_id, source, month }: RunJobRow): RunJobPosition => [fiscal_entity_id, source, month]
 
 /** The order of the list. */
-function compare([rfc, source, month]: RunJobPlace, [otherRfc, otherSource, otherMonth]: RunJobPlace): number {
+function compare([rfc, source, month]: RunJobPosition, [otherRfc, otherSource, otherMonth]: RunJobPosition): number {
   if (rfc !== otherRfc) return rfc < otherRfc ? -1 : 1
   if (source !== otherSource) return source < otherSource ? -1 : 1
   return month === otherMonth ? 0 : month > otherMonth ? -1 : 1
@@ -49,13 +49,13 @@ export async function readRunJobs(ctx: Ctx, run_id: string, rfcs: readonly Asked
   const read = [...Map.groupBy(left, ({ shard }) => shard)].map(([shard, own]) =>
     jobsOfRun(ctx.settings.ledgers[shard]!, ctx.organization.id, run_id, own, page),
   )
-  const rows = (await Promise.all(read)).flat().sort((one, other) => compare(placeOf(one), placeOf(other)))
+  const rows = (await Promise.all(read)).flat().sort((one, other) => compare(positionOf(one), positionOf(other)))
   return Promise.all(
     rows.slice(0, page.limit).map(async (row) => {
       const { fiscal_entity_id, is_forgotten, is_active, open } = row
       const shown = is_active || open === 0 ? row : { ...row, ...WAITING }
       const state = is_forgotten ? await forgotten(row) : await viewState(ctx, fiscal_entity_id, shown)
-      return { place: placeOf(row), job: { fiscal_entity_id, ...state } }
+      return { position: positionOf(row), job: { fiscal_entity_id, ...state } }
     }),
   )
 }

@@ -25,11 +25,11 @@ export interface RunJobRow extends Omit<JobRow, 'rejected_count' | 'rejected_fil
   is_forgotten: number
 }
 
-/** The place of a job in the list of its run. */
-export type RunJobPlace = readonly [fiscal_entity_id: string, source: string, month: string]
+/** The position of a job in the list of its run. */
+export type RunJobPosition = readonly [fiscal_entity_id: string, source: string, month: string]
 
 export interface RunJobPage {
-  after: RunJobPlace | null
+  after: RunJobPosition | null
   status: string | null
   limit: number
 }
@@ -56,13 +56,13 @@ export const jobsOfRun = async (
           from json_each(${asked}) a
           cross join ${extractions} ${runJobsE} on ${runJobsE.organization_id} = ${organization_id} and ${runJobsE.entity} = a.value->>0 and ${runJobsE.run_id} = ${run_id}
           cross join json_each(${runJobsE.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m),
-        told as (
+        notified as (
           select j.fiscal_entity_id, j.is_active, j.source, j.month, j.job_id, j.requested_at, j.attempts_before,
-            ${runJobsS.job_id} is null as is_forgotten, coalesce(${runJobsS.carried}->>${organization_id}, j.job_id) as known_as, ${runJobsS.open},
+            ${runJobsS.job_id} is null as is_forgotten, coalesce(${runJobsS.deferred}->>${organization_id}, j.job_id) as known_as, ${runJobsS.open},
             iif(${runJobsS.job_id} is null, 'succeeded', ${stateOf(sql`j.is_active`, now)}) as status, ${ATTEMPTS} as attempts, ${runJobsS.error_class},
             ${runJobsS.not_before}, ${runJobsS.wait_until}, ${askedAgainAt(now)} as asked_again_at, ${STARTED_AT} as started_at, ${runJobsS.finished_at}
           from jobs j left join ${syncJobs} ${runJobsS} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
-        select * from told
+        select * from notified
         where (${status} is null or status = ${status})
           and (${rfc} is null or fiscal_entity_id > ${rfc} or (
             fiscal_entity_id = ${rfc} and (source > ${source} or (source = ${source} and month < ${month}))))
@@ -92,8 +92,8 @@ export interface JobGroup {
 
 const [s, e, c] = [alias(syncJobs, 's'), alias(extractions, 'e'), alias(coverage, 'c')]
 
-/** What the organization is told of a job `j` and its row: its state, error class and attempts, and when it is tried again. */
-function toldOf(now: number): Record<'state' | 'error' | 'attempts' | 'next', SQL> {
+/** What the organization learns of a job `j` and its row: its state, error class and attempts, and when it is tried again. */
+function shownOf(now: number): Record<'state' | 'error' | 'attempts' | 'next', SQL> {
   // The job waits for the authority, which did not answer the last time that it was asked.
   const isUnanswered = sql`${s.open} = 1 and coalesce(${conversation.failures}, 0) > 0 and ${isAsleep(now)}`
   return {
@@ -119,7 +119,7 @@ export const runGroups = (
   run_ids: readonly string[],
   now: number,
 ): D1PreparedStatement => {
-  const { state, error, attempts, next } = toldOf(now)
+  const { state, error, attempts, next } = shownOf(now)
   return prepared(
     ledger,
     sql`with jobs as (
@@ -128,12 +128,12 @@ export const runGroups = (
           from json_each(${askedOf(rfcs)}) a cross join json_each(${JSON.stringify(run_ids)}) r
           cross join ${extractions} ${e} on ${e.organization_id} = ${organization_id} and ${e.entity} = a.value->>0 and ${e.run_id} = r.value
           cross join json_each(${e.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m),
-        told as (
+        notified as (
           select j.run_id, iif(${s.job_id} is null, 'succeeded', ${state}) as status, iif(${s.job_id} is null, null, ${error}) as error_class,
             iif(${s.job_id} is null, 0, ${attempts}) as attempts, ${next} as next_at, max(coalesce(${s.finished_at}, 0), j.requested_at) as ended_at
           from jobs j left join ${syncJobs} ${s} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
         select run_id, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at
-        from told group by run_id, status, error_class`,
+        from notified group by run_id, status, error_class`,
   )
 }
 
@@ -171,7 +171,7 @@ export const jobGroups = (
   rfcs: readonly { entity: number; isActive: boolean }[],
   now: number,
 ): D1PreparedStatement => {
-  const { state, error, attempts, next } = toldOf(now)
+  const { state, error, attempts, next } = shownOf(now)
   return prepared(
     ledger,
     sql`with asked as materialized (select value->>0 as entity, value->>1 as is_active from json_each(${askedOf(rfcs)})),
@@ -183,12 +183,12 @@ export const jobGroups = (
           group by ${e.entity}, x.key, m.value, j.key),
         latest as materialized (
           select entity, is_active, source, month, job_id, requested_at, attempts_before, max(last_run) from jobs group by entity, source, month),
-        told as (
+        notified as (
           select j.entity, ${s.source}, ${s.month}, ${state} as status, ${error} as error_class, ${attempts} as attempts, ${next} as next_at,
             max(${s.finished_at}, j.requested_at) as ended_at
           from latest j cross join ${syncJobs} ${s} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
         select entity, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at,
           min(nullif(month, '')) as first_month, json_group_array(distinct source) as sources
-        from told group by entity, status, error_class`,
+        from notified group by entity, status, error_class`,
   )
 }

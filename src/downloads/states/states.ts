@@ -3,12 +3,12 @@ import { coverageOf, type JobGroup, jobGroups, type RunGroup, runGroups, runsOfE
 
 export type { JobGroup, RunGroup, SourceCoverage } from './states-store.ts'
 
-/** The jobs of an RFC as an organization is told of them. */
+/** The jobs of an RFC as an organization sees them. */
 export interface JobStates {
   groups: readonly JobGroup[]
   /** The instant, in milliseconds, up to which every CFDI source that it downloads has been downloaded whole; null before. */
   downloaded_to: number | null
-  /** How the downloads of the months of each CFDI source ended, whoever asked for them: `partialMonths` tells what of it may be told. */
+  /** How the downloads of the months of each CFDI source ended, whoever asked for them: `partialMonths` tells what of it may be reported. */
   coverage: readonly SourceCoverage[]
 }
 

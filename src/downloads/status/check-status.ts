@@ -1,7 +1,7 @@
 import type { AskedCfdi } from '../../authority/port/status.ts'
 import { statusesOf } from '../../authority/statuses.ts'
-import { checkOf, checkWith, isDoubtful, parseChecks, type StatusCheck } from '../../cfdi/checks/checks.ts'
-import { addDoubts, nextDaily } from '../../cfdi/checks/doubts.ts'
+import { checkOf, checkWith, needsRecheck, parseChecks, type StatusCheck } from '../../cfdi/checks/checks.ts'
+import { addRechecks, nextDaily } from '../../cfdi/checks/rechecks.ts'
 import { commitChecked } from '../../cfdi/commits/commits.ts'
 import type { Cfdi } from '../../cfdi/contract.ts'
 import { findDetailed, shownAs } from '../../cfdi/detail/detail.ts'
@@ -20,8 +20,8 @@ export interface PartitionHint {
   entity: number
 }
 
-/** Asks the queue to resolve the doubts of partitions. The sweep finds those whose messages are lost. */
-export const wakeDoubts = (system: System, hints: readonly PartitionHint[]): Promise<void> =>
+/** Asks the queue to resolve the rechecks of partitions. The sweep finds those whose messages are lost. */
+export const wakeRechecks = (system: System, hints: readonly PartitionHint[]): Promise<void> =>
   sendHints(
     system,
     system.env.DOWNLOADS,
@@ -56,15 +56,15 @@ export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
     const check = checkWith(answer, now, checkOf(row.status_checks, fiscal_entity_id))
     if (!ctx.claim?.begun) await change(ctx, { action: 'cfdi.status_checked', resource_id: uuid, begins: true }, [])
     const isFound = answer.estatus === 'cancelado' && row.estatus !== 'cancelado'
-    const doubts = isFound
-      ? addDoubts(d1, [{ entity: partition.number, uuid, due_at: now, doubt: 'found' }])
-      : row.estatus !== 'cancelado' && isDoubtful(check, now)
-        ? addDoubts(d1, [{ entity: partition.number, uuid, due_at: nextDaily(now), doubt: 'asked' }])
+    const rechecks = isFound
+      ? addRechecks(d1, [{ entity: partition.number, uuid, due_at: now, recheck: 'found' }])
+      : row.estatus !== 'cancelado' && needsRecheck(check, now)
+        ? addRechecks(d1, [{ entity: partition.number, uuid, due_at: nextDaily(now), recheck: 'asked' }])
         : []
     const document = { entity: partition.number, uuid }
     const checked = [keepCheck(d1, document, fiscal_entity_id, check), commitChecked(d1, document, [fiscal_entity_id], now)]
-    await commit(d1, [...checked, ...doubts])
-    if (isFound) await wakeDoubts(ctx, [{ shard: ctx.connection.shard, entity: partition.number }])
+    await commit(d1, [...checked, ...rechecks])
+    if (isFound) await wakeRechecks(ctx, [{ shard: ctx.connection.shard, entity: partition.number }])
     return await shownAs(ctx, ledger, { ...found, row: { ...row, status_checks: textWith(row.status_checks, fiscal_entity_id, check) } })
   } catch (error) {
     await cooldown.release()

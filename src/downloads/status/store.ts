@@ -1,17 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { StatusCheck } from '../../cfdi/checks/checks.ts'
-import type { Doubt } from '../../cfdi/checks/doubts.ts'
-import { statusDoubts } from '../../cfdi/checks/tables.ts'
+import type { Recheck } from '../../cfdi/checks/rechecks.ts'
+import { statusRechecks } from '../../cfdi/checks/tables.ts'
 import { cfdi } from '../../cfdi/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 
 const { status_checks } = cfdi
-const { entity, uuid, due_at, doubt } = statusDoubts
+const { entity, uuid, due_at, recheck } = statusRechecks
 
 /** Keeps the check of an organization in the row of a document. With `before`, only while that is its check. */
 export const keepCheck = (
   ledger: D1Database,
-  document: Pick<Doubt, 'entity' | 'uuid'>,
+  document: Pick<Recheck, 'entity' | 'uuid'>,
   fiscal_entity_id: string,
   check: StatusCheck,
   before: StatusCheck | null = null,
@@ -24,29 +24,29 @@ export const keepCheck = (
           and (${before?.[0] ?? null} is null or ${status_checks} -> ${fiscal_entity_id} ->> 0 = ${before?.[0] ?? null})`,
   )
 
-/** Takes the doubts of a partition that are due, the first ones, until an instant: then they are due again. */
-export const takeDoubts = async (ledger: D1Database, partition: number, now: number, until: number, limit: number): Promise<Doubt[]> =>
+/** Takes the rechecks of a partition that are due, the first ones, until an instant: then they are due again. */
+export const takeRechecks = async (ledger: D1Database, partition: number, now: number, until: number, limit: number): Promise<Recheck[]> =>
   (
     await prepared(
       ledger,
-      sql`update ${statusDoubts} set ${bare(due_at)} = ${until} where ${entity} = ${partition} and ${uuid} in (
-          select ${uuid} from ${statusDoubts} where ${entity} = ${partition} and ${due_at} <= ${now} order by ${due_at} limit ${limit})
-        returning ${sql.join([entity, uuid, due_at, doubt].map(bare), sql`, `)}`,
-    ).all<Doubt>()
+      sql`update ${statusRechecks} set ${bare(due_at)} = ${until} where ${entity} = ${partition} and ${uuid} in (
+          select ${uuid} from ${statusRechecks} where ${entity} = ${partition} and ${due_at} <= ${now} order by ${due_at} limit ${limit})
+        returning ${sql.join([entity, uuid, due_at, recheck].map(bare), sql`, `)}`,
+    ).all<Recheck>()
   ).results
 
-const isTaken = (taken: Doubt): SQL => sql`${entity} = ${taken.entity} and ${uuid} = ${taken.uuid} and ${due_at} = ${taken.due_at}`
+const isTaken = (taken: Recheck): SQL => sql`${entity} = ${taken.entity} and ${uuid} = ${taken.uuid} and ${due_at} = ${taken.due_at}`
 
-/** Ends a doubt, unless there is a new one since it was taken. */
-export const endDoubt = (ledger: D1Database, taken: Doubt): D1PreparedStatement =>
-  prepared(ledger, sql`delete from ${statusDoubts} where ${isTaken(taken)}`)
+/** Ends a recheck, unless there is a new one since it was taken. */
+export const endRecheck = (ledger: D1Database, taken: Recheck): D1PreparedStatement =>
+  prepared(ledger, sql`delete from ${statusRechecks} where ${isTaken(taken)}`)
 
-/** Puts a doubt off. */
-export const putOff = (ledger: D1Database, taken: Doubt, until: number): D1PreparedStatement =>
-  prepared(ledger, sql`update ${statusDoubts} set ${bare(due_at)} = ${until} where ${isTaken(taken)}`)
+/** Puts a recheck off. */
+export const putOff = (ledger: D1Database, taken: Recheck, until: number): D1PreparedStatement =>
+  prepared(ledger, sql`update ${statusRechecks} set ${bare(due_at)} = ${until} where ${isTaken(taken)}`)
 
-/** The partitions with doubts that are due, at most a thousand doubts. */
-export const doubtedPartitions = async (ledger: D1Database, now: number): Promise<number[]> => {
-  const due = prepared(ledger, sql`select ${entity} from ${statusDoubts} where ${due_at} <= ${now} order by ${due_at} limit 1000`)
+/** The partitions with rechecks that are due, at most a thousand rechecks. */
+export const partitionsToRecheck = async (ledger: D1Database, now: number): Promise<number[]> => {
+  const due = prepared(ledger, sql`select ${entity} from ${statusRechecks} where ${due_at} <= ${now} order by ${due_at} limit 1000`)
   return [...new Set((await due.all<{ entity: number }>()).results.map((row) => row.entity))]
 }

@@ -4,7 +4,7 @@ import { fetches } from '../../authority/fetcher/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../../platform/outbox/outbox.ts'
 import { outbox } from '../../platform/outbox/tables.ts'
-import { askersOf } from '../../taxpayers/visibility/askers.ts'
+import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
 import { extractions, syncJobs, syncWork } from '../jobs/tables.ts'
 import { ENDED_JOBS, ENDED_RUNS, JOBS_OF_WORK, OPEN_RUNS, united } from '../lease-store.ts'
@@ -36,9 +36,9 @@ export function withdrawStatements(
     select 1 from ${fetches} ${f} where ${f.entity} = ${s.entity} and ${f.source} = ${s.source} and ${f.month} = ${s.month}
       and ${f.leased_at} >= ${s.created_at} and ((${f.state} = 'leased' and ${f.due_at} > ${now}) or ${f.state} = 'complete'))`
   // A job that has not begun, and that only this run and cancelled ones ask for. Who asked with a run that is forgotten wants it.
-  const isUnwanted = sql`${s.open} = 1 and ${s.is_claimed} = 0 and ${s.carried} = '{}' and ${isFree} and ${isUnfetched}
+  const isUnwanted = sql`${s.open} = 1 and ${s.is_claimed} = 0 and ${s.deferred} = '{}' and ${isFree} and ${isUnfetched}
     and not exists (
-      select 1 from json_each(${askersOf(s)}) a where exists (select 1 ${ASKING} and ${o.is_cancelled} = 0 and not ${isThisRun})
+      select 1 from json_each(${requestersOf(s)}) a where exists (select 1 ${ASKING} and ${o.is_cancelled} = 0 and not ${isThisRun})
         or not exists (select 1 ${ASKING} and (${o.is_cancelled} = 1 or ${isThisRun})))`
   const ofRun = sql`${extractions.organization_id} = ${organization_id} and ${extractions.entity} in (select value from json_each(${json}))
     and ${extractions.run_id} = ${run_id}`

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { takePlace } from '../../accounts/plans/place.ts'
+import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { START } from '../../platform/context.ts'
@@ -122,9 +122,9 @@ async function requireList({ db, organization }: Ctx, source: string): Promise<L
 export async function createCustomList(ctx: Ctx, { slug, label }: CustomListDraft): Promise<CustomList> {
   const { db, organization, now } = ctx
   const source = sourceOf(slug)
-  await takePlace(ctx, 'blacklists', listsUsed(organization.id), (place) =>
+  await reserveQuota(ctx, 'blacklists', listsUsed(organization.id), (reserved) =>
     change(ctx, { action: 'blacklist.created', resource_id: slug, changed: ['slug', 'label'] }, [
-      ...place,
+      ...reserved,
       insertCustomList(db.$client, organization.id, source, label, now.getTime()),
     ]),
   ).catch((error: unknown) => {
@@ -147,15 +147,15 @@ export async function replaceCustomList(ctx: Ctx, slug: string, bytes: Uint8Arra
     () => attemptReplace(ctx, slug, entries, digest),
     () => new Failure('contention', 'blacklist.changed', 'Other requests keep replacing the list at the same time. Try again.'),
   )
-  await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'tellListings', at: ctx.now.getTime(), place: START } }])
+  await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'notifyListings', at: ctx.now.getTime(), cursor: START } }])
   return view(await requireList(ctx, source))
 }
 
 async function attemptReplace(ctx: Ctx, slug: string, entries: ReturnType<typeof readCustomList>, digest: string): Promise<void> {
   const source = sourceOf(slug)
   const { db, organization, now } = ctx
-  const { version, label, digest: held } = await requireList(ctx, source)
-  if (held === digest) return
+  const { version, label, digest: stored } = await requireList(ctx, source)
+  if (stored === digest) return
   const list_date = localDayOf(now, organization.timezone)
   const load = {
     organization_id: organization.id,
@@ -169,9 +169,9 @@ async function attemptReplace(ctx: Ctx, slug: string, entries: ReturnType<typeof
   }
   // The last of the entries takes a place behind all others.
   const others = sql`${entries.length - 1} + (${entriesUsed(organization.id, source)})`
-  await takePlace(ctx, 'blacklist_entries', sql`select ${others}`, (place) =>
+  await reserveQuota(ctx, 'blacklist_entries', sql`select ${others}`, (reserved) =>
     change(ctx, { action: 'blacklist.replaced', resource_id: slug, changed: ['entries'] }, [
-      ...place,
+      ...reserved,
       ...loadStatements(db.$client, load, entries),
       forgetListed(db.$client, organization.id),
     ]),

@@ -22,7 +22,7 @@ export const insertCustomList = (
   prepared(
     d1,
     sql`insert into ${lists} ${[
-      ...[lists.organization_id, lists.source, lists.version, lists.told_version],
+      ...[lists.organization_id, lists.source, lists.version, lists.notified_version],
       ...[lists.label, lists.fetched_at, lists.row_count],
     ].map(bare)}
       values (${organization_id}, ${source}, 1, 1, ${label}, ${now}, 0)`,

@@ -12,7 +12,7 @@ import { type ListedAs, type ListedParties, parseListed, withChanges, writeListe
 const [e, l] = [alias(blacklistEntries, 'e'), alias(blacklistLists, 'l')]
 
 /** A connection whose listed counterparties are kept. */
-interface Watched {
+interface Watching {
   connection: number
   organization_id: string
   fiscal_entity_id: string
@@ -30,23 +30,23 @@ const COLUMNS = sql`${connection}, ${organization_id}, ${connections.fiscal_enti
   ${listed}, ${listed_version}, ${connections.imported_at}`
 
 /** The connections to an RFC. */
-const connectionsTo = async (d1: D1Database, taxpayer: number): Promise<Watched[]> =>
+const connectionsTo = async (d1: D1Database, taxpayer: number): Promise<Watching[]> =>
   (
     await prepared(
       d1,
       sql`select ${COLUMNS} from ${connections} indexed by connections_entity where ${entity} = ${taxpayer}`,
-    ).all<Watched>()
+    ).all<Watching>()
   ).results
 
 /** A page of connections after a number: those of an organization, or all. */
-export const connectionsAfter = async (d1: D1Database, owner: string, after: number, limit: number): Promise<Watched[]> => {
+export const connectionsAfter = async (d1: D1Database, owner: string, after: number, limit: number): Promise<Watching[]> => {
   const own = owner === PUBLIC ? undefined : sql`${organization_id} = ${owner} and`
   const query = sql`select ${COLUMNS} from ${connections} where ${own} ${connection} > ${after} order by ${connection} limit ${limit}`
-  return (await prepared(d1, query).all<Watched>()).results
+  return (await prepared(d1, query).all<Watching>()).results
 }
 
 /**
- * Finds the counterparties of some partitions of a ledger, whoever may see the documents: one seek for each. Whoever tells an organization of
+ * Finds the counterparties of some partitions of a ledger, whoever may see the documents: one seek for each. Whoever notifies an organization of
  * one asks first whether its windows show a document.
  */
 const counterpartiesIn = async (ledger: D1Database, partitions: readonly number[]): Promise<{ entity: number; rfc: string }[]> =>
@@ -102,7 +102,7 @@ async function findListed(d1: D1Database, organizations: readonly string[], rfcs
 }
 
 /** Keeps what was found out about connections that are as they were read; `kept` of its result names these. */
-export const keepListed = (d1: D1Database, rows: readonly (Watched & { found: string })[]): D1PreparedStatement =>
+export const keepListed = (d1: D1Database, rows: readonly (Watching & { found: string })[]): D1PreparedStatement =>
   prepared(
     d1,
     sql`update ${connections} set ${bare(listed)} = j.value->>2, ${bare(listed_version)} = ${listed_version} + 1
@@ -121,12 +121,12 @@ export const forgetListed = (d1: D1Database, owner: string): D1PreparedStatement
 const ATTEMPTS = 3
 
 /** A connection with its counterparties, and with those that are listed as `writeListed` writes them; null when that stays unknown. */
-export type Marked<Found = string> = Watched & { counterparties: readonly string[]; found: Found }
+export type Marked<Found = string> = Watching & { counterparties: readonly string[]; found: Found }
 
 type Find = (ledger: D1Database, partitions: readonly number[]) => Promise<{ entity: number; rfc: string }[]>
 
 /** Returns the counterparties of each connection that `find` finds: one call to each of their ledgers. */
-async function findCounterparties(system: System, connections: readonly Watched[], find: Find): Promise<(of: Watched) => string[]> {
+async function findCounterparties(system: System, connections: readonly Watching[], find: Find): Promise<(of: Watching) => string[]> {
   const counterparties = new Map<string, string[]>()
   for (const [shard, some] of Map.groupBy(connections, (one) => one.shard)) {
     const pairs = await find(system.settings.ledgers[shard]!, [...new Set(some.flatMap(partitionsOf))])
@@ -148,7 +148,7 @@ type Change = Parameters<typeof withChanges>[1][number]
 /** The connections with those of their counterparties that changes of lists concern: one call to each of their ledgers and none else. */
 export async function findChanged(
   system: System,
-  connections: readonly Watched[],
+  connections: readonly Watching[],
   changes: ReadonlyMap<string, readonly Change[]>,
 ): Promise<Marked<string | null>[]> {
   const rfcs = [...changes.keys()]
@@ -169,7 +169,7 @@ export async function findChanged(
 }
 
 /** Finds out which counterparties of connections are listed: one call to each of their ledgers and one to the control database. */
-export async function findMarked(system: System, connections: readonly Watched[]): Promise<Marked[]> {
+export async function findMarked(system: System, connections: readonly Watching[]): Promise<Marked[]> {
   const counterpartiesOf = await findCounterparties(system, connections, counterpartiesIn)
   const rfcs = [...new Set(connections.flatMap(counterpartiesOf))]
   const organizations = connections.map(({ organization_id }) => organization_id)
@@ -181,7 +181,7 @@ export async function findMarked(system: System, connections: readonly Watched[]
   })
 }
 
-const partitionsOf = ({ entity, connection, imported_at }: Watched): number[] => (imported_at === null ? [entity] : [entity, -connection])
+const partitionsOf = ({ entity, connection, imported_at }: Watching): number[] => (imported_at === null ? [entity] : [entity, -connection])
 
 /** Those of the connections of which something else is kept. */
 export const outdatedOf = (marked: readonly Marked<string | null>[]): Marked[] =>

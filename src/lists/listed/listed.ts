@@ -35,9 +35,9 @@ export function parseListed(text: string): ListedParties {
 
 /** The stored form after changes of lists, of which the last one of an RFC on a list counts. */
 export function withChanges(text: string, changes: readonly (ListedAs & { rfc: string; version: number; change: ListChange })[]): string {
-  const placeOf = ({ source, rfc }: { source: string; rfc: string }) => `${source} ${rfc}`
-  const latest = new Map(changes.toSorted((a, b) => a.version - b.version).map((change) => [placeOf(change), change]))
-  const kept = [...parseListed(text)].flatMap(([rfc, all]) => all.map((as) => ({ ...as, rfc }))).filter((one) => !latest.has(placeOf(one)))
+  const keyOf = ({ source, rfc }: { source: string; rfc: string }) => `${source} ${rfc}`
+  const latest = new Map(changes.toSorted((a, b) => a.version - b.version).map((change) => [keyOf(change), change]))
+  const kept = [...parseListed(text)].flatMap(([rfc, all]) => all.map((as) => ({ ...as, rfc }))).filter((one) => !latest.has(keyOf(one)))
   return writeListed([...kept, ...[...latest.values()].filter(({ change }) => change !== 'removed')])
 }
 

@@ -110,22 +110,22 @@ interface ListFile {
 }
 
 /**
- * Brings every list up to date, each in an invocation of its own, or in several when it is large. A task, whose place is a list.
+ * Brings every list up to date, each in an invocation of its own, or in several when it is large. A task, whose cursor is a list.
  */
-export async function refreshLists(system: System, place: string): Promise<string> {
-  const source = PUBLIC_SOURCES.find((one) => one === place)
+export async function refreshLists(system: System, cursor: string): Promise<string> {
+  const source = PUBLIC_SOURCES.find((one) => one === cursor)
   const at = system.now.getTime()
-  const tell = { body: { task: 'tellListings', at, place: START } }
+  const notify = { body: { task: 'notifyListings', at, cursor: START } }
   if (source === undefined)
     await sendAll(
       system.env.TASKS,
-      PUBLIC_SOURCES.map((one) => ({ body: { task: 'refreshLists', at, place: one } })),
+      PUBLIC_SOURCES.map((one) => ({ body: { task: 'refreshLists', at, cursor: one } })),
     )
   else {
     try {
-      if (await refreshList(system, source)) await sendHints(system, system.env.TASKS, [tell])
+      if (await refreshList(system, source)) await sendHints(system, system.env.TASKS, [notify])
     } catch (error) {
-      if (error instanceof BudgetUsedUp) return place
+      if (error instanceof BudgetUsedUp) return cursor
       throw error
     }
   }

@@ -6,7 +6,7 @@ import { PUBLIC, type PublicSource, type Situacion } from '../catalog.ts'
 import { blacklistChanges as changes, blacklistEntries as entries, type ListState, blacklistLists as lists } from '../tables.ts'
 import { findList } from './store.ts'
 
-const held = alias(entries, 'held')
+const stored = alias(entries, 'stored')
 
 /** A place on a public list, as a test helper sets it. */
 export interface Override {
@@ -22,7 +22,7 @@ export interface Override {
 
 /**
  * Returns the statements after which a public list of the sandbox has an RFC, or has it no more: a version of the list, so that what it changes
- * is told; null before the list is loaded. The guard `list.version` refuses them when a load has begun or replaced the list meanwhile.
+ * is reported; null before the list is loaded. The guard `list.version` refuses them when a load has begun or replaced the list meanwhile.
  */
 export async function overrideListing(d1: D1Database, override: Override, now: number): Promise<D1PreparedStatement[] | null> {
   const list = await findList(d1, PUBLIC, override.source)
@@ -79,15 +79,15 @@ function statementsOf(d1: D1Database, { version }: ListState, override: Override
     ),
     prepared(
       d1,
-      sql`insert into ${entries} as ${held} ${[
+      sql`insert into ${entries} as ${stored} ${[
         ...[entries.organization_id, entries.source, entries.rfc, entries.name],
         ...[entries.situacion, entries.history, entries.seen_on],
       ].map(bare)}
         values (${PUBLIC}, ${source}, ${rfc}, ${name}, ${situacion}, ${history}, null)
-        on conflict do update set ${bare(entries.name)} = excluded.${bare(held.name)},
-          ${bare(entries.situacion)} = excluded.${bare(held.situacion)},
-          ${bare(entries.history)} = iif(${held.situacion} is excluded.${bare(held.situacion)}, ${held.history},
-            json_insert(${held.history}, '$[#]', json(excluded.${bare(held.history)}->'$[0]')))`,
+        on conflict do update set ${bare(entries.name)} = excluded.${bare(stored.name)},
+          ${bare(entries.situacion)} = excluded.${bare(stored.situacion)},
+          ${bare(entries.history)} = iif(${stored.situacion} is excluded.${bare(stored.situacion)}, ${stored.history},
+            json_insert(${stored.history}, '$[#]', json(excluded.${bare(stored.history)}->'$[0]')))`,
     ),
   ]
 }

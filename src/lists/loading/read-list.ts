@@ -211,9 +211,9 @@ function rowReader(header: readonly string[], format: ListFormat): (record: read
   const published = find('Fecha de publicación', format.published)
   const named = find('Supuesto', format.named?.column)
   const no = header.findIndex((cell) => /^no\.?$/.test(cell))
-  const publication = (step: RegExp, place: string) => {
-    const fits = (kind: RegExp) => (cell: string) => kind.test(cell) && step.test(cell) && new RegExp(`\\b${place}\\b`).test(cell)
-    const name = `${place.toUpperCase()} (${step.source})`
+  const publication = (step: RegExp, name_of_place: string) => {
+    const fits = (kind: RegExp) => (cell: string) => kind.test(cell) && step.test(cell) && new RegExp(`\\b${name_of_place}\\b`).test(cell)
+    const name = `${name_of_place.toUpperCase()} (${step.source})`
     return { oficio: find(`oficio ${name}`, fits(/oficio/)), date: find(`publicación ${name}`, fits(/^publicacion/)) }
   }
   const steps = STEPS.filter(([key]) => format.steps.includes(key)).map(
@@ -289,7 +289,7 @@ const SUPPRESSED = /^X{12,13}$/
 const rankOf = (situacion: Situacion): number => SITUACIONES.indexOf(situacion)
 
 /** A step with what decides its place in the history. */
-interface PlacedStep {
+interface LocatedStep {
   step: ListingStep
   /** The day of its latest publication; the later of two steps is the one that was published later. */
   published: string
@@ -299,7 +299,7 @@ interface PlacedStep {
   name: string
 }
 
-const after = (a: PlacedStep, b: PlacedStep): number =>
+const after = (a: LocatedStep, b: LocatedStep): number =>
   a.published < b.published ? -1 : a.published > b.published ? 1 : Number(a.isStatedCurrent) - Number(b.isStatedCurrent) || a.rank - b.rank
 
 /** Returns the number of an oficio without its punctuation and date. */
@@ -342,7 +342,7 @@ function stepsIn(situacion: Situacion, cells: ListRow['steps'][Situacion]): List
 const latest = ({ sat_at, dof_at }: ListingStep): string => ((sat_at ?? '') > (dof_at ?? '') ? sat_at : dof_at) ?? ''
 
 /** Returns the steps of a row with the current one marked; an empty array when the row states none. */
-function placed(row: ListRow): PlacedStep[] {
+function located(row: ListRow): LocatedStep[] {
   const name = row.nombre.replace(/\s+/g, ' ').trim()
   const steps = SITUACIONES.flatMap((situacion) => stepsIn(situacion, row.steps[situacion]))
   const stated = situacionOf(row.situacion)
@@ -377,9 +377,9 @@ export interface ListEntries {
  * suppressed RFC are counted but have no entry.
  */
 export function entriesOf(rows: Iterable<ListRow>): ListEntries {
-  const found = new Map<string, PlacedStep[]>()
+  const found = new Map<string, LocatedStep[]>()
   const counts = countRows(rows, (rfc, row) => {
-    const steps = placed(row)
+    const steps = located(row)
     if (steps.length > 0 && !SUPPRESSED.test(rfc)) found.set(rfc, [...(found.get(rfc) ?? []), ...steps])
     return SUPPRESSED.test(rfc) || steps.length > 0
   })
@@ -434,7 +434,7 @@ function countRows(rows: Iterable<ListRow>, take: (rfc: string, row: ListRow) =>
 
 const textOf = ({ situacion, sat_at, dof_at, oficio }: ListingStep): string => JSON.stringify([situacion, sat_at, dof_at, oficio])
 
-function entryOf(rfc: string, steps: readonly PlacedStep[]): ListEntry {
+function entryOf(rfc: string, steps: readonly LocatedStep[]): ListEntry {
   // Rows of one RFC repeat the steps that they share. The last occurrence of a step determines its place.
   const sorted = [...steps].sort(after)
   const own = new Map(sorted.map((one) => [textOf(one.step), one]))

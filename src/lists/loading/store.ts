@@ -32,7 +32,7 @@ export interface ListLoad {
 const KEPT_MS = 90 * 86_400_000
 /** After every RFC. */
 const AFTER_LAST = '\u{10ffff}'
-/** The held entries of the range for which a chunk stands that the chunk does not have. */
+/** The stored entries of the range for which a chunk stands that the chunk does not have. */
 const removed = ({ organization_id, source }: ListLoad, { rfcs, from, before }: ListChunk): SQL =>
   sql`from ${entries} where ${entries.organization_id} = ${organization_id} and ${entries.source} = ${source}
     and ${entries.rfc} >= ${from} and ${entries.rfc} < ${before} and ${entries.rfc} not in (select value from json_each(${rfcs}))`
@@ -125,7 +125,7 @@ const endStatements = (d1: D1Database, load: ListLoad): D1PreparedStatement[] =>
 
 /**
  * Gives up a load that did not come to its end, because another file is to be loaded. What it has changed is a version of its own, so that it
- * is told, and no file is that list.
+ * is reported, and no file is that list.
  */
 export const abandonStatement = (d1: D1Database, list: ListState): D1PreparedStatement =>
   prepared(
@@ -151,7 +151,7 @@ const CHANGE = [
   ...[changes.change, changes.situacion_before, changes.situacion, changes.changed_at],
 ].map(bare)
 const UPSERTED = [entries.name, entries.situacion, entries.history]
-const [h, held] = [alias(entries, 'h'), alias(entries, 'held')]
+const [h, stored] = [alias(entries, 'h'), alias(entries, 'stored')]
 
 function chunkStatements(d1: D1Database, load: ListLoad, chunk: ListChunk): D1PreparedStatement[] {
   const { organization_id, source, version, fetched_at } = load
@@ -159,12 +159,12 @@ function chunkStatements(d1: D1Database, load: ListLoad, chunk: ListChunk): D1Pr
   const seenOn = bare(entries.seen_on)
   const upsert = prepared(
     d1,
-    sql`insert into ${entries} as ${held} ${[entries.organization_id, entries.source, entries.rfc, ...UPSERTED, entries.seen_on].map(bare)}
+    sql`insert into ${entries} as ${stored} ${[entries.organization_id, entries.source, entries.rfc, ...UPSERTED, entries.seen_on].map(bare)}
       select ${organization_id}, ${source}, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(${json}) where true
       on conflict do update set ${excluded(UPSERTED)},
-        ${seenOn} = iif(excluded.${seenOn} is null, null, coalesce(${held.seen_on}, excluded.${seenOn}))
-      where ${held.name} <> excluded.${bare(entries.name)} or ${held.situacion} is not excluded.${bare(entries.situacion)}
-        or ${held.history} <> excluded.${bare(entries.history)}`,
+        ${seenOn} = iif(excluded.${seenOn} is null, null, coalesce(${stored.seen_on}, excluded.${seenOn}))
+      where ${stored.name} <> excluded.${bare(entries.name)} or ${stored.situacion} is not excluded.${bare(entries.situacion)}
+        or ${stored.history} <> excluded.${bare(entries.history)}`,
   )
   const remove = prepared(d1, sql`delete ${removed(load, chunk)}`)
   if (version === 0) return [upsert, remove]

@@ -13,10 +13,10 @@ export {
   type AlertRow,
   alertStatements,
   MOST_OF_GROUP,
-  markTold,
+  markNotified,
   openAlerts,
   resolveStatement,
-  untoldAlerts,
+  unnotifiedAlerts,
 } from './store.ts'
 
 /** An alert for the events shard of its organization. */
@@ -47,7 +47,7 @@ export async function raiseAlertsOf(system: System, drafts: readonly AlertDraft[
   )
 }
 
-const view = ({ organization_id: _, dedupe_key: __, told: ___, created_at, read_at, resolved_at, ...row }: AlertRow): Alert => ({
+const view = ({ organization_id: _, dedupe_key: __, notified: ___, created_at, read_at, resolved_at, ...row }: AlertRow): Alert => ({
   ...row,
   created_at: created_at.toISOString(),
   read_at: read_at?.toISOString() ?? null,

@@ -20,5 +20,5 @@ export const RESOLVABLE = ['connection.invalid', 'connection.failing', 'organiza
 /** The key of the alert that a connection has no valid login. */
 export const keyOfInvalid = (fiscal_entity_id: string): string => `connection.invalid:${fiscal_entity_id}`
 
-/** What of an alert events have told: nothing; everything; all but that it is resolved; neither that nor that it was raised. */
-export const TOLD = { nothing: 0, everything: 1, raised: 2, nothing_of_both: 3 } as const
+/** What of an alert events have reported: nothing; everything; all but that it is resolved; neither that nor that it was raised. */
+export const NOTIFIED = { nothing: 0, everything: 1, raised: 2, nothing_of_both: 3 } as const

@@ -3,7 +3,7 @@ import { type Database, jsonChunks } from '../db/commit.ts'
 import { assertThat } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
 import { bare, prepared } from '../db/statement.ts'
-import { type RESOLVABLE, TOLD } from './kinds.ts'
+import { NOTIFIED, type RESOLVABLE } from './kinds.ts'
 import { alerts } from './tables.ts'
 
 export type AlertRow = typeof alerts.$inferSelect
@@ -50,7 +50,7 @@ export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], n
           ${bare(alerts.kind)} = excluded.${bare(alerts.kind)}, ${bare(alerts.severity)} = excluded.${bare(alerts.severity)},
             ${bare(alerts.message)} = excluded.${bare(alerts.message)}, ${bare(alerts.message_es)} = excluded.${bare(alerts.message_es)},
           ${bare(alerts.created_at)} = excluded.${bare(alerts.created_at)}, ${bare(alerts.read_at)} = null,
-            ${bare(alerts.resolved_at)} = null, ${bare(alerts.told)} = ${TOLD.nothing}
+            ${bare(alerts.resolved_at)} = null, ${bare(alerts.notified)} = ${NOTIFIED.nothing}
         where ${alerts.severity} = 'warning' and excluded.${bare(alerts.severity)} = 'critical' or ${alerts.resolved_at} is not null`,
     ),
   )
@@ -101,18 +101,18 @@ export const markRead = (db: Database, organization_id: string, alert_id: string
 export const resolveStatement = (d1: D1Database, keys: readonly (readonly [organization_id: string, dedupe_key: string])[], now: Date) =>
   prepared(
     d1,
-    sql`update ${alerts} set ${bare(alerts.resolved_at)} = ${now.getTime()}, ${bare(alerts.told)} = iif(${alerts.told} = ${TOLD.nothing},
-      ${TOLD.nothing_of_both}, ${TOLD.raised})
+    sql`update ${alerts} set ${bare(alerts.resolved_at)} = ${now.getTime()}, ${bare(alerts.notified)} = iif(${alerts.notified} = ${NOTIFIED.nothing},
+      ${NOTIFIED.nothing_of_both}, ${NOTIFIED.raised})
       where ${alerts.resolved_at} is null and ${[alerts.organization_id, alerts.dedupe_key]} in (select value->>0, value->>1
         from json_each(${JSON.stringify(keys)}))`,
   )
 
-/** Alerts of which something is to be told as an event. */
-export const untoldAlerts = async (d1: D1Database, limit: number): Promise<AlertRow[]> =>
+/** Alerts of which something is to be reported as an event. */
+export const unnotifiedAlerts = async (d1: D1Database, limit: number): Promise<AlertRow[]> =>
   (
     await prepared(
       d1,
-      sql`select * from ${alerts} indexed by alerts_untold where ${alerts.told} <> 1 order by ${alerts.alert_id} limit ${limit}`,
+      sql`select * from ${alerts} indexed by alerts_unnotified where ${alerts.notified} <> 1 order by ${alerts.alert_id} limit ${limit}`,
     ).all<Omit<AlertRow, 'created_at' | 'read_at' | 'resolved_at'> & Record<'created_at' | 'resolved_at', number | null>>()
   ).results.map((row) => ({
     ...row,
@@ -121,14 +121,14 @@ export const untoldAlerts = async (d1: D1Database, limit: number): Promise<Alert
     resolved_at: row.resolved_at === null ? null : new Date(row.resolved_at),
   }))
 
-/** Notes that alerts are told, and refuses its batch when one was told or changed since it was read. */
-export const markTold = (d1: D1Database, rows: readonly AlertRow[]): D1PreparedStatement[] => {
-  const json = JSON.stringify(rows.map(({ alert_id, told, created_at }) => [alert_id, told, created_at.getTime()]))
-  const unchanged = sql`${[alerts.alert_id, alerts.told, alerts.created_at]} in (select value->>0, value->>1, value->>2
+/** Notes that alerts are reported, and refuses its batch when one was reported or changed since it was read. */
+export const markNotified = (d1: D1Database, rows: readonly AlertRow[]): D1PreparedStatement[] => {
+  const json = JSON.stringify(rows.map(({ alert_id, notified, created_at }) => [alert_id, notified, created_at.getTime()]))
+  const unchanged = sql`${[alerts.alert_id, alerts.notified, alerts.created_at]} in (select value->>0, value->>1, value->>2
     from json_each(${json}))`
   return [
-    assertThat(d1, sql`(select count(*) from ${alerts} where ${unchanged}) = ${rows.length}`, 'alerts.untold'),
-    prepared(d1, sql`update ${alerts} set ${bare(alerts.told)} = ${TOLD.everything} where ${unchanged}`),
+    assertThat(d1, sql`(select count(*) from ${alerts} where ${unchanged}) = ${rows.length}`, 'alerts.unnotified'),
+    prepared(d1, sql`update ${alerts} set ${bare(alerts.notified)} = ${NOTIFIED.everything} where ${unchanged}`),
   ]
 }
 

@@ -22,8 +22,8 @@ export const alerts = sqliteTable(
     read_at: instant(),
     /** When its cause ended, of an alert whose cause can. */
     resolved_at: instant(),
-    /** What of it events have told (`TOLD`). */
-    told: integer().notNull().default(0),
+    /** What of it events have reported (`NOTIFIED`). */
+    notified: integer().notNull().default(0),
   },
   (table) => [
     // Raising an alert whose key exists.
@@ -31,7 +31,7 @@ export const alerts = sqliteTable(
     // GET /alerts, newest first.
     index('alerts_organization').on(table.organization_id, table.alert_id),
     // Telling alerts as events.
-    index('alerts_untold').on(table.alert_id).where(sql`told <> 1`),
+    index('alerts_unnotified').on(table.alert_id).where(sql`notified <> 1`),
     // Finding out whether the causes of open alerts have ended.
     index('alerts_open')
       .on(table.alert_id)

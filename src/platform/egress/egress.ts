@@ -7,7 +7,7 @@ import type { Purpose } from './sinks.ts'
  * reaches the public network and nothing else (global_fetch_strictly_public). A local one reaches the sinks on loopback that are set, and
  * nothing else. It returns redirects instead of following them, and throws when there is no answer.
  */
-abstract class WayOut extends WorkerEntrypoint<Env> {
+abstract class PurposedEgress extends WorkerEntrypoint<Env> {
   protected abstract readonly purpose: Purpose
 
   override async fetch(request: Request): Promise<Response> {
@@ -18,11 +18,11 @@ abstract class WayOut extends WorkerEntrypoint<Env> {
 }
 
 /** Behind the binding EGRESS: requests to the tax authority, and deliveries of webhooks. */
-export class Egress extends WayOut {
+export class Egress extends PurposedEgress {
   protected readonly purpose = 'webhooks'
 }
 
 /** Behind the binding STORAGE_EGRESS: requests of storage connectors. */
-export class StorageEgress extends WayOut {
+export class StorageEgress extends PurposedEgress {
   protected readonly purpose = 'storage'
 }

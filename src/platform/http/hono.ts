@@ -53,7 +53,7 @@ export function refuseWrongPaths(app: { routes: { method: string; path: string }
   }
 }
 
-/** What may be wrong with a path that is nothing; undefined when that cannot be told. */
+/** What may be wrong with a path that is nothing; undefined when that is not known. */
 function hintOf(path: string, { literal, at }: ReturnType<typeof pathsOf>): string | undefined {
   const isKnown = (one: string) => literal.has(one) || at(one).size > 0
   if (path.length > 1 && path.endsWith('/') && isKnown(path.slice(0, -1))) return 'Leave out the slash at its end.'

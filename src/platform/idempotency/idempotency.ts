@@ -163,9 +163,9 @@ async function release({ db, requestId }: Ctx, claim: KeyClaim): Promise<void> {
 }
 
 /** Deletes the keys that are older than 24 hours, and their receipts. A task. */
-export function pruneKeys(system: System, place = START): Promise<string> {
+export function pruneKeys(system: System, cursor = START): Promise<string> {
   const { db, settings, now } = system
-  return pageByPage(system, 1 + settings.events.length, place, async () => {
+  return pageByPage(system, 1 + settings.events.length, cursor, async () => {
     const deleted = [await deleteExpired(db, expiredAt(now), PRUNE_BATCH)]
     for (const d1 of settings.events) deleted.push(await deleteReceipts(d1, expiredAt(now), PRUNE_BATCH))
     return Math.max(...deleted) < PRUNE_BATCH ? '' : START

@@ -5,24 +5,24 @@ import { DurableObject } from 'cloudflare:workers'
  * because it lives in the memory of the object: what must not happen twice is fenced in rows. Times are milliseconds of the real clock.
  */
 export class Mutex extends DurableObject<Env> {
-  #held: { token: string; until: number } | null = null
+  #leased: { token: string; until: number } | null = null
   /** Whether another token was refused since the last leave. */
   #refused = false
 
   /** Takes the mutex, or extends the lease of the token that holds it. Returns false while another token holds it. */
   enter(token: string, milliseconds: number): boolean {
     const now = Date.now()
-    if (this.#held && this.#held.token !== token && this.#held.until > now) {
+    if (this.#leased && this.#leased.token !== token && this.#leased.until > now) {
       this.#refused = true
       return false
     }
-    this.#held = { token, until: now + milliseconds }
+    this.#leased = { token, until: now + milliseconds }
     return true
   }
 
   /** Releases the mutex. Returns true when another token was refused meanwhile, so that the holder can look for its work. */
   leave(token: string): boolean {
-    if (this.#held?.token === token) this.#held = null
+    if (this.#leased?.token === token) this.#leased = null
     const refused = this.#refused
     this.#refused = false
     return refused

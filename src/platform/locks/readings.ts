@@ -3,7 +3,7 @@ import { MemoryLimiter } from '../memory-limiter.ts'
 
 /** How many of an organization's readings run at a time in an isolate. A database answers one after the other, whoever asks. */
 const AT_ONCE = 2
-/** A reading that was ended from outside gives its place back after so long. */
+/** A reading that was ended from outside gives its permit back after so long. */
 const LONGEST_MS = 60_000
 
 const limiters = new Map<string, { limiter: MemoryLimiter; asking: number }>()

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../db/commit.ts'
 import { bare, prepared } from '../db/statement.ts'
 import type { StoredOutboxEvent } from './outbox.ts'
-import { outbox, outboxAside } from './tables.ts'
+import { outbox, outboxQuarantined } from './tables.ts'
 
 export type { StoredOutboxEvent }
 
@@ -56,7 +56,7 @@ const o = alias(outbox, 'o')
 export const readPage = async (d1: D1Database, parts: readonly PagePart[], now: number): Promise<PendingEvent[]> => {
   const asked = sql`json_each(${JSON.stringify(parts.map(({ entity, after, count }) => [entity, after, count]))}) p`
   const most = Math.max(...parts.map(({ count }) => count))
-  const isHeld = sql`p.bytes <= ${MAX_EVENT_BYTES} and p.held <= ${MAX_PAGE_BYTES}`
+  const fits = sql`p.bytes <= ${MAX_EVENT_BYTES} and p.sum_of_bytes <= ${MAX_PAGE_BYTES}`
   const statement = prepared(
     d1,
     sql`with found as materialized (
@@ -68,10 +68,10 @@ export const readPage = async (d1: D1Database, parts: readonly PagePart[], now: 
             where ${outbox.entity} = p.value->>0 and ${outbox.outbox_event_id} > p.value->>1 and ${outbox.retry_at} <= ${now}
             order by ${outbox.outbox_event_id} limit ${most})),
         page as materialized (
-          select f.*, sum(iif(bytes <= ${MAX_EVENT_BYTES}, bytes, 0)) over (order by f.n, f.part) as held
+          select f.*, sum(iif(bytes <= ${MAX_EVENT_BYTES}, bytes, 0)) over (order by f.n, f.part) as sum_of_bytes
           from ${asked} cross join found f on f.part = p.key and f.n <= p.value->>2)
         select ${o.outbox_event_id} as outbox_event_id, ${o.kind}, ${o.entity}, ${o.created_at}, ${o.progress}, ${o.attempts}, p.bytes,
-          iif(${isHeld}, ${o.organizations}, null) as organizations, iif(${isHeld}, ${o.body}, null) as body
+          iif(${fits}, ${o.organizations}, null) as organizations, iif(${fits}, ${o.body}, null) as body
         from page p cross join ${outbox} ${o}
           on ${o.entity} = p.${bare(o.entity)} and ${o.outbox_event_id} = p.${bare(o.outbox_event_id)}
         order by p.n, p.part`,
@@ -84,7 +84,7 @@ type Key = Pick<StoredOutboxEvent, 'entity' | 'outbox_event_id'>
 const keysOf = (events: readonly Key[]): string => JSON.stringify(events.map(({ entity, outbox_event_id }) => [entity, outbox_event_id]))
 
 /** The condition that a row is of an event of this JSON list. */
-const isAmong = ({ entity, outbox_event_id }: typeof outbox | typeof outboxAside, json: string): SQL =>
+const isAmong = ({ entity, outbox_event_id }: typeof outbox | typeof outboxQuarantined, json: string): SQL =>
   sql`${[entity, outbox_event_id]} in (select value->>0, value->>1 from json_each(${json}))`
 
 /** Deletes events that are relayed. */
@@ -154,25 +154,25 @@ export const failStatement = (d1: D1Database, events: readonly Key[], now: numbe
 
 const COLUMNS = sql.join([...EVENT, bare(outbox.progress)], sql`, `)
 
-/** Puts events aside, whatever their size. */
-export const putAsideStatements = (d1: D1Database, events: readonly Key[]): D1PreparedStatement[] => [
+/** Quarantines events, whatever their size. */
+export const quarantineStatements = (d1: D1Database, events: readonly Key[]): D1PreparedStatement[] => [
   prepared(
     d1,
-    sql`insert or replace into ${outboxAside} (${COLUMNS}) select ${COLUMNS} from ${outbox} where ${isAmong(outbox, keysOf(events))}`,
+    sql`insert or replace into ${outboxQuarantined} (${COLUMNS}) select ${COLUMNS} from ${outbox} where ${isAmong(outbox, keysOf(events))}`,
   ),
   deleteStatement(d1, events),
 ]
 
-/** Puts events back that were put aside, so that the relay goes on where it stopped. */
+/** Puts quarantined events back, so that the relay goes on where it stopped. */
 export const putBackStatements = (d1: D1Database, events: readonly Key[]): D1PreparedStatement[] => [
   prepared(
     d1,
-    sql`insert into ${outbox} (${COLUMNS}) select ${COLUMNS} from ${outboxAside}
-        where ${isAmong(outboxAside, keysOf(events))} on conflict do nothing`,
+    sql`insert into ${outbox} (${COLUMNS}) select ${COLUMNS} from ${outboxQuarantined}
+        where ${isAmong(outboxQuarantined, keysOf(events))} on conflict do nothing`,
   ),
   dropStatement(d1, events),
 ]
 
-/** Deletes events that were put aside. */
+/** Deletes quarantined events. */
 export const dropStatement = (d1: D1Database, events: readonly Key[]): D1PreparedStatement =>
-  prepared(d1, sql`delete from ${outboxAside} where ${isAmong(outboxAside, keysOf(events))}`)
+  prepared(d1, sql`delete from ${outboxQuarantined} where ${isAmong(outboxQuarantined, keysOf(events))}`)

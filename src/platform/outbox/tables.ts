@@ -36,6 +36,6 @@ export const outbox = sqliteTable(
 )
 
 /** Events that cannot be relayed. The control plane has a dead letter with the reason for each. */
-export const outboxAside = sqliteTable('outbox_aside', { ...columns, progress: integer().notNull() }, (table) => [
+export const outboxQuarantined = sqliteTable('outbox_quarantined', { ...columns, progress: integer().notNull() }, (table) => [
   primaryKey({ columns: [table.entity, table.outbox_event_id] }),
 ])

@@ -12,7 +12,7 @@ export const deadLetters = sqliteTable(
     body: text().notNull(),
     reason: text().notNull(),
     created_at: instant().notNull(),
-    /** What an operator wants done with it (`npm run letters`); null for nothing. */
+    /** What an operator wants done with it (`npm run dead-letters`); null for nothing. */
     wanted: text({ enum: ['retry', 'drop'] }),
   },
   // The sweep: letters that an operator has decided on.

@@ -46,7 +46,7 @@ export type PausedBy = (typeof PAUSED_BY)[number]
  * organization withdrew what was stored.
  */
 export const INVALID_REASONS = ['rejected', 'withdrawn', 'efirma_refused', 'efirma_expired'] as const
-/** Those that come to light by themselves, and are told. */
+/** Those that come to light by themselves, and are reported. */
 export const REFUSED_REASONS = [
   'rejected',
   'efirma_refused',
@@ -68,7 +68,7 @@ export interface Connection {
   paused_by: PausedBy | null
   /** When it first became active, in milliseconds since 1970; null before. */
   first_active_at: number | null
-  /** When it left the state active, in milliseconds since 1970, until everything since is told again; null otherwise. */
+  /** When it left the state active, in milliseconds since 1970, until everything since is reported again; null otherwise. */
   inactive_since: number | null
   /** Floor of the window on issued CFDIs, a calendar day `YYYY-MM-DD`; null before the source is first extracted. */
   issued_from: string | null
@@ -78,9 +78,9 @@ export interface Connection {
   received_from: string | null
   received_to: number | null
   /** What its own runs reached of the issued CFDIs, as JSON (taxpayers/login-answers.ts). */
-  issued_reaches: string
+  issued_granted_ranges: string
   /** The same of the received CFDIs. */
-  received_reaches: string
+  received_granted_ranges: string
   /** Those of its own runs that asked for a range of days alone, as JSON (taxpayers/login-answers.ts). */
   asked_ranges: string
   /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */

@@ -6,7 +6,7 @@ import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
 import { readLogin } from '../login.ts'
 import { rejectLogin } from '../login-answers.ts'
 import { connections } from '../tables.ts'
-import { findConnection, isDraft, isInvalid, NO_LOGIN, updateConnection, type WithReaches } from '../taxpayers.ts'
+import { findConnection, isDraft, isInvalid, NO_LOGIN, updateConnection, type WithGrantedRanges } from '../taxpayers.ts'
 import { dueForFetcher, findLeased, moveVerification } from './fetched-logins-store.ts'
 
 /** A CIEC that a fetcher is to verify. The row of its connection is the lease: nobody else takes it before `until`. */
@@ -63,7 +63,7 @@ export async function postponeLogin(system: System, { connection, until }: Lease
  */
 export async function refuseLogin(ctx: Ctx, leased: LeasedLogin, { row, login }: NonNullable<Awaited<ReturnType<typeof leasedLogin>>>) {
   if (!isDraft(row) && !isInvalid(row)) return rejectLogin({ ...ctx, now: new Date() }, row.entity, { login, version: leased.version })
-  await tellErased(ctx, row, leased)
+  await notifyErased(ctx, row, leased)
   try {
     await commit(ctx.db.$client, [
       assertLeased(ctx, leased),
@@ -75,7 +75,7 @@ export async function refuseLogin(ctx: Ctx, leased: LeasedLogin, { row, login }:
   }
 }
 
-const tellErased = (ctx: Ctx, { fiscal_entity_id, rfc }: WithReaches, { until }: LeasedLogin): Promise<unknown> =>
+const notifyErased = (ctx: Ctx, { fiscal_entity_id, rfc }: WithGrantedRanges, { until }: LeasedLogin): Promise<unknown> =>
   raiseAlerts(
     ctx,
     [

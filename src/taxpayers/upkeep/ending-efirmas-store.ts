@@ -6,10 +6,10 @@ import { connections } from '../tables.ts'
 
 const c = alias(connections, 'c')
 
-/** The place of an e.firma in the order of their ends: the end, in milliseconds, and the number of the connection. */
-export type EfirmaPlace = readonly [valid_to: number, connection: number]
+/** The position of an e.firma in the order of their ends: the end, in milliseconds, and the number of the connection. */
+export type EfirmaPosition = readonly [valid_to: number, connection: number]
 
-/** An e.firma of an active connection, with what its organization is told. */
+/** An e.firma of an active connection, with what its organization learns of. */
 export interface EndingEfirma {
   connection: number
   organization_id: string
@@ -24,7 +24,7 @@ export interface EndingEfirma {
 /** The first e.firmas of active connections after a place that end up to an instant, in milliseconds. */
 export const endingEfirmas = async (
   db: Database,
-  [valid_to, connection]: EfirmaPlace,
+  [valid_to, connection]: EfirmaPosition,
   until: number,
   limit: number,
 ): Promise<EndingEfirma[]> =>

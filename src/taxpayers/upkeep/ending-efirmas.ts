@@ -2,7 +2,7 @@ import { type AddressedDraft, raiseAlerts } from '../../platform/alerts/alerts.t
 import type { System } from '../../platform/context.ts'
 import { pageByPage, START } from '../../platform/context.ts'
 import { daysLeft, localDayOf } from '../../platform/time/calendar.ts'
-import { type EfirmaPlace, type EndingEfirma, endingEfirmas } from './ending-efirmas-store.ts'
+import { type EfirmaPosition, type EndingEfirma, endingEfirmas } from './ending-efirmas-store.ts'
 
 /** E.firmas of one page. */
 const PAGE = 50
@@ -11,12 +11,12 @@ const DAY_MS = 86_400_000
 const [EARLY, LATE] = [30, 7] as const
 
 /**
- * Raises an alert 30 and 7 days before the e.firma of an active connection ends, for its organization. A task; its place is the last e.firma.
+ * Raises an alert 30 and 7 days before the e.firma of an active connection ends, for its organization. A task; its cursor is the last e.firma.
  */
-export const alertEfirmas = (system: System, place = START): Promise<string> =>
-  pageByPage(system, 1 + system.settings.events.length, place, async (from) => {
+export const alertEfirmas = (system: System, cursor = START): Promise<string> =>
+  pageByPage(system, 1 + system.settings.events.length, cursor, async (from) => {
     const now = system.now.getTime()
-    const after = from === '' ? ([now, 0] as const) : (JSON.parse(from) as EfirmaPlace)
+    const after = from === '' ? ([now, 0] as const) : (JSON.parse(from) as EfirmaPosition)
     const page = await endingEfirmas(system.db, after, now + (EARLY + 1) * DAY_MS, PAGE)
     await raiseAlerts(
       system,
@@ -24,7 +24,7 @@ export const alertEfirmas = (system: System, place = START): Promise<string> =>
       system.now,
     )
     const last = page.at(-1)
-    return last && page.length === PAGE ? JSON.stringify([last.valid_to, last.connection] satisfies EfirmaPlace) : ''
+    return last && page.length === PAGE ? JSON.stringify([last.valid_to, last.connection] satisfies EfirmaPosition) : ''
   })
 
 /** The alert of an e.firma on a day of the organization; null while more than 30 days are left. */

@@ -8,10 +8,10 @@ const PAGE = 100
 
 /**
  * Encrypts all stored CIECs and e.firmas with the current key, so that older keys can leave the keyring. Those that cannot be opened do not
- * stop the others. Nothing is read while the keyring has one key. A task, whose place is the number of the last connection.
+ * stop the others. Nothing is read while the keyring has one key. A task, whose cursor is the number of the last connection.
  */
-export const rewrapLogins = (system: System, place = START): Promise<string> =>
-  pageByPage(system, 2 * PAGE + 1, place, async (after, fail) => {
+export const rewrapLogins = (system: System, cursor = START): Promise<string> =>
+  pageByPage(system, 2 * PAGE + 1, cursor, async (after, fail) => {
     const { all, current } = system.settings.ciecKeys
     if (all.length === 1) return ''
     const page = await outdatedLogins(system.db, current.version, Number(after), PAGE)

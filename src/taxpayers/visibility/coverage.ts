@@ -1,11 +1,11 @@
 import { LATEST_STAMP_MS, lastDayOf } from '../../platform/time/months.ts'
-import type { Reach } from './reaches.ts'
+import type { GrantedRange } from './granted-ranges.ts'
 import { earliestOf, latestOf, type Window } from './window.ts'
 
 export const DATA_STATUSES = ['complete', 'downloading', 'missing'] as const
 export type DataStatus = (typeof DATA_STATUSES)[number]
 
-/** What an organization is told of the downloads of a month, most finely. */
+/** What an organization learns of the downloads of a month, most finely. */
 export const MONTH_STATUSES = ['complete', 'partial', 'requested', 'missing', 'unobtainable'] as const
 export type MonthStatus = (typeof MONTH_STATUSES)[number]
 
@@ -17,7 +17,7 @@ const FOLDED = {
 /** The data status that stands for the status of a month. */
 export const dataStatusFor = (status: MonthStatus): DataStatus => FOLDED[status]
 
-/** How a download of a month ended: complete before the month was over or after it, with something that is not held, or failed. */
+/** How a download of a month ended: complete before the month was over or after it, with something that is not stored, or failed. */
 type End = 'so_far' | 'over' | 'incomplete' | 'failed'
 
 /**
@@ -104,7 +104,7 @@ export interface MonthsOfSource {
   coverage: Coverage
   window: Window
   /** What the connection's own runs reached, in the order of their instants. */
-  reaches: readonly Reach[]
+  grantedRanges: readonly GrantedRange[]
   /**
    * The queued and running jobs that its own runs created or joined: the instant, in milliseconds, of the run that created each, by month.
    */
@@ -113,7 +113,7 @@ export interface MonthsOfSource {
   oldest: string
 }
 
-/** What an organization is told of a month. */
+/** What an organization learns of a month. */
 export interface MonthState {
   status: MonthStatus
   /** The instant, in milliseconds, of the last of its own runs whose download of the month was complete. */
@@ -121,32 +121,32 @@ export interface MonthState {
 }
 
 /**
- * What an organization is told of a month, by the downloads that its own runs asked for. It is complete by the last one that did not fail
+ * What an organization learns of a month, by the downloads that its own runs asked for. It is complete by the last one that did not fail
  * since the month was over, or while it is not over since its end; and before its end, or when the ceiling divides it, by the last one. A
  * month is over 72 hours after its end, because its documents may be stamped until then. While a month that has ended is fetched again it
  * stays complete; one that has not is known only up to the last answer, and is complete when the window ends there.
- * What only others downloaded is missing. An organization without extractors is told what is held. `lacking` is the number of documents of
+ * What only others downloaded is missing. An organization without extractors sees what is stored. `missingXml` is the number of documents of
  * the month that it is shown without their XML although the authority delivers that: a month with any is not complete.
  */
 export function monthStateOf(
   month: string,
-  { coverage, window, reaches, open, oldest }: MonthsOfSource,
+  { coverage, window, grantedRanges, open, oldest }: MonthsOfSource,
   now: number,
-  lacking = 0,
+  missingXml = 0,
 ): MonthState {
   const covered = coverage[month] ?? []
   const { begin, end, over } = spanOf(month)
   const job = open[month]
   const first = `${month}-01`
-  const isAsked = ({ at, from, to }: Reach) => at >= begin && from <= first && (to === undefined || month <= to.slice(0, 7))
-  const asked = reaches.findLast(isAsked)
+  const isAsked = ({ at, from, to }: GrantedRange) => at >= begin && from <= first && (to === undefined || month <= to.slice(0, 7))
+  const asked = grantedRanges.findLast(isAsked)
   // The runs of an open job wait for it: those since its instant, and the last one, which may have joined it late. Others were answered
   // before.
   const awaited = job === undefined ? Number.POSITIVE_INFINITY : Math.min(job, asked?.at ?? job)
   // Of the runs that one download answered, the last one tells all.
   const ofRuns = covered.flatMap(([as_of, ended], n) => {
     const until = Math.min(covered[n + 1]?.[0] ?? awaited, awaited)
-    const run = reaches.findLast((one) => one.at < until && (n === 0 || one.at >= as_of) && isAsked(one))
+    const run = grantedRanges.findLast((one) => one.at < until && (n === 0 || one.at >= as_of) && isAsked(one))
     return run ? [[run.at, ended] as const] : []
   })
   const ends = window.ceiling === null ? covered.map(([, ended]) => [now, ended] as const) : ofRuns
@@ -158,10 +158,10 @@ export function monthStateOf(
   const last = since === undefined ? ends.at(-1) : ends.findLast(([at, ended]) => at >= since && ended !== 'failed')
   const isComplete = !window.isEmpty && !isAhead && (last?.[1] === 'over' || (since !== over && last?.[1] === 'so_far'))
   const [succeeded_at = null] = ofRuns.findLast(([, ended]) => ended === 'over' || ended === 'so_far') ?? []
-  if (isComplete && lacking === 0) return { status: 'complete', succeeded_at }
+  if (isComplete && missingXml === 0) return { status: 'complete', succeeded_at }
   if (job !== undefined) return { status: 'requested', succeeded_at }
   if (`${first}T00:00:00` < oldest) return { status: 'unobtainable', succeeded_at }
   const brought = ends.findLast(([, ended]) => ended !== undefined && ended !== 'failed')?.[1]
-  const isPartial = !window.isEmpty && (lacking > 0 || brought === 'incomplete' || (isAhead && brought !== undefined))
+  const isPartial = !window.isEmpty && (missingXml > 0 || brought === 'incomplete' || (isAhead && brought !== undefined))
   return { status: isPartial ? 'partial' : 'missing', succeeded_at }
 }

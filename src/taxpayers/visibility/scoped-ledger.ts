@@ -3,8 +3,8 @@ import { type OldestAt, oldestOf } from '../../authority/oldest.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { all } from '../../platform/db/statement.ts'
 import { isReadable, notActive } from '../connection.ts'
-import { parseReaches, type Reach, reachedAt } from './reaches.ts'
-import { earliestOf, hullOf, reachOf, type Window, type Windows, windowsOf } from './window.ts'
+import { type GrantedRange, parseGrantedRanges, reachedAt } from './granted-ranges.ts'
+import { combinedWindowOf, earliestOf, grantedRangeOf, type Window, type Windows, windowsOf } from './window.ts'
 
 const OPENED: unique symbol = Symbol('opened')
 
@@ -19,12 +19,12 @@ export interface ScopedLedger {
   readonly fiscal_entity_id: string
   readonly rfc: string
   readonly windows: Windows
-  /** The hull of the windows. */
+  /** The combined window. */
   readonly window: Window
   /** When the connection first became active, in milliseconds. */
   readonly first_active_at: number
   /** Returns what the connection's own runs reached of a direction, in the order of their instants. */
-  reachesOf(direction: DirectionNumber): readonly Reach[]
+  grantedRangesOf(direction: DirectionNumber): readonly GrantedRange[]
   /** The partition that holds what the authority delivered. */
   readonly entity: number
   /** The partition that holds the organization's own imports, which no window hides; null when there are none. */
@@ -54,7 +54,7 @@ export interface Partition {
   /** The bounds of the directions of which something can be visible: one item for both when their windows are the same. */
   readonly bounds: readonly DirectionBounds[]
   /**
-   * Returns the instant, in milliseconds, as of which earlier changes of a document are told: when the organization's own runs first
+   * Returns the instant, in milliseconds, as of which earlier changes of a document are reported: when the organization's own runs first
    * reached the document, and not before the connection first became active. Alone, the organization would have stored it no earlier.
    */
   changesFrom(document: { direction: number; fecha: string; issued_at: number }): number
@@ -71,7 +71,7 @@ type Reader = Pick<Ctx, 'organization' | 'connection' | 'settings'>
 export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windowsOf)
 
 /** Opens it as far as the organization's runs have reached: what is visible through it stays visible, whatever is configured later. */
-export const openReachedLedger = (reader: Reader): ScopedLedger => opened(reader, (_, connection) => reachOf(connection))
+export const openReachedLedger = (reader: Reader): ScopedLedger => opened(reader, (_, connection) => grantedRangeOf(connection))
 
 function opened(reader: Reader, windowsFor: typeof windowsOf): ScopedLedger {
   const { organization, connection, settings } = reader
@@ -84,20 +84,20 @@ function opened(reader: Reader, windowsFor: typeof windowsOf): ScopedLedger {
     fiscal_entity_id: connection.fiscal_entity_id,
     rfc: connection.rfc,
     windows,
-    window: hullOf(windows),
+    window: combinedWindowOf(windows),
     first_active_at: connection.first_active_at ?? 0,
-    reachesOf: parsedOnce([connection.issued_reaches, connection.received_reaches], connection.asked_ranges),
+    grantedRangesOf: parsedOnce([connection.issued_granted_ranges, connection.received_granted_ranges], connection.asked_ranges),
     entity: connection.entity,
     importPartition: connection.imported_at === null ? null : -connection.connection,
     oldestAt: oldestOf(reader),
   }
 }
 
-/** Parses the reaches of a direction when they are first asked for. */
-function parsedOnce(texts: readonly [issued: string, received: string], asked: string): ScopedLedger['reachesOf'] {
-  const parsed: Reach[][] = []
+/** Parses the granted ranges of a direction when they are first asked for. */
+function parsedOnce(texts: readonly [issued: string, received: string], asked: string): ScopedLedger['grantedRangesOf'] {
+  const parsed: GrantedRange[][] = []
   return (direction) => {
-    parsed[direction] ??= parseReaches(texts[direction], asked)
+    parsed[direction] ??= parseGrantedRanges(texts[direction], asked)
     return parsed[direction]
   }
 }
@@ -170,12 +170,12 @@ function authorityBounds({ issued, received }: Windows): DirectionBounds[] {
 }
 
 function authorityPartition(ledger: ScopedLedger): Partition {
-  const { entity, windows, first_active_at, reachesOf } = ledger
+  const { entity, windows, first_active_at, grantedRangesOf } = ledger
   const partition: Partition = {
     origin: 'authority',
     number: entity,
     bounds: authorityBounds(windows),
-    changesFrom: (document) => Math.max(first_active_at, reachedAt(reachesOf(document.direction === 0 ? 0 : 1), document) ?? 0),
+    changesFrom: (document) => Math.max(first_active_at, reachedAt(grantedRangesOf(document.direction === 0 ? 0 : 1), document) ?? 0),
     conditions: (alias) =>
       byDirection(partition, alias, ({ floor }) => (floor === null ? [] : [sql`+${sql.raw(alias)}.fecha >= ${floor}`])),
   }

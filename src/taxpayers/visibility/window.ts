@@ -16,7 +16,7 @@ export interface Windows {
   readonly received: Window
 }
 
-/** Nothing reached yet; something that is held, or can be, is hidden; or nothing is hidden. */
+/** Nothing reached yet; something that is stored, or can be, is hidden; or nothing is hidden. */
 export type WindowState = 'empty' | 'bounded' | 'open'
 
 export type Bounds = Pick<Connection, 'issued_from' | 'issued_to' | 'received_from' | 'received_to'>
@@ -31,10 +31,10 @@ export const EVERYTHING: Windows = { issued: UNBOUNDED, received: UNBOUNDED }
 export const NOTHING: Windows = { issued: EMPTY, received: EMPTY }
 
 /** The windows of a connection. Without extractors everything is visible; before the first run of a source nothing of it is. */
-export const windowsOf = (extractor_count: number, bounds: Bounds): Windows => (extractor_count === 0 ? EVERYTHING : reachOf(bounds))
+export const windowsOf = (extractor_count: number, bounds: Bounds): Windows => (extractor_count === 0 ? EVERYTHING : grantedRangeOf(bounds))
 
 /** The windows that the runs of a connection have reached. They never shrink, with extractors or without. */
-export const reachOf = ({ issued_from, issued_to, received_from, received_to }: Bounds): Windows => ({
+export const grantedRangeOf = ({ issued_from, issued_to, received_from, received_to }: Bounds): Windows => ({
   issued: between(issued_from, issued_to),
   received: between(received_from, received_to),
 })
@@ -43,7 +43,7 @@ const between = (floor: string | null, ceiling: number | null): Window =>
   floor === null || ceiling === null ? EMPTY : { isEmpty: false, floor, ceiling }
 
 /** The window from the earlier floor to the later ceiling of both. */
-export function hullOf({ issued, received }: Windows): Window {
+export function combinedWindowOf({ issued, received }: Windows): Window {
   if (issued.isEmpty || received.isEmpty) return issued.isEmpty ? received : issued
   const floor = issued.floor === null || received.floor === null ? null : issued.floor < received.floor ? issued.floor : received.floor
   const ceiling = issued.ceiling === null || received.ceiling === null ? null : Math.max(issued.ceiling, received.ceiling)

@@ -6,7 +6,7 @@ import { daily } from '../../support/crons.ts'
 import { audited, freshRfc } from '../../support/tenants.ts'
 import { json, send } from '../../support/wire.ts'
 import { type Billed, billed } from './support/billing.ts'
-import { atStripe, eventOf, stripeEnv, stripeStandIn, tell } from './support/stripe.ts'
+import { atStripe, eventOf, notify, stripeEnv, stripeStandIn } from './support/stripe.ts'
 
 const logged = atStripe()
 
@@ -24,7 +24,7 @@ describe('the checkout of a seat', () => {
   const SEAT = { sold: 'seat', plan: 'starter' }
   const PLAN = { sold: 'plan', plan: 'starter' }
   const paid = (of: Billed, sold: object, session: string, event: string, type = 'checkout.session.completed', payment_status = 'paid') =>
-    tell(eventOf(event, type, { id: session, payment_status, metadata: { organization_id: of.id, ...sold } }))
+    notify(eventOf(event, type, { id: session, payment_status, metadata: { organization_id: of.id, ...sold } }))
 
   it('is opened once a day for what is lacking, and paid it is a seat, once', async () => {
     const of = await full()

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import worker from '../../../src/index.ts'
 import { at } from '../../support/clock.ts'
 import { type Billed, billed } from './support/billing.ts'
-import { atStripe, type Break, type Call, eventOf, minute, stripeStandIn, tell } from './support/stripe.ts'
+import { atStripe, type Break, type Call, eventOf, minute, notify, stripeStandIn } from './support/stripe.ts'
 
 atStripe()
 
@@ -25,7 +25,7 @@ const isAt = ({ method, path }: Call, step: Step) => STEPS[step].test(`${method}
 type Stripe = ReturnType<typeof stripeStandIn>
 
 /** For each of these organizations one customer, and one invoice for it, with one item of the right total, finalized once. */
-function expectTold({ customers, invoices }: Stripe, ...those: Billed[]): void {
+function expectNotified({ customers, invoices }: Stripe, ...those: Billed[]): void {
   const ids = those.map(({ id }) => id).sort()
   expect(customers.map(({ metadata }) => metadata['organization_id']).sort()).toEqual(ids)
   expect(invoices.map(({ metadata }) => metadata['organization_id']).sort()).toEqual(ids)
@@ -47,7 +47,7 @@ function breakOnce(stripe: Stripe, step: Step, how: Break): () => boolean {
 }
 
 /** How many invoices Stripe is still to be told of. */
-const untold = async () => env.DB.prepare('select count(*) as n from invoices where send_at is not null').first<number>('n')
+const unnotified = async () => env.DB.prepare('select count(*) as n from invoices where send_at is not null').first<number>('n')
 
 const WRITES = { invoices: 'update', billing_customers: 'insert' }
 
@@ -104,13 +104,13 @@ describe('open invoices', () => {
       },
       { method: 'POST', path: '/v1/invoices/in_2/finalize', key: `finalize:${attempt}`, form: { auto_advance: 'true' } },
     ])
-    expectTold(stripe, of)
+    expectNotified(stripe, of)
     await minute()
     expect(stripe.calls.map(({ method, path }) => `${method} ${path}`)).toEqual(EVERY.map(() => expect.any(String)))
     await of.invoice()
     await minute()
     expect([stripe.customers.length, stripe.invoices.length]).toEqual([1, 2])
-    await tell(eventOf(`evt_${of.id}`, 'invoice.paid', { id: 'in_2', currency: 'mxn', total: 116_000 }))
+    await notify(eventOf(`evt_${of.id}`, 'invoice.paid', { id: 'in_2', currency: 'mxn', total: 116_000 }))
     expect((await of.invoices()).map(({ status }) => status)).toEqual(['open', 'paid'])
   })
 
@@ -146,18 +146,18 @@ describe('open invoices', () => {
     await expect(minute()).rejects.toThrow()
     expect(isBroken()).toBe(true)
     // One is told, and the other waits for ten minutes.
-    expect(await untold()).toBe(1)
+    expect(await unnotified()).toBe(1)
     const { length } = stripe.calls
     at('2027-03-10T18:09:59Z')
     await minute()
     expect(stripe.calls).toHaveLength(length)
     at('2027-03-10T18:10:00Z')
     await minute()
-    expectTold(stripe, of, other)
-    expect(await untold()).toBe(0)
+    expectNotified(stripe, of, other)
+    expect(await unnotified()).toBe(0)
     expect((await of.invoices())[0]!.pdf_url).not.toBeNull()
     await minute()
-    expectTold(stripe, of, other)
+    expectNotified(stripe, of, other)
   })
 
   const deaths = EVERY.flatMap((step) => (['a minute', '25 hours'] as const).map((later) => [step, later] as const))
@@ -168,13 +168,13 @@ describe('open invoices', () => {
     const stripe = stripeStandIn()
     const revive = dieAfter(stripe, step)
     await expect(minute()).rejects.toThrow()
-    expect(await untold()).toBe(1)
+    expect(await unnotified()).toBe(1)
     await revive()
     at(later === 'a minute' ? '2027-03-10T18:01:00Z' : '2027-03-11T19:00:00Z')
     if (later !== 'a minute') stripe.forgets()
     await minute()
-    expectTold(stripe, of)
-    expect(await untold()).toBe(0)
+    expectNotified(stripe, of)
+    expect(await unnotified()).toBe(0)
   })
 
   it.each(EVERY)('that die with %s, which moreover failed though it was done, are there once', async (step) => {
@@ -196,8 +196,8 @@ describe('open invoices', () => {
       at(`2027-03-10T${time}Z`)
       await minute().catch(() => {})
     }
-    expectTold(stripe, of)
-    expect(await untold()).toBe(0)
+    expectNotified(stripe, of)
+    expect(await unnotified()).toBe(0)
   })
 
   it('are found among many', async () => {
@@ -226,7 +226,7 @@ describe('open invoices', () => {
       spoilt()
       at(`2027-03-10T18:${n + 1}0:00Z`)
       await expect(minute()).rejects.toThrow()
-      expect(await untold()).toBe(1)
+      expect(await unnotified()).toBe(1)
     }
     expect(stripe.made.slice(length).map(({ path }) => path)).toEqual(Array(3).fill('/v1/customers/cus_1'))
   })
@@ -251,7 +251,7 @@ describe('open invoices', () => {
         await env.DB.prepare('update invoices set send_at = ? where organization_id = ?').bind(later, of.id).run()
     })
     await minute()
-    expectTold(stripe, other)
+    expectNotified(stripe, other)
   })
 
   it('that another tick has told meanwhile are told, whatever became of this one', async () => {
@@ -263,7 +263,7 @@ describe('open invoices', () => {
       if (isAt(call, 'finalizing it')) await env.DB.prepare('update invoices set send_at = null').run()
     })
     await expect(minute()).rejects.toThrow()
-    expect(await untold()).toBe(0)
+    expect(await unnotified()).toBe(0)
   })
 
   it('that Stripe refuses for good hold no other up, however many', async () => {
@@ -297,7 +297,7 @@ describe('open invoices', () => {
     await minute()
     expect(plans).toEqual([expect.any(String)])
     const { results } = await env.DB.prepare(`explain query plan ${plans[0]}`).bind(0, 20).all<{ detail: string }>()
-    expect(results.map(({ detail }) => detail)).toEqual([expect.stringMatching(/USING INDEX invoices_untold \(send_at<\?\)/)])
+    expect(results.map(({ detail }) => detail)).toEqual([expect.stringMatching(/USING INDEX invoices_unsent \(send_at<\?\)/)])
   })
 
   it('are not paid by an operator’s word: Stripe would go on asking for the money', async () => {

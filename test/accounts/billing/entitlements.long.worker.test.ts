@@ -47,7 +47,7 @@ interface Case {
   operation: (typeof OPERATIONS)[number]
 }
 
-type Told = readonly [status: number, code?: string, checkout?: 'checkout']
+type Notified = readonly [status: number, code?: string, checkout?: 'checkout']
 
 const OVERDUE = [402, 'billing.overdue'] as const
 const NO_SEAT = [402, 'billing.seats', 'checkout'] as const
@@ -57,7 +57,7 @@ const suspensionOf = ({ plan, invoice }: Pick<Case, 'plan' | 'invoice'>): 'payme
   invoice === 'beyond grace' ? 'payment' : plan === 'trial over' ? 'trial' : null
 
 /** service.md, Errors, and decisions.md 4 and 10, read out. */
-function expected({ plan, invoice, state, other, operation }: Case): Told {
+function expected({ plan, invoice, state, other, operation }: Case): Notified {
   const isOverdue = invoice === 'beyond grace'
   const isTaken = (plan === 'trial' || plan === 'one seat') && (other === 'active' || other === 'invalid_ciec')
   switch (operation) {
@@ -311,8 +311,8 @@ describe('the last seat', () => {
     await of.set('rfc_allowance = 1')
     await created(of, draft)
     const replies = await Promise.all(Array.from({ length: many }, () => of.connect(freshRfc())))
-    const told = replies.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort()
-    expect(told).toEqual(['201 ', ...Array<string>(many - 1).fill('402 billing.seats')])
+    const notified = replies.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort()
+    expect(notified).toEqual(['201 ', ...Array<string>(many - 1).fill('402 billing.seats')])
     expect([await of.states(), await of.runs()]).toEqual([['active'], ['connection_created']])
     expect(await audited(of, 'fiscal_entity.connected')).toHaveLength(1)
   })
@@ -352,8 +352,8 @@ describe('the last seat', () => {
     })
     const { status, body } = await act(late)
     expect([first < 300, status, body.code, URL.canParse(body.checkout_url)]).toEqual([true, 402, 'billing.seats', true])
-    const held = (await of.rfcs()).filter(({ active }: { active: boolean }) => active)
-    expect(held).toHaveLength(1)
+    const stored = (await of.rfcs()).filter(({ active }: { active: boolean }) => active)
+    expect(stored).toHaveLength(1)
   })
 
   it('is not taken by a connection that a suspension overtakes', async () => {

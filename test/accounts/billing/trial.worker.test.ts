@@ -42,7 +42,7 @@ const freshAddress = (): string => `trial${++addresses}@example.com`
 const connect = (by: Caller, rfc = freshRfc(), ciec: string | null = 'empty1') =>
   api(by, 'POST', CONNECTIONS, { rfc, ...(ciec !== null && { ciec }) })
 const billingOf = async (by: Caller) => (await api(by, 'GET', '/v1/billing')).body
-const told = ({ status, body }: { status: number; body: { code?: string } }): string => `${status} ${body.code ?? ''}`.trim()
+const notified = ({ status, body }: { status: number; body: { code?: string } }): string => `${status} ${body.code ?? ''}`.trim()
 const systemNow = () => systemOf(env, new Date(), 'req_test')
 
 describe('the trial covers the first RFC that is ever connected in it', () => {
@@ -52,10 +52,10 @@ describe('the trial covers the first RFC that is ever connected in it', () => {
     for (let round = 0; round < 6; round++) {
       const { status, body } = await of.connect(rfc)
       expect(status).toBe(201)
-      expect(told(await of.connect(freshRfc()))).toBe('402 billing.trial_rfcs')
+      expect(notified(await of.connect(freshRfc()))).toBe('402 billing.trial_rfcs')
       expect((await of.ask('DELETE', `${CONNECTIONS}/${body.fiscal_entity_id}`)).status).toBe(204)
       const refused = await of.connect(freshRfc())
-      expect(told(refused)).toBe('402 billing.trial_rfcs')
+      expect(notified(refused)).toBe('402 billing.trial_rfcs')
       expect(refused.body.detail).toMatch(/free trial covers 1 RFC, and an RFC that was unlinked still counts\. Choose a plan/)
     }
     expect((await of.connect(rfc)).status).toBe(201)
@@ -69,9 +69,9 @@ describe('the trial covers the first RFC that is ever connected in it', () => {
     // A CIEC that the authority refuses connects nothing.
     expect((await give(0, 'rejected1')).status).toBe(422)
     expect((await give(1)).status).toBe(200)
-    expect(told(await give(0))).toBe('402 billing.trial_rfcs')
+    expect(notified(await give(0))).toBe('402 billing.trial_rfcs')
     await of.ask('DELETE', `${CONNECTIONS}/${drafts[1].fiscal_entity_id}`)
-    expect(told(await give(0))).toBe('402 billing.trial_rfcs')
+    expect(notified(await give(0))).toBe('402 billing.trial_rfcs')
     expect((await of.connect(freshRfc(), null)).status).toBe(201)
   })
 
@@ -86,7 +86,7 @@ describe('the trial covers the first RFC that is ever connected in it', () => {
     const rfc = freshRfc()
     await of.ask('DELETE', `${CONNECTIONS}/${(await of.connect(rfc)).body.fiscal_entity_id}`)
     const { fiscal_entity_id } = (await of.connect(rfc, null)).body
-    expect(told(await of.connect(freshRfc()))).toBe('402 billing.trial_rfcs')
+    expect(notified(await of.connect(freshRfc()))).toBe('402 billing.trial_rfcs')
     expect((await of.ask('PATCH', `${CONNECTIONS}/${fiscal_entity_id}`, { ciec: 'empty1' })).status).toBe(200)
   })
 
@@ -96,7 +96,7 @@ describe('the trial covers the first RFC that is ever connected in it', () => {
       const { fiscal_entity_id } = (await of.connect(freshRfc())).body
       await of.ask('DELETE', `${CONNECTIONS}/${fiscal_entity_id}`)
     })
-    expect(told(await of.connect(freshRfc()))).toBe('402 billing.trial_rfcs')
+    expect(notified(await of.connect(freshRfc()))).toBe('402 billing.trial_rfcs')
     expect(await of.states()).toEqual(['unlinked'])
   })
 })
@@ -159,11 +159,11 @@ describe('an e-mail address gets one trial', () => {
     expect(await billingOf(later)).toMatchObject({ state: 'diagnostic_expired', plan: 'diagnostic', trial_ends_at: null })
     expect((await api(later, 'GET', '/v1/billing/plan')).body.trial_ends_at).toBe(null)
     const refused = await connect(later)
-    expect(told(refused)).toBe('402 billing.trial_ended')
+    expect(notified(refused)).toBe('402 billing.trial_ended')
     expect(refused.body.detail).toMatch(/trial of this e-mail address was used by another organization.*Choose a plan/)
     const draft = await connect(later, freshRfc(), null)
     expect(draft.status).toBe(201)
-    expect(told(await api(later, 'PATCH', `${CONNECTIONS}/${draft.body.fiscal_entity_id}`, { ciec: 'empty1' }))).toBe(
+    expect(notified(await api(later, 'PATCH', `${CONNECTIONS}/${draft.body.fiscal_entity_id}`, { ciec: 'empty1' }))).toBe(
       '402 billing.trial_ended',
     )
     expect(await billingOf(first)).toMatchObject({ state: 'trialing', trial_ends_at: '2027-03-17T06:00:00.000Z' })
@@ -177,7 +177,7 @@ describe('an e-mail address gets one trial', () => {
     const second = await signUpAs(email)
     expect(await billingOf(second)).toMatchObject({ state: 'trialing', trial_ends_at: '2027-03-17T06:00:00.000Z' })
     expect((await connect(second)).status).toBe(201)
-    expect(told(await connect(first))).toBe('402 billing.trial_ended')
+    expect(notified(await connect(first))).toBe('402 billing.trial_ended')
   })
 
   it('of two that signed up before either connected, the first that connects has it, also at once', async () => {
@@ -185,7 +185,7 @@ describe('an e-mail address gets one trial', () => {
       const email = freshAddress()
       const accounts = [await signUpAs(email), await signUpAs(email), await signUpAs(email)]
       const replies = await Promise.all(accounts.map((one) => connect(one)))
-      expect(replies.map(told).sort()).toEqual(['201', '402 billing.trial_ended', '402 billing.trial_ended'])
+      expect(replies.map(notified).sort()).toEqual(['201', '402 billing.trial_ended', '402 billing.trial_ended'])
       const winner = accounts[replies.findIndex(({ status }) => status === 201)]!
       const { results } = await env.DB.prepare('select organization_id from trials where email = ?').bind(email).all()
       expect(results).toEqual([{ organization_id: winner.id }])
@@ -196,7 +196,7 @@ describe('an e-mail address gets one trial', () => {
     const email = freshAddress()
     const [one, two] = [await signUpAs(email), await signUpAs(email)]
     beforeCommit(() => connect(two))
-    expect(told(await connect(one))).toBe('402 billing.trial_ended')
+    expect(notified(await connect(one))).toBe('402 billing.trial_ended')
     const rows = env.DB.prepare('select count(*) as n from connections where organization_id = ?').bind(one.id)
     expect(await rows.first('n')).toBe(0)
   })
@@ -207,7 +207,7 @@ describe('an e-mail address gets one trial', () => {
     const { fiscal_entity_id, rfc } = (await connect(first)).body
     await api(first, 'DELETE', `${CONNECTIONS}/${fiscal_entity_id}`)
     at('2027-03-20T18:00:00Z')
-    expect(told(await connect(await signUpAs(email), rfc))).toBe('402 billing.trial_ended')
+    expect(notified(await connect(await signUpAs(email), rfc))).toBe('402 billing.trial_ended')
   })
 
   it('a plan needs none: what is bought is used, and an RFC under a plan uses no trial', async () => {
@@ -231,7 +231,7 @@ describe('an e-mail address gets one trial', () => {
     await api(later, 'POST', '/v1/test-helpers/organization', { trial_ends_at: '2027-03-24T18:00:00Z' })
     expect(await billingOf(later)).toMatchObject({ state: 'trialing', trial_ends_at: '2027-03-24T18:00:00.000Z' })
     expect((await connect(later)).status).toBe(201)
-    expect(told(await connect(later))).toBe('402 billing.trial_rfcs')
+    expect(notified(await connect(later))).toBe('402 billing.trial_rfcs')
   })
 
   it('the reviews of every day and quarter of an hour keep who has none as it is, and a plan ends that', async () => {
@@ -243,7 +243,7 @@ describe('an e-mail address gets one trial', () => {
       await suspendExpired(systemNow(), resume)
       await reviewSubscriptions(systemNow(), resume)
       expect((await billingOf(later)).state).toBe('diagnostic_expired')
-      expect(told(await connect(later))).toBe('402 billing.trial_ended')
+      expect(notified(await connect(later))).toBe('402 billing.trial_ended')
     }
     await api(later, 'POST', '/v1/test-helpers/organization', { plan: 'starter' })
     expect((await connect(later)).status).toBe(201)

@@ -185,9 +185,9 @@ describe('an invitation', () => {
       '%',
       "' or 1=1",
     ]
-    const told = new Set<string>()
-    for (const text of texts) told.add(essence(await send('POST', ACCEPT, json({ token: text, name: 'Bea' }))))
-    expect([...told]).toEqual([expect.stringContaining('"invitation.not_found')])
+    const notified = new Set<string>()
+    for (const text of texts) notified.add(essence(await send('POST', ACCEPT, json({ token: text, name: 'Bea' }))))
+    expect([...notified]).toEqual([expect.stringContaining('"invitation.not_found')])
     expect((await accept('')).status).toBe(422)
     expect((await accept('a'.repeat(201))).status).toBe(422)
     expect((await send('POST', ACCEPT, json({ token, name: ' ' }))).status).toBe(422)

@@ -5,7 +5,7 @@ import { daily } from '../../support/crons.ts'
 import { connect, organization, synced } from '../../support/tenants.ts'
 import type { Document, ListEntry, Registration, Return, World } from '../oracle/world.ts'
 import { insertRegistrations } from './facts.ts'
-import { askerOf, documentsOf, ratesWith, rulesByDay, type Served } from './served.ts'
+import { documentsOf, ratesWith, requesterOf, rulesByDay, type Served } from './served.ts'
 
 const SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received', 'sat_opinion_32d', 'sat_declaracion_mensual']
 
@@ -65,7 +65,7 @@ export async function sandboxRfcs(rfcs: readonly string[], months: number): Prom
   const served: Served[] = []
   for (const { fiscal_entity_id, rfc } of connected) {
     await synced(owner, fiscal_entity_id)
-    const ask = askerOf(owner, fiscal_entity_id)
+    const ask = requesterOf(owner, fiscal_entity_id)
     const documents = await documentsOf(ask)
     const repse = registrationsOf(documents)
     await insertRegistrations(repse).run()

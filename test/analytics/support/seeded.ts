@@ -51,7 +51,7 @@ const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]
 }
 
 /** Asks the verbs in the place of the API. What they answer has the shape that their contract declares. */
-export const asker =
+export const requester =
   (ctx: Ctx): Ask =>
   async (path, query) => {
     const [shape, verb, answer] = SURFACES[path]!

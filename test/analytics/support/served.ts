@@ -22,7 +22,7 @@ const paths = new Set(routesOf(app).map(({ path }) => path))
 export const isServed = (path: string): boolean => paths.has(`/v1${path}`)
 
 /** Asks over HTTP, as a customer does. The client holds each answer against its route. */
-export const askerOf =
+export const requesterOf =
   (caller: Caller, fiscal_entity_id: string): Ask =>
   async (path, query) => {
     const ofEntity = path.startsWith('/blacklists/') || path.startsWith('/fiscal-entities/') ? {} : { fiscal_entity_id }
@@ -84,7 +84,7 @@ export async function serve(year: Year, sight: Sight): Promise<Served> {
     .first<{ entity: number }>())!
   const ledger = { ledger: env.LEDGER_0, files: env.FILES, provenance: 'authority' as const }
   await ingestYear({ ...ledger, entity, rfc: year.rfc, now: new Date() }, year)
-  const ask = askerOf(owner, fiscal_entity_id)
+  const ask = requesterOf(owner, fiscal_entity_id)
   const rates = ratesWith(rateTable(year.rates))
   const hidden = (['issued', 'received'] as const).filter((side) => sight !== null && sight[side] === null)
   return { ask, world: { ...plain, hidden, rates, rules: await rulesByDay(year.rules), documents: await documentsOf(ask) } }

@@ -31,7 +31,7 @@ export function invoiceIn(draws: Draws, month: string, rest: Partial<Rest> = {})
   const isPersonal = buyer === draws.circle.self && !isCompany(buyer.rfc) && chance(0.4)
   const receptor = isPersonal ? { ...buyer, regimen: pick(['605', '612', buyer.regimen]) } : buyer
   const draft = draftAt(draws.key(), hourOf(draws, month, 1, 31), emisor, receptor)
-  const lugar = chance(0.1) ? pick([TIJUANA, CANCUN]) : emisor.place
+  const lugar = chance(0.1) ? pick([TIJUANA, CANCUN]) : emisor.locality
   const products = productsOf(pick(emisor.lines.length > 0 ? emisor.lines : (['consultoria'] as const)))
   const forgets = chance(0.2)
   const conceptos = Array.from({ length: int(1, 3) }, () => {

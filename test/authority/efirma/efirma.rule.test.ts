@@ -267,8 +267,8 @@ describe('a file that is changed anywhere', () => {
   type Changes = typeof changes extends fc.Arbitrary<infer T> ? T : never
   const changed = (file: Uint8Array, all: Changes): Uint8Array =>
     all.reduce<Uint8Array>((bytes, { at, removed, added }) => {
-      const place = at % (bytes.length + 1)
-      return new Uint8Array(Buffer.concat([bytes.subarray(0, place), added, bytes.subarray(place + removed)]))
+      const cursor = at % (bytes.length + 1)
+      return new Uint8Array(Buffer.concat([bytes.subarray(0, cursor), added, bytes.subarray(cursor + removed)]))
     }, file)
 
   it('is a certificate, or refused as unreadable', () => {

@@ -16,9 +16,9 @@ const PERSON = 'MISC491214B86'
 const LATE = new Date('2026-06-20T18:00:00Z')
 type Direction = 'issued' | 'received'
 
-const stateOf = (told = new Map<string, CancellationOverride>(), refused = ''): SandboxOverrides => ({
+const stateOf = (stated = new Map<string, CancellationOverride>(), refused = ''): SandboxOverrides => ({
   isRefused: async (login) => loginValue(login) === refused,
-  cancellations: async () => told,
+  cancellations: async () => stated,
   mailbox: async () => ({ sent: [], opened: new Map() }),
   open: async (_rfc, _notification, at) => at,
 })
@@ -316,8 +316,8 @@ describe('three years of sandbox documents', () => {
 describe('what testers tell the sandbox', () => {
   it('a cancellation that was told is reported from then on', async () => {
     const valid = rowsOf(await packagesOf(COMPANY, 'received', '2025-03')).find(({ Estatus }) => Estatus === '1')!
-    const told = new Map([[valid.Uuid!, { cancelled_at: new Date('2025-08-01T03:00:00Z'), cancellation_reason: '02' }]])
-    const packages = await packagesOf(COMPANY, 'received', '2025-03', LATE, sandboxAuthority(stateOf(told), DOCUMENTS))
+    const stated = new Map([[valid.Uuid!, { cancelled_at: new Date('2025-08-01T03:00:00Z'), cancellation_reason: '02' }]])
+    const packages = await packagesOf(COMPANY, 'received', '2025-03', LATE, sandboxAuthority(stateOf(stated), DOCUMENTS))
     expect(rowsOf(packages).find(({ Uuid }) => Uuid === valid.Uuid)).toMatchObject({
       Estatus: '0',
       FechaCancelacion: '2025-07-31 21:00:00',

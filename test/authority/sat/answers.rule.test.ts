@@ -219,8 +219,8 @@ describe('what is no answer', () => {
         fc.array(change, { minLength: 1, maxLength: 3 }),
         fc.constantFrom(...Object.values(readers)),
         (text, changes, read) => {
-          const changed = changes.reduce((one, [place, removed, added]) => {
-            const at = place % (one.length + 1)
+          const changed = changes.reduce((one, [cursor, removed, added]) => {
+            const at = cursor % (one.length + 1)
             return one.slice(0, at) + added + one.slice(at + removed)
           }, text)
           // It throws whatever is no Unanswered.

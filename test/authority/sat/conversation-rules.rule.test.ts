@@ -8,13 +8,13 @@ import {
   outcomeOfTooLarge,
 } from '../../../src/authority/sat/conversation/rules/outcomes.ts'
 import {
+  grantedRangeOf,
   halvesOf,
   isCovered,
   literalOf,
   oldestAt,
   type Period,
   periodOfMonth,
-  reachOf,
   secondsAfter,
   secondsBetween,
   unusedPeriod,
@@ -44,7 +44,7 @@ const row = (planned: PlannedRequest, asked_at: number, more: Partial<AuthorityR
   ...more,
 })
 const wantedMonth = (month: string, asked_at: number, is_complete = false): WantedMonth => ({
-  ...{ source: 'sat_cfdi_issued', month, asked_at, is_complete, is_awaited: false },
+  ...{ source: 'sat_cfdi_issued', month, asked_at, is_complete, is_interactive: false },
 })
 /** The last so many months at an instant, newest first. */
 const monthsAt = (at: number, count: number): string[] => Array.from({ length: count }, (_, n) => addMonths(literalOf(at).slice(0, 7), -n))
@@ -155,7 +155,7 @@ describe('the metadata that is asked for', () => {
       for (const { first, last, months: named } of planned) {
         expect(first).toBe(periodOfMonth(monthsAt(NOW, count).at(-1)!).first)
         // To the exact second, a minute before now.
-        expect(last).toBe(reachOf(NOW + 5_000))
+        expect(last).toBe(grantedRangeOf(NOW + 5_000))
         expect(named).toHaveLength(count)
       }
     }
@@ -170,7 +170,7 @@ describe('the metadata that is asked for', () => {
   it('is the same period however often a month is looked at, and nothing once it came', () => {
     const month = wantedMonth('2026-11', NOW)
     const [planned] = metadataRequests([month], [], NOW)
-    expect(wantedOf(month, 'cfdi', [])).toEqual({ first: '2026-11-01T00:00:00', last: reachOf(NOW) })
+    expect(wantedOf(month, 'cfdi', [])).toEqual({ first: '2026-11-01T00:00:00', last: grantedRangeOf(NOW) })
     const both = (['cfdi', 'retenciones'] as const).map((family, n) => row({ ...planned!, family }, NOW + 100, { n: n + 1 }))
     expect(progressOf(month, both).state).toBe('ready')
     expect(progressOf(month, both).requests.map(({ n }) => n)).toEqual([1, 2])
@@ -243,7 +243,7 @@ describe('the metadata that is asked for', () => {
           for (const { month } of months.slice(0, 13))
             if (complete.has(month) && month < literalOf(at).slice(0, 7)) {
               const { first, last } = periodOfMonth(month)
-              for (const fecha of [first, last].filter((one) => one <= reachOf(at)))
+              for (const fecha of [first, last].filter((one) => one <= grantedRangeOf(at)))
                 expect(has(fecha, at - 6.5 * DAY), `${fecha} at ${new Date(at).toISOString()}`).toBe(true)
             }
         }

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readRequested } from '../../../src/authority/sat/answers.ts'
-import { exchange, type Patience, textOf } from '../../../src/authority/sat/exchange.ts'
+import { exchange, type SlowResponseLimit, textOf } from '../../../src/authority/sat/exchange.ts'
 import { readPackage } from '../../../src/authority/sat/session.ts'
 import { faultAnswer, PAGE, packageAnswer, requestAnswer } from '../support/sat-answers.ts'
 
@@ -80,7 +80,7 @@ it('an answer that does not come, or stops coming, is out of time', async () => 
 
 describe('an answer that drips', () => {
   /** Asks for a package that comes as four bytes every five milliseconds, eighty times, and then stops. */
-  async function drip(patience: Patience) {
+  async function drip(slowLimit: SlowResponseLimit) {
     let written = 0
     const send = async (_: string, { signal }: RequestInit) =>
       new Response(
@@ -96,7 +96,7 @@ describe('an answer that drips', () => {
       )
     const request = { url: 'https://example.com/', headers: {}, body: '' }
     const read = async (body: AsyncIterable<Uint8Array>) => (await textOf(body)).length
-    return { size: exchange(send, request, 5_000, read, patience), written: () => written }
+    return { size: exchange(send, request, 5_000, read, slowLimit), written: () => written }
   }
 
   it('is out of time as soon as it took longer than its size is worth, long before the time of all answers is over', async () => {

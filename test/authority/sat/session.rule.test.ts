@@ -4,12 +4,12 @@ import { type Efirma, openEfirma, readCertificate } from '../../../src/authority
 import { Unanswered } from '../../../src/authority/sat/answers.ts'
 import type { Send } from '../../../src/authority/sat/exchange.ts'
 import type { Solicitud } from '../../../src/authority/sat/session.ts'
-import { CertificateRefused, type Pace, type SatSession, satSession } from '../../../src/authority/sat/session.ts'
-import { makeEfirma } from '../../stand-in/certificates.ts'
-import type { FalseAnswer, Operation, Step } from '../../stand-in/script.ts'
-import { sendOver } from '../../stand-in/send-over.ts'
-import { type StandIn, startStandIn } from '../../stand-in/stand-in.ts'
-import { generate } from '../../stand-in/truth/generate.ts'
+import { CertificateRefused, type RateLimiter, type SatSession, satSession } from '../../../src/authority/sat/session.ts'
+import { makeEfirma } from '../../../tools/stand-in/certificates.ts'
+import type { FalseAnswer, Operation, Step } from '../../../tools/stand-in/script.ts'
+import { sendOver } from '../../../tools/stand-in/send-over.ts'
+import { type StandIn, startStandIn } from '../../../tools/stand-in/stand-in.ts'
+import { generate } from '../../../tools/stand-in/truth/generate.ts'
 import { unzip } from '../support/unzip.ts'
 
 const RFC = 'EKU9003173C9'
@@ -24,12 +24,12 @@ const METADATA: Solicitud = {
 const opened = (more?: Parameters<typeof makeEfirma>[1], rfc = RFC): Promise<Efirma> => openEfirma(makeEfirma(rfc, more), rfc, new Date())
 
 let standIn: StandIn
-const pace: Pace = { turn: async () => {} }
+const rateLimiter: RateLimiter = { turn: async () => {} }
 
 const send: Send = (url, init) => sendOver(standIn.url)(url, init)
 
 /** A session in an isolate that has no tokens yet, because its certificate is new. */
-const fresh = async (): Promise<SatSession> => satSession(send, await opened(), pace)
+const fresh = async (): Promise<SatSession> => satSession(send, await opened(), rateLimiter)
 
 const step = (operation: Operation, answer: FalseAnswer, more: Partial<Step> = {}): Step => ({ operation, answer, ...more })
 const happens = (...steps: Step[]): void => void standIn.authority.script.steps.push(...steps)
@@ -83,7 +83,7 @@ describe('a session', () => {
   it('gives the bytes of a package part by part, in their order', async () => {
     const rich = await startStandIn({ truth: generate({ rfc: RFC, from: MONTH, months: 1, padding: 400_000, counts: { issued: 12 } }) })
     try {
-      const session = satSession(sendOver(rich.url), await opened(), pace)
+      const session = satSession(sendOver(rich.url), await opened(), rateLimiter)
       const { request } = await session.request('cfdi', 'sat_cfdi_issued', { ...METADATA, TipoSolicitud: 'CFDI' })
       const { packages, announced } = await session.verification('cfdi', request!)
       const parts: Uint8Array[] = []
@@ -126,10 +126,10 @@ describe('a session', () => {
 describe('a token', () => {
   it('is kept for the next session of the same certificate, and for no other one', async () => {
     const first = await opened()
-    await satSession(send, first, pace).login('cfdi')
-    await satSession(send, first, pace).request('cfdi', 'sat_cfdi_issued', another())
+    await satSession(send, first, rateLimiter).login('cfdi')
+    await satSession(send, first, rateLimiter).request('cfdi', 'sat_cfdi_issued', another())
     expect(asked()).toEqual(['Autentica', 'SolicitaDescargaEmitidos'])
-    await satSession(send, await opened(), pace).request('cfdi', 'sat_cfdi_issued', another())
+    await satSession(send, await opened(), rateLimiter).request('cfdi', 'sat_cfdi_issued', another())
     expect(asked().slice(2)).toEqual(['Autentica', 'SolicitaDescargaEmitidos'])
   })
 
@@ -222,9 +222,9 @@ describe('a certificate that the authority refuses', () => {
       [{ ...expired, ...files({ to: new Date('2026-01-01T00:00:00Z') }) }, {}],
       [{ ...csd, ...files({ isCsd: true }) }, {}],
     ] as const)
-      await expect(satSession(send, { ...one, ...more }, pace).login('cfdi')).rejects.toMatchObject({ code: 'InvalidSecurity' })
+      await expect(satSession(send, { ...one, ...more }, rateLimiter).login('cfdi')).rejects.toMatchObject({ code: 'InvalidSecurity' })
     expect(standIn.log.entries.map(({ answer }) => answer)).toEqual(['InvalidSecurity', 'InvalidSecurity', 'InvalidSecurity'])
-    await expect(satSession(send, revoked, pace).login('cfdi')).rejects.toBeInstanceOf(CertificateRefused)
+    await expect(satSession(send, revoked, rateLimiter).login('cfdi')).rejects.toBeInstanceOf(CertificateRefused)
   })
 })
 

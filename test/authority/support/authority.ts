@@ -6,7 +6,7 @@ import { markReadersDue } from '../../../src/copies/due.ts'
 import { drain } from '../../../src/downloads/drain.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 
-/** The sandbox with somebody at the port: `fetching` is told of every fetch before it begins, and may hold it up. */
+/** The sandbox with somebody at the port: `fetching` is reported of every fetch before it begins, and may hold it up. */
 export function watchAuthority(fetching: (rfc: string, source: string, month: string) => unknown) {
   const real = adapters.authorityOf
   const watched = async function* (packages: AsyncIterable<Package>, { login, direction, month }: DownloadRequest) {
@@ -42,11 +42,11 @@ export const drainNow = (entity: number): Promise<void> =>
 const sqlOf = (statement: D1PreparedStatement): string => (statement as unknown as { statement: string }).statement
 
 /** Does something else just before the next batch that holds this SQL: `spoil` makes that batch fail at its last statement. */
-export function beforeBatch(holding: string, act: 'spoil' | (() => Promise<unknown>)): void {
+export function beforeBatch(importSource: string, act: 'spoil' | (() => Promise<unknown>)): void {
   const prototype = Object.getPrototypeOf(env.DB) as D1Database
   const batch = prototype.batch
   const spied = vi.spyOn(prototype, 'batch').mockImplementation(async function (this: D1Database, statements) {
-    if (!statements.some((statement) => sqlOf(statement).includes(holding))) return batch.call(this, statements)
+    if (!statements.some((statement) => sqlOf(statement).includes(importSource))) return batch.call(this, statements)
     spied.mockRestore()
     if (act === 'spoil') return batch.call(this, [...statements, this.prepare('select json(?)').bind('no JSON')])
     await act()

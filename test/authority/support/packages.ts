@@ -28,7 +28,7 @@ export async function* downloadFrom(authority: Pick<TaxAuthority, 'step'>, asked
     entity: 1,
     asked_at: new Date(0),
     is_complete: false,
-    is_awaited: false,
+    is_interactive: false,
     ...asked,
   })
   for await (const { kind, bytes } of packages) yield { kind, bytes: await bytes.read(0, bytes.size) }

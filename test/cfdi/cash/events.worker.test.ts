@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { sql } from 'drizzle-orm'
 import { expect, it } from 'vitest'
 import { cashEvents } from '../../../src/cfdi/cash/events.ts'
-import { type Measurable, measure } from '../../../src/cfdi/cash/measure.ts'
+import { type ExactEvent, exactAmounts } from '../../../src/cfdi/cash/exact-amounts.ts'
 import { parseSum, sumOf } from '../../../src/cfdi/population/population.ts'
 import { prepared } from '../../../src/platform/db/statement.ts'
 import { openLedger, partitionsToRead } from '../../../src/taxpayers/visibility/scoped-ledger.ts'
@@ -38,27 +38,27 @@ const complement = (
 
 /** The events of a book: those that count with their amounts, and why the others do not. */
 async function eventsOf(documents: readonly Plain[]) {
-  const book = newBook()
-  const [outcome] = await all(ingestZip(book, packageOf(documents)))
+  const import_partition = newBook()
+  const [outcome] = await all(ingestZip(import_partition, packageOf(documents)))
   expect(outcome).toMatchObject({ created: documents.length, rejected: 0 })
-  const ledger = openLedger(contextOf({ entity: book.entity, rfc: RFC, ...reaching(null) }, { extractor_count: 0 }))
+  const ledger = openLedger(contextOf({ entity: import_partition.entity, rfc: RFC, ...reaching(null) }, { extractor_count: 0 }))
   const [partition] = partitionsToRead(ledger)
   const events = cashEvents(partition!, 0, MONTH)!
   const { results } = await prepared(env.LEDGER_0, sql`select * from (${events}) order by day, n`).all<
-    Record<string, string | number | null> & Measurable
+    Record<string, string | number | null> & ExactEvent
   >()
   const sums = await prepared(
     env.LEDGER_0,
-    sql`select ${sumOf('paid')} as paid, ${sumOf('iva_16')} as iva from (${events}) where reason is null and is_odd = 0`,
+    sql`select ${sumOf('paid')} as paid, ${sumOf('iva_16')} as iva from (${events}) where reason is null and needs_exact = 0`,
   ).first<Record<string, string>>()
   return {
     sums: [parseSum(sums!['paid']!), parseSum(sums!['iva']!)].map(Number),
     events: results.map((row) => {
       if (row['reason'] !== null) return row['reason']
-      const measured = row['is_odd'] === 1 ? measure(row, () => null) : row
-      return typeof measured === 'string'
-        ? measured
-        : [row['tipo'], row.day, Number(measured['paid']), Number(measured['net']), Number(measured['iva_16'])]
+      const exact = row['needs_exact'] === 1 ? exactAmounts(row, () => null) : row
+      return typeof exact === 'string'
+        ? exact
+        : [row['tipo'], row.day, Number(exact['paid']), Number(exact['net']), Number(exact['iva_16'])]
     }),
   }
 }

@@ -6,7 +6,7 @@ import { at } from '../../support/clock.ts'
 import { FISCAL_ENTITY } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
-import { Changing, told } from '../support/changing.ts'
+import { Changing, notified } from '../support/changing.ts'
 import { CUSTOMERS, type Plain, paymentOf, plainOf, RFC, substituteOf } from '../support/documents.ts'
 
 const random = randomOf(4_711)
@@ -40,7 +40,7 @@ describe('what is told of a document', () => {
     await one.page()
     await one.download([shown, hidden])
     const changes = await one.follow()
-    expect(told(changes)).toEqual({ [shown.uuid]: 'appeared' })
+    expect(notified(changes)).toEqual({ [shown.uuid]: 'appeared' })
     expect(changes[0]!.cfdi).toEqual((await one.listed()).get(shown.uuid))
   })
 
@@ -48,11 +48,11 @@ describe('what is told of a document', () => {
     const one = reader()
     const [early, first, later] = [issued('2026-01-20T10:00:00'), issued(EARLY), issued(LATE)]
     await one.download([early, first, later])
-    expect(told(await one.follow())).toEqual({ [first.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [first.uuid]: 'appeared' })
     one.run('2026-02-01', '2026-02-25T00:00:00Z')
-    expect(told(await one.follow())).toEqual({ [later.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [later.uuid]: 'appeared' })
     one.run('2026-01-15', '2026-02-26T00:00:00Z')
-    expect(told(await one.follow())).toEqual({ [early.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [early.uuid]: 'appeared' })
     expect(await one.follow()).toEqual([])
   })
 
@@ -60,11 +60,11 @@ describe('what is told of a document', () => {
     const one = reader()
     const invoice = issued(EARLY)
     await one.list([invoice], false)
-    expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
     await one.download([invoice])
-    expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'xml' })
+    expect(notified(await one.follow())).toEqual({ [invoice.uuid]: 'xml' })
     await one.list([invoice], true)
-    expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'cancelled' })
+    expect(notified(await one.follow())).toEqual({ [invoice.uuid]: 'cancelled' })
     await one.expectSame()
   })
 
@@ -75,7 +75,7 @@ describe('what is told of a document', () => {
     await one.download([invoice])
     await one.follow()
     await one.download([payment!])
-    expect(told(await one.follow())).toEqual({ [payment!.uuid]: 'appeared', [invoice.uuid]: 'payment' })
+    expect(notified(await one.follow())).toEqual({ [payment!.uuid]: 'appeared', [invoice.uuid]: 'payment' })
     // A payment after the ceiling moves the stored balance, and not the one that is shown.
     await one.download([later!])
     expect(await one.follow()).toEqual([])
@@ -84,9 +84,9 @@ describe('what is told of a document', () => {
     const third = { ...paymentOf(random, '2026-02', [invoice], 0.5), fecha: LATE }
     await one.download([third])
     one.run('2026-02-01', '2026-02-25T00:00:00Z')
-    expect(told(await one.follow())).toEqual({ [later!.uuid]: 'appeared', [third.uuid]: 'appeared', [invoice.uuid]: 'payment' })
+    expect(notified(await one.follow())).toEqual({ [later!.uuid]: 'appeared', [third.uuid]: 'appeared', [invoice.uuid]: 'payment' })
     await one.list([payment!], true)
-    expect(told(await one.follow())).toEqual({ [payment!.uuid]: 'cancelled', [invoice.uuid]: 'payment' })
+    expect(notified(await one.follow())).toEqual({ [payment!.uuid]: 'cancelled', [invoice.uuid]: 'payment' })
     await one.expectSame()
   })
 
@@ -105,7 +105,7 @@ describe('what is told of a document', () => {
     await one.download([again!])
     expect(await one.follow()).toEqual([])
     await one.list([paid!], true)
-    expect(told(await one.follow())).toEqual({ [paid!.uuid]: 'cancelled', [invoice.uuid]: 'payment' })
+    expect(notified(await one.follow())).toEqual({ [paid!.uuid]: 'cancelled', [invoice.uuid]: 'payment' })
     await one.expectSame()
   })
 
@@ -119,9 +119,9 @@ describe('what is told of a document', () => {
     await one.download([first, second])
     await one.follow()
     await one.download([now, later])
-    expect(told(await one.follow())).toEqual({ [now.uuid]: 'appeared', [first.uuid]: 'substituted' })
+    expect(notified(await one.follow())).toEqual({ [now.uuid]: 'appeared', [first.uuid]: 'substituted' })
     one.run('2026-02-01', '2026-02-25T00:00:00Z')
-    expect(told(await one.follow())).toEqual({ [later.uuid]: 'appeared', [second.uuid]: 'substituted' })
+    expect(notified(await one.follow())).toEqual({ [later.uuid]: 'appeared', [second.uuid]: 'substituted' })
     await one.expectSame()
   })
 
@@ -141,13 +141,13 @@ describe('what is told of a document', () => {
     const one = reader()
     const [own, both] = [issued(EARLY), issued(EARLY)]
     await one.import([own, both])
-    expect(told(await one.follow())).toEqual({ [own.uuid]: 'appeared', [both.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [own.uuid]: 'appeared', [both.uuid]: 'appeared' })
     await one.download([both])
     const [twin] = await one.follow()
     expect([twin!.uuid, twin!.cfdi!.origin]).toEqual([both.uuid, 'authority'])
     await one.deleteImported([own.uuid, both.uuid])
     const changes = await one.follow()
-    expect(told(changes)).toEqual({ [own.uuid]: 'removed' })
+    expect(notified(changes)).toEqual({ [own.uuid]: 'removed' })
     expect(changes[0]!.cfdi).toBeNull()
     await one.expectSame()
   })
@@ -157,15 +157,15 @@ describe('what is told of a document', () => {
     // At ten in Mexico City it is before the ceiling, at ten in Tijuana it is not.
     const invoice = issued(EARLY, { lugar: '22000' })
     await one.list([invoice], false)
-    expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
     const latest = async (of: Changing) =>
       (await latestChanges(of.ctx, [{ connection: of.ctx.connection!, widened: of.widened }])).get(of.ctx.connection!.connection)!.at
     at('2026-03-01T13:00:00Z')
     await one.download([invoice])
-    expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'removed' })
+    expect(notified(await one.follow())).toEqual({ [invoice.uuid]: 'removed' })
     expect(await latest(one)).toBe(Date.parse('2026-03-01T13:00:00Z'))
     one.run('2026-02-01', '2026-02-25T00:00:00Z')
-    expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
     // Of one that came with its XML nobody is told that it lies there.
     const other = reader('2026-02-05T16:30:00Z')
     await other.page()
@@ -181,7 +181,7 @@ describe('when everything is visible no more', () => {
     const [shown, beyond, own] = [issued(EARLY), issued(LATE), issued(LATE)]
     await one.import([own])
     await one.download([shown, beyond, own])
-    expect(Object.keys(told(await one.follow())).sort()).toEqual([shown, beyond, own].map(({ uuid }) => uuid).sort())
+    expect(Object.keys(notified(await one.follow())).sort()).toEqual([shown, beyond, own].map(({ uuid }) => uuid).sort())
     one.extractor_count = 1
     const [later, another] = [issued(LATE), issued(LATE)]
     await one.download([later])
@@ -206,7 +206,7 @@ describe('following', () => {
     one.cursor = answer.next_cursor
     const next = issued(EARLY)
     await one.download([next])
-    expect(told(await one.follow())).toEqual({ [next.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [next.uuid]: 'appeared' })
   })
 
   it('goes through everything again when commits are forgotten, or name nothing', async () => {
@@ -216,10 +216,10 @@ describe('following', () => {
     await one.download([first])
     await one.download([second])
     await env.LEDGER_0.prepare('delete from cfdi_commits where entity = ? and sequence = 1').bind(one.target.entity).run()
-    expect(told(await one.follow())).toEqual({ [first.uuid]: 'appeared', [second.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [first.uuid]: 'appeared', [second.uuid]: 'appeared' })
     await one.list([first], true)
     await env.LEDGER_0.prepare('update cfdi_commits set touched = null where entity = ? and sequence = 3').bind(one.target.entity).run()
-    expect(told(await one.follow())).toEqual({ [first.uuid]: 'appeared', [second.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [first.uuid]: 'appeared', [second.uuid]: 'appeared' })
     await one.expectSame()
   })
 
@@ -265,7 +265,7 @@ describe('following', () => {
     await one.download([invoice])
     await expect(one.page()).rejects.toMatchObject({ code: 'fiscal_entity.not_active' })
     one.state = 'active'
-    expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
+    expect(notified(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
   })
 
   it('tells nobody by its cursor what others download', async () => {

@@ -56,7 +56,7 @@ async function uploaded(platform: Platform) {
       .all<{ data: string }>()
     const files = filesIn(results, 10_000).map(({ status, code, detail }) => ({ status, code, detail }))
     const row = await env.LEDGER_0.prepare('select * from imports where import_id = ?').bind(import_id).first<Record<string, unknown>>()
-    const stored = await env.LEDGER_0.prepare('select count(*) from cfdi where entity = ?').bind(row!['book']).raw<[number]>()
+    const stored = await env.LEDGER_0.prepare('select count(*) from cfdi where entity = ?').bind(row!['import_partition']).raw<[number]>()
     return { status: found.status, counts: found.counts, files, stored: stored[0]![0], attempts: row!['attempts'] }
   }
   return { import_id, outcome }

@@ -91,7 +91,7 @@ async function deleted(by: Importer, import_id: string): Promise<void> {
 }
 
 /** All that the API says of the documents, without what differs between any two organizations. */
-async function toldOf({ of, fiscal_entity_id }: Importer): Promise<unknown> {
+async function notifiedOf({ of, fiscal_entity_id }: Importer): Promise<unknown> {
   const entity = `fiscal_entity_id=${fiscal_entity_id}`
   const said = (body: unknown): unknown =>
     JSON.parse(
@@ -180,7 +180,7 @@ describe('a deleted import', () => {
     }
     for (const { import_id, bytes } of sent) if (!gone.has(import_id)) await imported(b, bytes)
     expect(await partitionOf(a.of.id)).toEqual(await partitionOf(b.of.id))
-    expect(await toldOf(a)).toEqual(await toldOf(b))
+    expect(await notifiedOf(a)).toEqual(await notifiedOf(b))
     expect(await usedBy(a)).toEqual(await usedBy(b))
     for (const import_id of gone) expect(await objectsOf(import_id)).toEqual([])
     const listed = (await a.of.ask('GET', importsOf(a.fiscal_entity_id))).body.data
@@ -244,9 +244,9 @@ describe('a deleted import', () => {
     const whole = await imported(a, zipWith(documents))
     const others: string[] = []
     for (const document of documents) others.push(await imported(a, zipWith([document])))
-    const before = await toldOf(a)
+    const before = await notifiedOf(a)
     await deleted(a, whole)
-    expect(await toldOf(a)).toEqual(before)
+    expect(await notifiedOf(a)).toEqual(before)
     expect(await objectsOf(whole)).toEqual([])
     const listed = (await a.of.ask('GET', `${importsOf(a.fiscal_entity_id)}?limit=100`)).body.data
     expect(listed.map(({ documents }: { documents: number }) => documents)).toEqual(others.map(() => 1))

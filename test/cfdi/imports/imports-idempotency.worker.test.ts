@@ -122,7 +122,7 @@ describe('an upload under a key', () => {
   it.each(crashes)('is imported once by who asks again after a crash %s step %i', async (when, nth) => {
     const key = `crash ${when} ${nth}`
     const xml = invoice()
-    const [known, told] = [await rows(), await audits()]
+    const [known, notified] = [await rows(), await audits()]
     at('2026-11-18T18:00:00Z')
     await post(key, xml, { through: dyingAt(nth, when) })
     at('2026-11-18T18:00:30Z')
@@ -132,7 +132,7 @@ describe('an upload under a key', () => {
     const done = await completed(import_id)
     expect(done).toMatchObject({ counts: { created: 1, updated: 0, unchanged: 0, rejected: 0 } })
     expect((await rows()).filter((id) => !known.includes(id))).toEqual([import_id])
-    expect((await audits()).filter((id) => !told.includes(id))).toEqual([import_id])
+    expect((await audits()).filter((id) => !notified.includes(id))).toEqual([import_id])
     expect(await post(key, xml)).toMatchObject({ status: 202, text: again.text })
     // The bytes of a request that died stay until the sweep.
     await vi.waitUntil(async () => (await uploads()).length <= 1, { timeout: 5_000 })
@@ -164,7 +164,7 @@ describe('an upload under a key', () => {
 
   it('that another has taken over before it had a name makes nothing', async () => {
     const xml = invoice()
-    const [known, told] = [await rows(), await audits()]
+    const [known, notified] = [await rows(), await audits()]
     at('2026-11-18T18:00:00Z')
     let steps = 0
     let other: Answer | undefined
@@ -178,7 +178,7 @@ describe('an upload under a key', () => {
     })
     expect(await post('late', xml, { through: slow })).toMatchObject({ status: 409, body: { code: 'idempotency.in_flight' } })
     expect((await rows()).filter((id) => !known.includes(id))).toEqual([other!.body.import_id])
-    expect((await audits()).filter((id) => !told.includes(id))).toEqual([other!.body.import_id])
+    expect((await audits()).filter((id) => !notified.includes(id))).toEqual([other!.body.import_id])
     await completed(other!.body.import_id)
   })
 
@@ -199,14 +199,14 @@ describe('an upload under a key', () => {
   })
 
   it('without one whose bytes cannot be kept is nothing at all', async () => {
-    const told = await audits()
+    const notified = await audits()
     const failing = through((call) => call())
     failing.FILES = new Proxy(env.FILES, {
       get: (target, name) => (name === 'put' ? () => Promise.reject(new Error('not today')) : Reflect.get(target, name)),
     })
     const sent = { authorization: basic(owner), headers: { 'content-type': 'application/xml' }, body: utf8.encode(invoice()) }
     expect((await send('POST', path, { ...sent, env: failing, breaks: true })).status).toBe(500)
-    expect(await audits()).toEqual(told)
+    expect(await audits()).toEqual(notified)
   })
 
   it('is another one with one byte changed, and the same one under another content type', async () => {

@@ -137,12 +137,12 @@ describe('1,000 documents of the largest amounts', () => {
 
   it('are told when they are cancelled, and take their amounts away again', async () => {
     const cancelled = await all(ingestMetadata(target, () => [documents.slice(0, 500).map((document) => reported(document, true))]))
-    const told = cancelled.flatMap(({ cancellations }) => cancellations)
-    expect(told).toHaveLength(500)
+    const notified = cancelled.flatMap(({ cancellations }) => cancellations)
+    expect(notified).toHaveLength(500)
     const recipient = { fiscal_entity_uuid: FISCAL_ENTITY, rfc: RFC, known_at: 0, windows: EVERYTHING } as Parameters<
       typeof cancellationContents
     >[1]
-    for (const one of told) {
+    for (const one of notified) {
       const body = JSON.parse(JSON.stringify(cancellationBody(one, 0)))
       expect(cancellationContents(body, recipient)[0]).toMatchObject({ total: documents.find(({ uuid }) => uuid === one.uuid)!.total })
     }

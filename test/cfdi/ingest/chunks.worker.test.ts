@@ -47,23 +47,23 @@ describe('the details and lines of a slice', () => {
   })
 
   it('come with the XML of a document that was known from metadata', async () => {
-    const book = newBook()
+    const import_partition = newBook()
     const [first, second] = [plainOf(random, '2025-03', { lines: 2 }), plainOf(random, '2025-03', { lines: 3 })]
-    await all(ingestMetadata(book, () => [[first, second].map((it) => reported(it, false))]))
-    expect(await chunksIn(book)).toEqual([])
-    await bring(book, [first])
-    await bring(book, [second])
-    const contents = await contentsOf(book)
+    await all(ingestMetadata(import_partition, () => [[first, second].map((it) => reported(it, false))]))
+    expect(await chunksIn(import_partition)).toEqual([])
+    await bring(import_partition, [first])
+    await bring(import_partition, [second])
+    const contents = await contentsOf(import_partition)
     expect([first, second].map(({ uuid }) => contents.get(uuid)!.conceptos.length)).toEqual([2, 3])
   })
 
   it('are null, and not none, while only metadata is known: in the list, of the taxes, the addenda and the balance', async () => {
-    const book = newBook()
+    const import_partition = newBook()
     const known = { tipo: 'I', metodo: 'PPD', emisor: RFC, receptor: 'BBB020202BB1', lines: 1 } as const
     const [first, second] = [plainOf(random, '2025-03', known), plainOf(random, '2025-03', known)]
-    await all(ingestMetadata(book, () => [[first, second].map((it) => reported(it, false))]))
-    await bring(book, [second])
-    const ctx = contextOf({ entity: book.entity }, ORGANIZATION)
+    await all(ingestMetadata(import_partition, () => [[first, second].map((it) => reported(it, false))]))
+    await bring(import_partition, [second])
+    const ctx = contextOf({ entity: import_partition.entity }, ORGANIZATION)
     const search = async (query: object) => (await searchCfdi(ctx, CfdiSearch.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query }))).data
     const unknown = {
       ...{ version: null, has_xml: false, total: first.total, payment_status: 'not_applicable' },
@@ -86,15 +86,15 @@ describe('the details and lines of a slice', () => {
   })
 
   it('of a document longer than 256 KiB lie in several chunks, and no chunk is longer', async () => {
-    const book = newBook()
+    const import_partition = newBook()
     const invoices = [1, 1, 900, 3_000, 1].map((lines) => plainOf(random, '2025-03', { lines }))
-    await bring(book, invoices)
-    const sizes = (await chunksIn(book)).map(({ data }) => unpacked(data).length)
+    await bring(import_partition, invoices)
+    const sizes = (await chunksIn(import_partition)).map(({ data }) => unpacked(data).length)
     expect(Math.max(...sizes)).toBeLessThanOrEqual(256 * 1024)
-    const rows = await rowsOf(book)
+    const rows = await rowsOf(import_partition)
     expect(invoices.map(({ uuid }) => rows.get(uuid)!.chunk_parts > 1)).toEqual([false, false, false, true, false])
     for (const { uuid, lines } of invoices)
-      expect((await getCfdi(contextOf({ entity: book.entity }, ORGANIZATION), uuid)).conceptos).toHaveLength(lines)
+      expect((await getCfdi(contextOf({ entity: import_partition.entity }, ORGANIZATION), uuid)).conceptos).toHaveLength(lines)
   })
 })
 
@@ -103,7 +103,7 @@ describe('documents that are taken out', () => {
     replaceDocuments(
       target,
       uuids,
-      async () => ({ holdings: new Map(), held: new Map() }),
+      async () => ({ importSources: new Map(), stored: new Map() }),
       () => [],
     )
 

@@ -62,7 +62,7 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
     const documents = world(random)
     const cancelled = new Set<string>()
     const seen = new Map<string, Seen>()
-    const [told, expected]: [string[], Set<string>] = [[], new Set()]
+    const [notified, expected]: [string[], Set<string>] = [[], new Set()]
     const subset = (share: number) => documents.filter(() => random() < share).sort(() => random() - 0.5)
 
     const xml = (list: readonly Plain[]) => {
@@ -94,10 +94,10 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
       // One after the other in the model, all at once in the book.
       const jobs = random() < 0.5 ? [xml(first), xml(second), metadata(third)] : [xml(first)]
       for (const outcomes of await Promise.all(jobs.map((job) => job(target)))) {
-        for (const { cancellations } of outcomes) told.push(...cancellations.map(({ uuid }) => uuid))
+        for (const { cancellations } of outcomes) notified.push(...cancellations.map(({ uuid }) => uuid))
       }
       if (random() < 0.5)
-        for (const { cancellations } of await metadata(subset(0.5))(target)) told.push(...cancellations.map(({ uuid }) => uuid))
+        for (const { cancellations } of await metadata(subset(0.5))(target)) notified.push(...cancellations.map(({ uuid }) => uuid))
     }
 
     const rows = await rowsOf(target)
@@ -114,7 +114,7 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
     expect(await monthsOf(target)).toEqual(expectedMonths(list))
     expect(await suppliersOf(target)).toEqual(expectedSuppliers(list))
     expect(await productsOf(target)).toEqual(expectedProducts(list))
-    expect(told.sort()).toEqual([...expected].sort())
+    expect(notified.sort()).toEqual([...expected].sort())
   })
 })
 

@@ -95,15 +95,16 @@ describe('a package', () => {
   it('commits side statements with its rows, alone when nothing changes, and not at all when they refuse', async () => {
     const target = newBook()
     const document = deferred()
-    const mark = (told: number) => env.LEDGER_0.prepare('update entities set rfc = ?2 where entity = ?1').bind(target.entity, String(told))
+    const mark = (notified: number) =>
+      env.LEDGER_0.prepare('update entities set rfc = ?2 where entity = ?1').bind(target.entity, String(notified))
     await bring({ ...target, sideStatements: ({ created }) => [mark(100 + created)] }, [document])
     await bring({ ...target, sideStatements: ({ unchanged }) => [mark(200 + unchanged)] }, [document])
-    const told = () => env.LEDGER_0.prepare('select rfc from entities where entity = ?').bind(target.entity).first('rfc')
-    expect(await told()).toBe('201')
+    const notified = () => env.LEDGER_0.prepare('select rfc from entities where entity = ?').bind(target.entity).first('rfc')
+    expect(await notified()).toBe('201')
     const refuse = env.LEDGER_0.prepare('update cfdi set fecha = null where entity = ?').bind(target.entity)
     await expect(bring({ ...target, sideStatements: () => [refuse] }, [deferred()])).rejects.toThrow(/cfdi\.fecha/)
     expect((await rowsOf(target)).size).toBe(1)
-    expect(await told()).toBe('201')
+    expect(await notified()).toBe('201')
   })
 })
 
@@ -138,27 +139,27 @@ describe('payments and credit notes', () => {
     const invoice = deferred()
     const payment = paymentOf(random, '2025-01', [invoice])
     const at = (hour: number): IngestTarget => ({ ...target, now: new Date(Date.UTC(2025, 2, 1, hour)) })
-    const told = async () => {
+    const notified = async () => {
       const rows = await rowsOf(target)
       return [invoice, payment].map(({ uuid }) => [rows.get(uuid)?.payment_status, new Date(rows.get(uuid)?.updated_at ?? 0).getUTCHours()])
     }
     await report(at(1), [[invoice, false]])
-    expect((await told())[0]).toEqual([null, 1])
+    expect((await notified())[0]).toEqual([null, 1])
     await bring(at(2), [invoice])
-    expect((await told())[0]).toEqual(['unpaid', 2])
+    expect((await notified())[0]).toEqual(['unpaid', 2])
     await bring(at(3), [payment])
-    expect(await told()).toEqual([
+    expect(await notified()).toEqual([
       ['paid', 2],
       [null, 3],
     ])
     await report(at(4), [[payment, true]])
-    expect(await told()).toEqual([
+    expect(await notified()).toEqual([
       ['unpaid', 2],
       [null, 4],
     ])
     await report(at(5), [[invoice, true]])
     await bring(at(6), [invoice, payment])
-    expect(await told()).toEqual([
+    expect(await notified()).toEqual([
       ['unpaid', 5],
       [null, 4],
     ])
@@ -225,18 +226,18 @@ describe('metadata', () => {
       [unpaid, true],
       [atOnce, true],
     ])
-    const told = new Map(cancellations.map((it) => [it.uuid, it]))
+    const notified = new Map(cancellations.map((it) => [it.uuid, it]))
     // From the instant of its payment on it was paid.
     const { issued_at } = (await rowsOf(target)).get(payment.uuid)!
-    expect(told.get(paid.uuid)).toMatchObject({
+    expect(notified.get(paid.uuid)).toMatchObject({
       payments: [
         [0, 'unpaid', false],
         [issued_at, 'paid', true],
       ],
       ...{ payment_status: 'paid', total: paid.total, currency: 'MXN' },
     })
-    expect(told.get(unpaid.uuid)).toMatchObject({ payments: [[0, 'unpaid', false]], payment_status: 'unpaid', paid: 0n })
-    expect(told.get(atOnce.uuid)).toMatchObject({ payments: [[0, 'paid', true]], payment_status: 'paid' })
+    expect(notified.get(unpaid.uuid)).toMatchObject({ payments: [[0, 'unpaid', false]], payment_status: 'unpaid', paid: 0n })
+    expect(notified.get(atOnce.uuid)).toMatchObject({ payments: [[0, 'paid', true]], payment_status: 'paid' })
   })
 
   it('of a document that is first seen cancelled is no cancellation, with its XML or without', async () => {

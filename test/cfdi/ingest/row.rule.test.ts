@@ -19,9 +19,9 @@ const cfdi = (root: string, inside = '', complemento = '', uuid = UUID) =>
   `<c:Emisor Rfc="${RFC}"/><c:Receptor Rfc="${OTHER}"/><c:Conceptos/>${inside}<c:Complemento>${complemento}${stamp(uuid)}</c:Complemento></c:Comprobante>`
 
 const retenciones = (version: 1 | 2, totales: string, fecha = '2021-01-13T14:15:16') => {
-  const [emisor, receptor, place] = version === 1 ? ['RFCEmisor', 'RFCRecep', ''] : ['RfcE', 'RfcR', 'LugarExpRetenc="22000"']
+  const [emisor, receptor, checkpoint] = version === 1 ? ['RFCEmisor', 'RFCRecep', ''] : ['RfcE', 'RfcR', 'LugarExpRetenc="22000"']
   return (
-    `<r:Retenciones xmlns:r="http://www.sat.gob.mx/esquemas/retencionpago/${version}" Version="${version}.0" FechaExp="${fecha}" CveRetenc="26" ${place}>` +
+    `<r:Retenciones xmlns:r="http://www.sat.gob.mx/esquemas/retencionpago/${version}" Version="${version}.0" FechaExp="${fecha}" CveRetenc="26" ${checkpoint}>` +
     `<r:Emisor ${emisor}="${RFC}"/><r:Receptor><r:Nacional ${receptor}="${OTHER}"/></r:Receptor>${totales}<r:Complemento>${stamp()}</r:Complemento></r:Retenciones>`
   )
 }

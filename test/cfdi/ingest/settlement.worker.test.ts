@@ -112,8 +112,8 @@ describe('the parties of a payment or credit note', () => {
     const found = await paymentsOf(target, invoice)
     // 100 + 200 are paid, 116 are credited: 1,160 - 300 - 116 = 744 are left.
     expect(found).toMatchObject({ paid_amount: '300.00', credited_amount: '116.00', balance: '744.00', payment_status: 'partially_paid' })
-    const told = new Map(found.data.map((one) => [one[0], one.slice(1)]))
-    expect(sources.map(({ uuid }) => told.get(uuid))).toEqual([
+    const notified = new Map(found.data.map((one) => [one[0], one.slice(1)]))
+    expect(sources.map(({ uuid }) => notified.get(uuid))).toEqual([
       ['100.00', true, null, ''],
       ['200.00', true, null, 'receiver_differs'],
       ['300.00', false, 'other_parties', ''],

@@ -2,7 +2,7 @@ import { applyD1Migrations, env } from 'cloudflare:test'
 import { type SQL, sql } from 'drizzle-orm'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isLarge, type Named, paidByComplement } from '../../../src/cfdi/cash/events.ts'
-import { LATEST, measureOpen, measureOpenOn, openInvoices } from '../../../src/cfdi/open/applications.ts'
+import { exactBalance, exactBalanceOn, LATEST, openInvoices } from '../../../src/cfdi/open/applications.ts'
 import {
   balanceColumns,
   creditedSince,
@@ -50,7 +50,7 @@ const columns =
     balanceColumns(partition, alias, `(${MISSING_RATE(alias)} or ${isLarge(alias)})`)
 
 /** What `openByMonth` selects, read on its own. */
-function byMonth(partition: Partition, direction: DirectionNumber, through: Through, kind: 'open' | 'odd'): SQL | null {
+function byMonth(partition: Partition, direction: DirectionNumber, through: Through, kind: 'open' | 'exactRow'): SQL | null {
   const of = columns(partition)
   const more: Named = (alias) => ({ metodo_pago: `${alias}.metodo_pago`, ...of(alias) })
   const first = `${through.first.slice(0, 7)}-01`
@@ -61,7 +61,7 @@ function byMonth(partition: Partition, direction: DirectionNumber, through: Thro
   const isMeant = isOpenSince(through.first)
   return kind === 'open'
     ? sql`with ${tables} select uuid, month, until, cast(balance as text) as balance from open where ${isMeant}`
-    : sql`with ${tables} select odd.uuid, (${invoicesIn(partition, sql.raw('select odd.uuid'))}) as invoice from odd`
+    : sql`with ${tables} select exactRow.uuid, (${invoicesIn(partition, sql.raw('select exactRow.uuid'))}) as invoice from exactRow`
 }
 
 const partitionsOf = (ctx: Parameters<typeof openLedger>[0]): Partition[] => partitionsToRead(openLedger(ctx))
@@ -73,14 +73,14 @@ describe('what is open of an invoice is the same wherever it is asked', () => {
       for (const direction of [0, 1] as const) {
         const ends = year.months.slice(3, 10).map((month) => [lastDayOf(month), world.today].sort()[0]!)
         const through = { first: ends[0]!, last: ends.at(-1)! }
-        const [open, odd, since] = [
+        const [open, exactRow, since] = [
           (await Promise.all(partitionsOf(ctx).map((one) => rowsOf<OpenRow>(byMonth(one, direction, through, 'open'))))).flat(),
-          (await Promise.all(partitionsOf(ctx).map((one) => rowsOf<InvoiceRow>(byMonth(one, direction, through, 'odd'))))).flat(),
+          (await Promise.all(partitionsOf(ctx).map((one) => rowsOf<InvoiceRow>(byMonth(one, direction, through, 'exactRow'))))).flat(),
           (await Promise.all(partitionsOf(ctx).map((one) => rowsOf<InvoiceRow>(openThrough(one, direction, through))))).flat(),
         ]
         const measuredOn = (rows: readonly InvoiceRow[], end: string): string[] =>
           rows.flatMap(({ uuid, invoice }) => {
-            const balance = measureOpenOn(invoice, end)
+            const balance = exactBalanceOn(invoice, end)
             return balance === 0n ? [] : [`${uuid} ${balance}`]
           })
         for (const end of ends) {
@@ -88,14 +88,14 @@ describe('what is open of an invoice is the same wherever it is asked', () => {
           compared += expected.length
           const month = end.slice(0, 7)
           const isOpen = (row: OpenRow) => row.month <= month && (row.until === null || month < row.until)
-          const found = [...open.filter(isOpen).map(({ uuid, balance }) => `${uuid} ${balance}`), ...measuredOn(odd, end)]
+          const found = [...open.filter(isOpen).map(({ uuid, balance }) => `${uuid} ${balance}`), ...measuredOn(exactRow, end)]
           expect([end, 'by month', found.sort()]).toEqual([end, 'by month', expected])
           expect([end, 'one by one', measuredOn(since, end).sort()]).toEqual([end, 'one by one', expected])
         }
         const at = { day: world.today, past: null, terms: () => '30' }
         const now = (await Promise.all(partitionsOf(ctx).map((one) => rowsOf<NowRow>(openInvoices(one, direction, at))))).flat()
-        const balances = now.flatMap(({ uuid, balance, odd: list }) => {
-          const left = list === null ? balance : measureOpen(list, null)?.balance
+        const balances = now.flatMap(({ uuid, balance, exactRow: list }) => {
+          const left = list === null ? balance : exactBalance(list, null)?.balance
           return left == null ? [] : [`${uuid} ${left}`]
         })
         expect(balances.sort()).toEqual(expectedOn(world, direction, world.today))
@@ -117,5 +117,5 @@ interface OpenRow {
 interface NowRow {
   uuid: string
   balance: number | null
-  odd: string | null
+  exactRow: string | null
 }

@@ -27,19 +27,19 @@ function packed(count: number, order: (n: number) => number = (n) => n): Uint8Ar
 }
 
 /** A file that gives copies, and knows how many bytes of them are not released yet, and were at most. */
-function counted(bytes: Uint8Array): Bytes & { held: number; most: number } {
+function counted(bytes: Uint8Array): Bytes & { stored: number; most: number } {
   const file = {
     ...bytesInMemory(bytes),
-    held: 0,
+    stored: 0,
     most: 0,
     async read(offset: number, length: number) {
       const part = bytes.slice(offset, offset + length)
-      if (length > 30) file.held += part.length
-      file.most = Math.max(file.most, file.held)
+      if (length > 30) file.stored += part.length
+      file.most = Math.max(file.most, file.stored)
       return part
     },
     release(part: Uint8Array) {
-      file.held -= part.length
+      file.stored -= part.length
     },
   }
   return file
@@ -59,27 +59,27 @@ describe('a directory of more than a part', () => {
     const directory = await readDirectory(file)
     expect(directory.length).toBe(COUNT)
     expect(bytes.length - directory.start).toBeGreaterThan(2 * MIB)
-    file.held = 0
+    file.stored = 0
     file.most = 0
     expect(await namesIn(directory)).toEqual(listed)
     expect(await readIn(file, directory)).toEqual(listed.map((one) => [...one, null]))
     expect(await directory.some((name) => name === nameOf(COUNT - 1))).toBe(true)
     expect(await directory.some((name) => name === nameOf(COUNT))).toBe(false)
-    expect([file.held, file.most]).toEqual([0, MIB])
+    expect([file.stored, file.most]).toEqual([0, MIB])
   })
 
   it('in another order than its data gives both orders, and is freed', async () => {
     const order = (n: number) => (n * 4_999) % COUNT
     const file = counted(packed(COUNT, order))
     const directory = await readDirectory(file)
-    const held = file.held
-    expect(held).toBeGreaterThan(2 * MIB)
+    const stored = file.stored
+    expect(stored).toBeGreaterThan(2 * MIB)
     expect(await namesIn(directory)).toEqual(listed.map((_, n) => [n, nameOf(order(n))]))
-    const places = new Map(listed.map((_, n) => [order(n), n]))
-    expect(await readIn(file, directory)).toEqual(listed.map(([n, name]) => [places.get(n as number), name, null]))
-    expect(file.held).toBe(held)
+    const ranges = new Map(listed.map((_, n) => [order(n), n]))
+    expect(await readIn(file, directory)).toEqual(listed.map(([n, name]) => [ranges.get(n as number), name, null]))
+    expect(file.stored).toBe(stored)
     directory.release()
-    expect(held - file.held).toBeGreaterThan(2 * MIB)
+    expect(stored - file.stored).toBeGreaterThan(2 * MIB)
   })
 
   it('is refused when a record is damaged, or missing, in whatever part', async () => {
@@ -87,9 +87,9 @@ describe('a directory of more than a part', () => {
       const bytes = packed(COUNT)
       const { start } = await readDirectory(bytesInMemory(bytes))
       const view = new DataView(bytes.buffer)
-      let place = start
-      for (let n = 0; n < at; n++) place += 46 + view.getUint16(place + 28, true)
-      bytes[place] = 0
+      let checkpoint = start
+      for (let n = 0; n < at; n++) checkpoint += 46 + view.getUint16(checkpoint + 28, true)
+      bytes[checkpoint] = 0
       await expect(readDirectory(counted(bytes))).rejects.toMatchObject({ code: 'zip.broken_directory' })
     }
     const short = packed(COUNT)

@@ -60,14 +60,14 @@ describe('metadata of several months', () => {
     ['an empty package', []],
     ['a package with something else', [{ name: 'leeme.txt', bytes: new TextEncoder().encode('nada') }]],
   ])('%s is a loss where fewer documents came than were announced, and no loss otherwise', async (_, files) => {
-    const toldOf = async (is_short: boolean, is_last = true) => {
+    const notifiedOf = async (is_short: boolean, is_last = true) => {
       const metadata = new MonthMetadata({ rfc: OWN, direction: 0, month: '2026-02' })
       await metadata.add(bytesInMemory(zipOf(files)), { ...shared(is_last)!, is_short })
       return metadata.rejected.first.map(({ code }) => code)
     }
-    expect(await toldOf(false)).toEqual([])
-    expect(await toldOf(true)).toEqual(['metadata.no_rows'])
-    expect(await toldOf(true, false)).toEqual([])
+    expect(await notifiedOf(false)).toEqual([])
+    expect(await notifiedOf(true)).toEqual(['metadata.no_rows'])
+    expect(await notifiedOf(true, false)).toEqual([])
   })
 })
 

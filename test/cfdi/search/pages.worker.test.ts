@@ -7,9 +7,9 @@ import type { Ctx } from '../../../src/platform/context.ts'
 import { shows, windowsOf } from '../../../src/taxpayers/visibility/window.ts'
 import { contextOf, FISCAL_ENTITY, RFC, reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
+import { grantedRangesOf } from '../../support/granted-ranges.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
-import { reachesOf } from '../../support/reaches.ts'
 import { insertCfdi, type Row, rowOf } from '../support/ledger.ts'
 
 /** Any filters, sorts and limits over a random history give what a plain search gives, and no page is empty while more follow. */
@@ -252,9 +252,14 @@ describe('what a page says', () => {
 describe('the data status of a search', () => {
   const AT = Date.parse('2026-02-20T18:00:00Z')
   const entity = 54
-  const reaches = reachesOf([[AT, '2026-01-05']])
+  const grantedRanges = grantedRangesOf([[AT, '2026-01-05']])
   const ctx = contextOf(
-    { entity, ...reaching(['2026-01-05', '2026-02-20T18:00:00Z']), issued_reaches: reaches, received_reaches: reaches },
+    {
+      entity,
+      ...reaching(['2026-01-05', '2026-02-20T18:00:00Z']),
+      issued_granted_ranges: grantedRanges,
+      received_granted_ranges: grantedRanges,
+    },
     { extractor_count: 1, now: new Date('2026-02-21T00:00:00Z') },
   )
   const statusOf = async (query: Query = {}, of = ctx) => (await searchCfdi(of, ask(query))).data_status
@@ -288,7 +293,12 @@ describe('the data status of a search', () => {
     expect(await statusOf({ direction: 'issued', issued_from: '2026-01-01', issued_to: '2026-01-31' })).toBe('complete')
     expect(await statusOf({ direction: 'issued', issued_from: '2026-01-05', issued_to: '2030-12-31' })).toBe('complete')
     const later = contextOf(
-      { entity, ...reaching(['2026-01-05', '2026-02-20T18:00:00Z']), issued_reaches: reaches, received_reaches: reaches },
+      {
+        entity,
+        ...reaching(['2026-01-05', '2026-02-20T18:00:00Z']),
+        issued_granted_ranges: grantedRanges,
+        received_granted_ranges: grantedRanges,
+      },
       { extractor_count: 1, now: new Date('2026-04-21T00:00:00Z') },
     )
     expect(await statusOf({ direction: 'issued', issued_to: '2026-04-20' }, later)).toBe('missing')

@@ -2,7 +2,7 @@ import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
-import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../../support/context.ts'
+import { contextOf, FISCAL_ENTITY, type GrantedRange, RFC, reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
 import { applicationsOf, documents, insertApplications, insertCfdi, invoices, rowOf } from '../support/ledger.ts'
@@ -44,9 +44,9 @@ beforeAll(async () => {
 })
 
 /** How far the runs of each source have reached. `everything`: there are no extractors. */
-type Windows = 'everything' | readonly [issued: Reach, received: Reach]
+type Windows = 'everything' | readonly [issued: GrantedRange, received: GrantedRange]
 
-const upTo = (ceiling: string): Reach => ['2018-01-01', ceiling]
+const upTo = (ceiling: string): GrantedRange => ['2018-01-01', ceiling]
 const AFTER_ALL = upTo('2026-12-31T00:00:00Z')
 const SAME: Windows = [AFTER_ALL, AFTER_ALL]
 

@@ -299,7 +299,7 @@ describe('the edges of a window', () => {
       { ...applied, source: uuid(2), amount: 40e6, fecha_pago: '2026-01-09T23:00:00' },
       { ...applied, source: uuid(3), amount: 30e6, fecha_pago: '2026-01-20T10:00:00' },
     ])
-    for (const [ceiling, paid, told] of [
+    for (const [ceiling, paid, notified] of [
       ['2026-01-25T00:00:00Z', '70.00', [uuid(3)]],
       ['2026-01-15T00:00:00Z', '40.00', []],
     ] as const) {
@@ -308,7 +308,7 @@ describe('the edges of a window', () => {
       const { aplicaciones, ...detail } = await getCfdi(ctx, uuid(1))
       const { data, ...payments } = await listPayments(ctx, uuid(1))
       for (const { paid_amount } of [item!, detail, payments]) expect(paid_amount).toBe(paid)
-      for (const list of [aplicaciones, data]) expect(list.map(({ source_uuid }) => source_uuid)).toEqual(told)
+      for (const list of [aplicaciones, data]) expect(list.map(({ source_uuid }) => source_uuid)).toEqual(notified)
     }
   })
 })
@@ -354,7 +354,7 @@ describe('pages under a ceiling', () => {
     }
   })
 
-  async function told(entity: number, query: Query): Promise<unknown[]> {
+  async function notified(entity: number, query: Query): Promise<unknown[]> {
     const ctx = contextOf({ entity, ...reaching(['2026-01-01', BEFORE]) }, { extractor_count: 1 })
     const pages: unknown[] = []
     for (let cursor: string | undefined; pages.length < 100; ) {
@@ -383,7 +383,7 @@ describe('pages under a ceiling', () => {
 
   it.each(QUERIES)('%j tell nothing of payments after it', async (query) => {
     for (const limit of ['1', '2', '5', '50'])
-      expect(await told(SHARED, { ...query, limit })).toEqual(await told(ALONE, { ...query, limit }))
+      expect(await notified(SHARED, { ...query, limit })).toEqual(await notified(ALONE, { ...query, limit }))
   })
 })
 
@@ -418,16 +418,18 @@ describe('updated_at', () => {
 
 describe('a document of a page', () => {
   it('has every character and digit that is stored, with and without a scan, as a row of columns has', async () => {
-    const odd = '"A\\B" \t\u2028\u0001 ñ 😀 \u{1F9FE}</x>'
+    const exactRow = '"A\\B" \t\u2028\u0001 ñ 😀 \u{1F9FE}</x>'
     const rows = documents(20, 40, '2026-01-01', 10, 20).map((row, n) =>
-      n % 2 === 0 ? row : { ...row, serie: odd, receptor_nombre: odd, total: '9'.repeat(18), total_micros: `${'9'.repeat(18)}000000` },
+      n % 2 === 0
+        ? row
+        : { ...row, serie: exactRow, receptor_nombre: exactRow, total: '9'.repeat(18), total_micros: `${'9'.repeat(18)}000000` },
     )
     await insertCfdi(env.LEDGER_0, rows as Row[])
     const ctx = contextOf({ entity: 20 })
     const [plain, scanned] = await Promise.all([searchCfdi(ctx, ask({ limit: '40' })), searchCfdi(ctx, ask({ limit: '40', kind: 'cfdi' }))])
     expect(plain.data).toHaveLength(40)
     expect(scanned).toEqual({ ...plain, next_cursor: scanned.next_cursor })
-    expect(plain.data.filter(({ serie, receptor_nombre }) => serie === odd && receptor_nombre === odd)).toHaveLength(20)
+    expect(plain.data.filter(({ serie, receptor_nombre }) => serie === exactRow && receptor_nombre === exactRow)).toHaveLength(20)
     for (const one of plain.data) {
       const { row, partition } = (await findCfdi(openLedger(ctx), one.uuid))!
       expect(view(row, { fiscal_entity_id: FISCAL_ENTITY, partition })).toEqual(one)

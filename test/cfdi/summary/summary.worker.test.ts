@@ -8,9 +8,9 @@ import { summarizeMonths } from '../../../src/cfdi/summary/summary.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import type { Page } from '../../../src/platform/paging/cursor.ts'
 import { shows, windowsOf } from '../../../src/taxpayers/visibility/window.ts'
-import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../../support/context.ts'
+import { contextOf, FISCAL_ENTITY, type GrantedRange, RFC, reaching } from '../../support/context.ts'
+import { grantedRangesOf } from '../../support/granted-ranges.ts'
 import { costOf } from '../../support/meter.ts'
-import { reachesOf } from '../../support/reaches.ts'
 import { documents, insertCfdi, insertMonths, isSubstitutedFor, monthsOf, type Row, rowOf } from '../support/ledger.ts'
 
 const OWN = documents(11, 800, '2025-11-20', 100)
@@ -98,7 +98,7 @@ function oracle(rows: readonly Row[], month: string, direction: number, isSubsti
 const bounded = (from: string, to: string, imported_at: number | null = null) =>
   contextOf({ ...reaching([from, to]), imported_at }, { extractor_count: 1 })
 
-const apart = (issued: Reach, received: Reach, imported_at: number | null = null) =>
+const apart = (issued: GrantedRange, received: GrantedRange, imported_at: number | null = null) =>
   contextOf({ ...reaching(issued, received), imported_at }, { extractor_count: 1 })
 
 const WINDOWS: [string, Ctx][] = [
@@ -166,7 +166,7 @@ describe('a row outside the window', () => {
   it('has only imports, and is partial and missing, whatever the runs downloaded of the month', async () => {
     const to = Date.parse('2026-01-17T19:23:45Z')
     const ctx = contextOf(
-      { ...reaching(['2025-12-11', to]), issued_reaches: reachesOf([[to, '2025-12-11']]), imported_at: 1 },
+      { ...reaching(['2025-12-11', to]), issued_granted_ranges: grantedRangesOf([[to, '2025-12-11']]), imported_at: 1 },
       { extractor_count: 1 },
     )
     const coverage = { '2025-12': [[to, 'over']] }

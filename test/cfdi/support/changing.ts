@@ -10,7 +10,7 @@ import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import { keepCheck } from '../../../src/downloads/status/store.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../../support/context.ts'
-import { type Kept, reachesOf } from '../../support/reaches.ts'
+import { grantedRangesOf, type Kept } from '../../support/granted-ranges.ts'
 import { all, newBook, reported } from './book.ts'
 import { type Plain, packageOf } from './documents.ts'
 import { ingestZip } from './ingest-zip.ts'
@@ -34,13 +34,13 @@ export class Changing {
   get ctx(): Ctx {
     const reached = (kept: Kept[]) =>
       kept.length === 0 ? null : ([kept.map(([, floor]) => floor).sort()[0]!, Math.max(...kept.map(([at]) => at))] as const)
-    const sorted = (kept: Kept[]) => reachesOf(kept.filter((one) => !this.forgotten.has(one)).toSorted(([a], [b]) => a - b))
+    const sorted = (kept: Kept[]) => grantedRangesOf(kept.filter((one) => !this.forgotten.has(one)).toSorted(([a], [b]) => a - b))
     return contextOf(
       {
         ...{ entity: this.target.entity, connection: this.target.entity, state: this.state },
         ...(this.state === 'paused' && { paused_by: 'customer' as const }),
         ...reaching(reached(this.runs.issued), reached(this.runs.received)),
-        ...{ issued_reaches: sorted(this.runs.issued), received_reaches: sorted(this.runs.received) },
+        ...{ issued_granted_ranges: sorted(this.runs.issued), received_granted_ranges: sorted(this.runs.received) },
         imported_at: this.hasImported ? 1 : null,
         first_active_at: 1,
       },
@@ -72,7 +72,7 @@ export class Changing {
 
   /** Deletes what an import brought. */
   async deleteImported(uuids: readonly string[]): Promise<void> {
-    const nothing = async () => ({ holdings: new Map(), held: new Map() })
+    const nothing = async () => ({ importSources: new Map(), stored: new Map() })
     await replaceDocuments({ ...this.imports, now: new Date() }, uuids, nothing, () => [])
   }
 
@@ -131,5 +131,5 @@ export class Changing {
 }
 
 /** What a change says in a word: its UUID with its reasons. */
-export const told = (changes: readonly CfdiChange[]): Record<string, string> =>
+export const notified = (changes: readonly CfdiChange[]): Record<string, string> =>
   Object.fromEntries(changes.map(({ uuid, reasons }) => [uuid, reasons.join()]))

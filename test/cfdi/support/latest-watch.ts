@@ -19,7 +19,7 @@ export class LatestWatch {
   #before: Map<string, string> | null = null
   /** When a step last changed what is listed, and when one last told anything. */
   #changed = 0
-  #told = 0
+  #notified = 0
   /** The instant of the run that changed the list, and how many runs there were since. */
   #ran: { instant: number; since: number } | null = null
 
@@ -34,7 +34,7 @@ export class LatestWatch {
   }
 
   /**
-   * Looks at what is known after a step at an instant. A `loose` one may count although nothing is told of it: what concerns imports is not looked
+   * Looks at what is known after a step at an instant. A `loose` one may count although nothing is reported of it: what concerns imports is not looked
    * at closely. `anew` shows or hides what was stored long ago, and of `forgetting` nobody knows afterwards when something was shown. `instant` is
    * that of a run, which was dispatched later; after two more runs the change is as of that instant.
    */
@@ -42,9 +42,9 @@ export class LatestWatch {
     const { ctx } = this.#one
     const rows = new Map([...listed].map(([uuid, { updated_at: _, ...row }]) => [uuid, JSON.stringify(row)]))
     const isChanged = this.#before !== null && !isSame(this.#before, rows)
-    const isTold = await this.#isTold()
-    if (this.#before === null || kind !== 'plain' || isTold) this.#told = Math.max(this.#told, now)
-    if (kind === 'forgetting') this.#told = Number.POSITIVE_INFINITY
+    const isNotified = await this.#isNotified()
+    if (this.#before === null || kind !== 'plain' || isNotified) this.#notified = Math.max(this.#notified, now)
+    if (kind === 'forgetting') this.#notified = Number.POSITIVE_INFINITY
     if (instant !== null && this.#ran !== null && ++this.#ran.since === 2) this.#changed = this.#ran.instant
     if (kind === 'anew' || kind === 'forgetting') this.#changed = 0
     else if (isChanged) this.#changed = now
@@ -52,19 +52,19 @@ export class LatestWatch {
     this.#before = rows
     const connection = ctx.connection!
     const latest = (await latestChanges(ctx, [{ connection, widened: this.#one.widened }])).get(connection.connection)?.at ?? 0
-    const said = `${instantOf(latest)} after ${instantOf(this.#changed)}, and no later than ${instantOf(this.#told)}`
-    expect([said, latest >= this.#changed, latest <= this.#told]).toEqual([said, true, true])
+    const said = `${instantOf(latest)} after ${instantOf(this.#changed)}, and no later than ${instantOf(this.#notified)}`
+    expect([said, latest >= this.#changed, latest <= this.#notified]).toEqual([said, true, true])
     return isChanged && latest === now
   }
 
   /** Whether the changes tell anything that they had not told after the step before. */
-  async #isTold(): Promise<boolean> {
-    for (let isTold = false; ; ) {
+  async #isNotified(): Promise<boolean> {
+    for (let isNotified = false; ; ) {
       const query = ChangesQuery.parse({ fiscal_entity_id: FISCAL_ENTITY, limit: '100', ...(this.#cursor && { cursor: this.#cursor }) })
       const { data, has_more, next_cursor } = await listChanges(this.#one.ctx, query)
       this.#cursor = next_cursor
-      isTold ||= data.length > 0
-      if (!has_more) return isTold
+      isNotified ||= data.length > 0
+      if (!has_more) return isNotified
     }
   }
 }

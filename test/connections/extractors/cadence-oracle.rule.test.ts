@@ -141,7 +141,7 @@ it(`tells the next run and what is due as a walk through the calendar does, for 
     const next = nextRunAt({ is_enabled: true, cadence, armed_day, timezone }, new Date(now))?.getTime()
     // As evaluateCadences finds the key, and planPage the extractors of it.
     const due = lastDueDay(cadence, dayAt(evaluated), localDayOf(new Date(now), timezone))
-    const told = { next, due: due !== null && armed_day < due ? due : null, today: isDue(cadence, armed_day, dayAt(today)) }
+    const notified = { next, due: due !== null && armed_day < due ? due : null, today: isDue(cadence, armed_day, dayAt(today)) }
 
     const oracle = {
       next: oracleNext(saved, timezone, now),
@@ -157,8 +157,8 @@ it(`tells the next run and what is due as a walk through the calendar does, for 
     }
     if (oracle.due === null) skipped += 1
     else planned += 1
-    if (told.next !== oracle.next || told.due !== oracle.due || told.today !== oracle.today)
-      wrong.push({ timezone, cadence, armed_day, now: new Date(now).toISOString(), missed, told, oracle })
+    if (notified.next !== oracle.next || notified.due !== oracle.due || notified.today !== oracle.today)
+      wrong.push({ timezone, cadence, armed_day, now: new Date(now).toISOString(), missed, notified, oracle })
   }
   expect(wrong.slice(0, 5)).toEqual([])
   expect(Math.min(planned, skipped)).toBeGreaterThan(TUPLES / 10)

@@ -7,9 +7,9 @@ import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { loginVersionOf, rejectLogin } from '../../../src/taxpayers/login-answers.ts'
 import { unverifiedEntities } from '../../../src/taxpayers/verification.ts'
+import { makeEfirma } from '../../../tools/stand-in/certificates.ts'
+import { newAuthority, sendTo } from '../../../tools/stand-in/stand-in.ts'
 import { callOf, ISSUED, subscriber } from '../../downloads/support/downloads.ts'
-import { makeEfirma } from '../../stand-in/certificates.ts'
-import { newAuthority, sendTo } from '../../stand-in/stand-in.ts'
 import { audited, freshRfc, type Organization, organization } from '../../support/tenants.ts'
 import { efirmaLogin, efirmaOf } from '../../taxpayers/support/efirmas.ts'
 import { askOf, FETCHER_KEY, withFetcher, withoutFetcher } from './support/deployment.ts'
@@ -114,8 +114,8 @@ describe('a CIEC with which nobody can log in any more', () => {
     await relayOutbox(system, 'control')
     const [alert] = (await of(withoutFetcher).ask('GET', '/v1/alerts')).body.data
     expect(alert).toMatchObject({ kind: 'connection.invalid', message: expect.stringContaining('has no valid e.firma, and nothing') })
-    const told = (await of(withoutFetcher).ask('GET', '/v1/events?event_key=connection.ciec_invalid')).body.data
-    expect(told).toEqual([expect.objectContaining({ invalid_reason: 'efirma_refused' })])
+    const notified = (await of(withoutFetcher).ask('GET', '/v1/events?event_key=connection.ciec_invalid')).body.data
+    expect(notified).toEqual([expect.objectContaining({ invalid_reason: 'efirma_refused' })])
   })
 })
 

@@ -47,7 +47,7 @@ async function begun(sources = MONTHS) {
   const round = async () => {
     await deliver('downloads', await callOf(rfc))
     await fetchOnce(client)
-    await deliver('tasks', { task: 'sweepFetches', at: Date.now(), place: 'start' })
+    await deliver('tasks', { task: 'sweepFetches', at: Date.now(), cursor: 'start' })
   }
   const work = async () => {
     for (let n = 1; n <= 30 && (await jobs()).some(({ status }) => status === 'queued' || status === 'running'); n++) {
@@ -77,9 +77,9 @@ describe('a service that is killed', () => {
       const rows = (await bookOf(one.rfc, ['cfdi']))['cfdi'] as { uuid: string; xml_crc: number | null }[]
       const now = localTime(new Date(NOW))
       const expected = jobs.flatMap(({ month }) => documentsOf(one.rfc, 'issued', month).filter((document) => stampedAt(document) <= now))
-      const held = new Set(rows.map(({ uuid }) => uuid))
+      const stored = new Set(rows.map(({ uuid }) => uuid))
       expect(
-        expected.filter(({ uuid }) => !held.has(uuid)),
+        expected.filter(({ uuid }) => !stored.has(uuid)),
         what,
       ).toEqual([])
       expect(

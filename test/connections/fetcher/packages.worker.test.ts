@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Completion, Leased } from '../../../scripts/fetcher/client.ts'
 import { fetchOnce } from '../../../scripts/fetcher/portal.ts'
 import { app } from '../../../src/app/app.ts'
-import { bookOf, callOf, cfdiOf, heldOf, issuedBy, jobsOf, later, losingMessages, subscriber } from '../../downloads/support/downloads.ts'
+import { bookOf, callOf, cfdiOf, issuedBy, jobsOf, later, leasedOf, losingMessages, subscriber } from '../../downloads/support/downloads.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { type Zipped, zipOf } from '../../support/zip.ts'
 import { onlyMonths, withFetcher } from './support/deployment.ts'
@@ -120,7 +120,7 @@ describe('a package of the fetcher', () => {
     while (await fetchOnce(client)) await one.drain()
     expect(await one.job()).toMatchObject({ status: 'succeeded', rejected_count: 0 })
     expect(await one.month()).toMatchObject({ status: 'complete' })
-    expect(await heldOf(one.rfc)).toEqual(issuedBy(one.rfc))
+    expect(await leasedOf(one.rfc)).toEqual(issuedBy(one.rfc))
   })
 })
 

@@ -28,7 +28,7 @@ afterEach(() => {
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
-type Told = any
+type Notified = any
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 
 /** One organization, as a client that follows its RFC: the cursor of its changes, and what it was told of their latest time. */
@@ -50,8 +50,8 @@ class Follower {
   async look(now: number, said: string): Promise<void> {
     if (this.isPaused) return
     const { body } = await this.one.ask('GET', '/v1/sync')
-    const told = body.data.find((it: Told) => it.fiscal_entity_id === this.one.fiscal_entity_id).latest_change_at
-    const latest = told === null ? 0 : Date.parse(told)
+    const notified = body.data.find((it: Notified) => it.fiscal_entity_id === this.one.fiscal_entity_id).latest_change_at
+    const latest = notified === null ? 0 : Date.parse(notified)
     const fresh = await this.#changes()
     this.changes += fresh
     expect([said, 'goes on', latest >= this.latest]).toEqual([said, 'goes on', true])
@@ -84,7 +84,7 @@ async function live(seed: number): Promise<number> {
   const all = [await open(1, FIRST.issued), await open(1 + draw(2), pick([FIRST.issued, FIRST.both]))]
   const documentOf = async ({ one }: Follower): Promise<string | null> => {
     const list = (await one.page('&estatus=vigente&kind=cfdi')).body.data ?? []
-    return list.length === 0 ? null : pick<Told>(list).uuid
+    return list.length === 0 ? null : pick<Notified>(list).uuid
   }
   const actions: Record<string, (of: Follower) => Promise<unknown>> = {
     run: ({ one }) => one.run(),

@@ -34,16 +34,16 @@ describe('where the downloads of an RFC are', () => {
     await one.run()
     expect(await one.sync()).toMatchObject({ rfc, state: 'running', error_class: null, jobs: { queued: 3 }, downloaded_to: null })
     await work(rfc)
-    const told = await one.sync()
-    expect(told).toMatchObject({
+    const notified = await one.sync()
+    expect(notified).toMatchObject({
       ...{ state: 'idle', error_class: null, attempts: 0, next_attempt_at: null, next_run_at: null },
       jobs: { queued: 0, running: 0, waiting: 0, succeeded: 3, failed: 0, total: 3 },
       ...{ percent: 100, downloaded_to: instant(0), last_success_at: instant(0), latest_change_at: instant(0) },
       summary:
         'Everything that was asked for is downloaded up to 2026-05-20 09:00 UTC. No extractor is scheduled: start one with POST /v1/extractors/{extractor_id}/run.',
     })
-    expect(told.message_es).toContain('hasta el 20/05/2026 a las 03:00 (America/Mexico_City)')
-    expect((await list(one)).data).toEqual([told])
+    expect(notified.message_es).toContain('hasta el 20/05/2026 a las 03:00 (America/Mexico_City)')
+    expect((await list(one)).data).toEqual([notified])
   })
 
   it('says the zone of its times once', () => {
@@ -77,15 +77,15 @@ describe('where the downloads of an RFC are', () => {
       later(seconds)
       await work(rfc)
     }
-    const told = await one.sync()
-    expect(told).toMatchObject({
+    const notified = await one.sync()
+    expect(notified).toMatchObject({
       ...{ state: 'waiting', status: 'running', error_class: 'sat_unavailable', attempts: 2, next_attempt_at: instant(15) },
       jobs: { queued: 0, running: 0, waiting: 3, failed: 0 },
     })
-    expect(told.summary).toBe(
+    expect(notified.summary).toBe(
       '3 downloads waiting: attempt 2 failed because the tax authority was not available. The service tries again at 2026-05-20 09:00 UTC; there is nothing to do.',
     )
-    expect(told.message_es).toContain('el SAT no estuvo disponible')
+    expect(notified.message_es).toContain('el SAT no estuvo disponible')
     const jobs = await one.jobs('&status=waiting')
     expect(jobs).toHaveLength(3)
     for (const job of jobs) expect(job).toMatchObject({ status: 'waiting', error_class: 'sat_unavailable', next_attempt_at: instant(15) })

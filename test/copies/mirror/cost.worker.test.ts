@@ -34,7 +34,7 @@ async function seeing() {
 }
 
 /** Appends the event of a download, as the relay does. */
-const tell = (organization_id: string, seq: number, fiscal_entity_id: string, counts: string) =>
+const notify = (organization_id: string, seq: number, fiscal_entity_id: string, counts: string) =>
   env.EVENTS_0.prepare('insert into events (organization_id, seq, body) values (?1, ?2, ?3)')
     .bind(organization_id, seq, `{"event":"sync.completed","fiscal_entity_id":"${fiscal_entity_id}",${counts}"completed_at":"x"}`)
     .run()
@@ -55,9 +55,9 @@ describe('mirroring costs', () => {
       const { fiscal_entity } = (await env.EVENTS_0.prepare('select fiscal_entity from storage_mirrors where connector = ?')
         .bind(connector)
         .first<{ fiscal_entity: string }>())!
-      const alone = await costOf(env.EVENTS_0, env.FILES, () => tell('org_other', slice + 1, fiscal_entity, '"created_count":1000,'))
+      const alone = await costOf(env.EVENTS_0, env.FILES, () => notify('org_other', slice + 1, fiscal_entity, '"created_count":1000,'))
       const { cost } = await costOf(env.EVENTS_0, env.FILES, async () => {
-        await tell(one.id, slice + 1, fiscal_entity, '"created_count":1000,')
+        await notify(one.id, slice + 1, fiscal_entity, '"created_count":1000,')
         await work()
       })
       costs.push({ ...cost, rows_written: cost.rows_written - alone.cost.rows_written })
@@ -82,7 +82,7 @@ describe('mirroring costs', () => {
     const mirror = 'ffffffff-ffff-8fff-bfff-ffffffffffff'
     await env.EVENTS_0.prepare('update storage_connectors set is_planned = 1').run()
     const costOfEvent = async (organization_id: string, seq: number, counts: string) =>
-      (await costOf(env.EVENTS_0, env.FILES, () => tell(organization_id, seq, mirror, counts))).cost.rows_written
+      (await costOf(env.EVENTS_0, env.FILES, () => notify(organization_id, seq, mirror, counts))).cost.rows_written
     const NEWS = '"created_count":3,'
     const bare = await costOfEvent('org_without', 1, NEWS)
     expect(await costOfEvent(one.id, 1, '')).toBe(bare)

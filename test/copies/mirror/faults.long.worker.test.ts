@@ -258,19 +258,19 @@ describe('a worker that ends anywhere', () => {
       await minute()
       total += count
       const state = await stateOf(one.connector)
-      const told = `ended at call ${n} of ${calls}`
-      expect(one.shelf.documents().length, told).toBe(count)
-      expect(state.copied_count, told).toBe(total)
-      expect(JSON.parse(state.backfill!), told).toMatchObject({ status: 'completed', total: count, copied: count })
-      expect([state.token, state.failures], told).toEqual([null, 0])
+      const notified = `ended at call ${n} of ${calls}`
+      expect(one.shelf.documents().length, notified).toBe(count)
+      expect(state.copied_count, notified).toBe(total)
+      expect(JSON.parse(state.backfill!), notified).toMatchObject({ status: 'completed', total: count, copied: count })
+      expect([state.token, state.failures], notified).toEqual([null, 0])
       // At most a batch is sent again.
-      expect(documentsPut(one.shelf).length - count, told).toBeLessThanOrEqual(100)
+      expect(documentsPut(one.shelf).length - count, notified).toBeLessThanOrEqual(100)
       expect(
         one.shelf
           .lines()
           .map(({ path }) => path)
           .sort(),
-        told,
+        notified,
       ).toEqual(one.shelf.documents())
     }
   })

@@ -59,7 +59,7 @@ describe('a document that the destination always refuses', () => {
     expect(uuids(one.shelf).sort()).toEqual(all.filter((uuid) => uuid !== bad).sort())
     const last_error = {
       code: 'refused',
-      message: `The provider refuses the request (status 400). It was put aside: ${path}`,
+      message: `The provider refuses the request (status 400). It was quarantined: ${path}`,
       at: expect.any(String),
     }
     expect(await one.shown()).toMatchObject({

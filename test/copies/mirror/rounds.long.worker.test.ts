@@ -13,9 +13,9 @@ import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { reader } from '../../documents/mailbox/support/mailbox.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
+import { grantedRangesOf, type Kept } from '../../support/granted-ranges.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
-import { type Kept, reachesOf } from '../../support/reaches.ts'
 import { connect, freshRfc, organization } from '../../support/tenants.ts'
 import { destinationsAre } from '../support/destinations.ts'
 import { mirroredTo, uuids } from '../support/mirrored.ts'
@@ -208,7 +208,7 @@ describe('a document of the tax mailbox that a run fetches', () => {
     await acme.run()
     await other.run()
     await acme.receive()
-    expect([(await acme.told()).length, (await other.told()).length]).toEqual([2, 2])
+    expect([(await acme.notified()).length, (await other.notified()).length]).toEqual([2, 2])
     await work()
     const copies = () =>
       connectors.map(
@@ -235,7 +235,7 @@ describe('a document of the tax mailbox that a run fetches', () => {
     const { acme, work, copies, due } = await expiring()
     await acme.receive()
     expect(await due()).toEqual([1, 1, 0])
-    expect(await acme.told()).toHaveLength(2)
+    expect(await acme.notified()).toHaveLength(2)
     await work()
     expect([copies(), await due()]).toEqual([
       [2, 2, 0],
@@ -251,7 +251,7 @@ describe('a document of the tax mailbox that a run fetches', () => {
     const { acme, work, copies, due } = await expiring()
     beforeBatch('insert into "storage_mirrors"', 'spoil')
     await acme.receive()
-    await acme.told()
+    await acme.notified()
     expect([(await acme.jobs()).map(({ status }) => status).filter((status) => status !== 'succeeded'), await due()]).toEqual([
       [],
       [0, 0, 0],
@@ -384,15 +384,12 @@ describe('a connector', () => {
     const of = await organization('enterprise_gold')
     const { fiscal_entity_id, rfc } = await connect(of.owner, freshRfc(), { ciec: 'empty' })
     const { entity } = await callOf(rfc)
-    const bounds = (from: string, reaches: readonly Kept[]) =>
+    const bounds = (from: string, grantedRanges: readonly Kept[]) =>
       env.DB.batch([
         env.DB.prepare('update organizations set extractor_count = 1 where id = ?').bind(of.id),
-        env.DB.prepare('update connections set issued_from = ?2, issued_to = ?3, issued_reaches = ?4 where fiscal_entity_id = ?1').bind(
-          fiscal_entity_id,
-          from,
-          Date.now(),
-          reachesOf(reaches),
-        ),
+        env.DB.prepare(
+          'update connections set issued_from = ?2, issued_to = ?3, issued_granted_ranges = ?4 where fiscal_entity_id = ?1',
+        ).bind(fiscal_entity_id, from, Date.now(), grantedRangesOf(grantedRanges)),
       ])
     const first = Date.now()
     await bounds('2026-05-01', [[first, '2026-05-01']])

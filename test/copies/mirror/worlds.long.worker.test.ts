@@ -34,16 +34,16 @@ const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const xmlsOn = ({ shelf }: Mirrored): string[] => shelf.documents().filter((path) => path.endsWith('.xml'))
 
 /** Notes what is shown, and expects it to be copied, and nothing that was never shown. */
-async function check(one: Mirrored, told: string): Promise<void> {
+async function check(one: Mirrored, notified: string): Promise<void> {
   const shown = await shownBy(one.player, one.player.fiscal_entity_id, one.read)
   for (const [path, bytes] of shown) one.ever.set(path, (one.ever.get(path) ?? new Set()).add(textOf(bytes)))
   const missing = [...shown].filter(([path, bytes]) => textOf(one.shelf.objects.get(path)?.bytes ?? new Uint8Array()) !== textOf(bytes))
   expect(
     missing.map(([path]) => path),
-    `${told}: shown and not copied`,
+    `${notified}: shown and not copied`,
   ).toEqual([])
   const strange = xmlsOn(one).filter((path) => !one.ever.get(path)?.has(textOf(one.shelf.objects.get(path)!.bytes)))
-  expect(strange, `${told}: copied and never shown`).toEqual([])
+  expect(strange, `${notified}: copied and never shown`).toEqual([])
 }
 
 describe('what a connector copies is what its organization is shown, each document once', () => {

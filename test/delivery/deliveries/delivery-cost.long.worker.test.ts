@@ -7,7 +7,7 @@ import { reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { organization } from '../../support/tenants.ts'
 import { Courier, type Endpoint, endpoint, keptOf, pending } from '../support/deliveries.ts'
-import { cancelled, type Linked, link, newEntity, tell } from '../support/relay.ts'
+import { cancelled, type Linked, link, newEntity, notify } from '../support/relay.ts'
 
 const FACTS = 200
 const PAGES = 2
@@ -25,7 +25,7 @@ it('a delivery writes five rows from its fact to its end, a hundred facts take s
   await link([{ organization_id: of.id, ...entity, state: 'active', ...reaching(null) } as Linked])
   const endpoints: Endpoint[] = []
   for (let n = 0; n < ENDPOINTS; n++) endpoints.push(await endpoint(of, `https://hooks-${n}.cost.example/in`))
-  await tell(
+  await notify(
     env.LEDGER_0,
     Array.from({ length: FACTS }, () => cancelled(entity.entity, '2026-03-03T10:15:00')),
   )
@@ -56,7 +56,7 @@ it('a message with any number of deliveries makes fewer than 900 statements and 
   const { cost } = await costOf(env.DB, env.FILES, () => courier.deliver(to.webhook))
   expect(courier.sent.length).toBe(120)
   expect(cost.d1_statements).toBeLessThan(900)
-  expect(courier.told.map(({ webhook }) => webhook)).toEqual([to.webhook])
+  expect(courier.notified.map(({ webhook }) => webhook)).toEqual([to.webhook])
   await courier.settle()
   expect((await keptOf(to)).every(({ status }) => status === 'failed')).toBe(true)
 })

@@ -51,17 +51,17 @@ class Counting {
 }
 
 /** A receiver that answers when it is told to. */
-function holding() {
-  const held: { sent: Sent; answer: () => void }[] = []
+function importSource() {
+  const stored: { sent: Sent; answer: () => void }[] = []
   courier.answer = (sent) =>
     new Promise((answer) => {
-      held.push({ sent, answer: () => answer(new Response(null, { status: 200 })) })
+      stored.push({ sent, answer: () => answer(new Response(null, { status: 200 })) })
     })
   return {
-    held,
-    until: (count: number) => vi.waitUntil(() => held.length >= count, { timeout: 20_000, interval: 5 }),
-    release: (count = held.length) => {
-      for (const { answer } of held.splice(0, count)) answer()
+    stored,
+    until: (count: number) => vi.waitUntil(() => stored.length >= count, { timeout: 20_000, interval: 5 }),
+    release: (count = stored.length) => {
+      for (const { answer } of stored.splice(0, count)) answer()
     },
   }
 }
@@ -76,22 +76,22 @@ describe('in flight at once', () => {
     const name = host()
     const all: Endpoint[] = []
     for (const [n, of] of organizations.entries()) all.push(await withPending(await endpoint(of, `https://${name}/${n}`), 12))
-    const { held, until, release } = holding()
-    const to = (n: number) => held.filter(({ sent }) => sent.url === all[n]!.url).length
+    const { stored, until, release } = importSource()
+    const to = (n: number) => stored.filter(({ sent }) => sent.url === all[n]!.url).length
     const works = [courier.deliver(all[0]!.webhook)]
     await until(4)
     works.push(courier.deliver(all[0]!.webhook))
     await until(5)
     await courier.deliver(all[0]!.webhook)
-    expect([to(0), held.length]).toEqual([PER_ENDPOINT, 5])
+    expect([to(0), stored.length]).toEqual([PER_ENDPOINT, 5])
     works.push(courier.deliver(all[1]!.webhook), courier.deliver(all[1]!.webhook), courier.deliver(all[1]!.webhook))
     await until(10)
     for (const { webhook } of all) await courier.deliver(webhook)
-    expect([to(0), to(1), to(2), held.length]).toEqual([5, 5, 0, PER_HOST])
+    expect([to(0), to(1), to(2), stored.length]).toEqual([5, 5, 0, PER_HOST])
     // The third was sent away: who leaves first calls for it, and it gets in.
-    expect(courier.told).toEqual([])
+    expect(courier.notified).toEqual([])
     release(5)
-    await vi.waitUntil(() => courier.told.some(({ webhook }) => webhook === all[2]!.webhook))
+    await vi.waitUntil(() => courier.notified.some(({ webhook }) => webhook === all[2]!.webhook))
     courier.answer = () => new Response(null, { status: 200 })
     release()
     await Promise.all([...works, courier.settle()])
@@ -123,7 +123,7 @@ describe('in flight at once', () => {
             return new Response(null, { status: 200 })
           })
         const messages = all.flatMap(({ webhook }) => Array.from({ length: it.copies }, () => webhook)).sort(() => random() - 0.5)
-        courier.told.push(...messages.map((webhook) => ({ webhook, delaySeconds: 0, at: 0 })))
+        courier.notified.push(...messages.map((webhook) => ({ webhook, delaySeconds: 0, at: 0 })))
         await courier.settle()
         expect(counting.mostOf('endpoint')).toBeLessThanOrEqual(PER_ENDPOINT)
         expect(counting.mostOf('host')).toBeLessThanOrEqual(PER_HOST)

@@ -87,7 +87,7 @@ interface Scenario {
   messages: 'kept' | 'lost'
 }
 
-const told = (it: Scenario) => JSON.stringify(it)
+const notified = (it: Scenario) => JSON.stringify(it)
 
 /** One delivery from its event to its end, with what goes wrong; answers which calls went wrong. */
 async function perform(to: Endpoint, scenario: Scenario): Promise<string[]> {
@@ -131,57 +131,57 @@ async function perform(to: Endpoint, scenario: Scenario): Promise<string[]> {
       .bind(to.webhook, event_id, JSON.stringify(Array(made).fill(record)))
       .run()
   }
-  courier.told.push({ webhook: to.webhook, delaySeconds: 0, at: clock })
+  courier.notified.push({ webhook: to.webhook, delaySeconds: 0, at: clock })
   const kept = async () => (await keptOf({ event_id }))[0]!
   let it: Kept
   for (let rounds = 0; ; rounds++) {
-    expect(rounds, `stuck: ${told(scenario)}`).toBeLessThan(20)
-    for (let retries = 0; courier.told.length > 0; ) {
-      const [message] = courier.told.sort((a, b) => a.at - b.at).splice(0, 1)
+    expect(rounds, `stuck: ${notified(scenario)}`).toBeLessThan(20)
+    for (let retries = 0; courier.notified.length > 0; ) {
+      const [message] = courier.notified.sort((a, b) => a.at - b.at).splice(0, 1)
       await until(message!.at)
       if (!(await live(() => courier.deliver(message!.webhook))) && messages === 'kept' && retries++ < 5)
-        courier.told.push({ ...message!, at: clock + 10_000 })
+        courier.notified.push({ ...message!, at: clock + 10_000 })
     }
     it = await kept()
     if (it.status !== 'pending') break
     await until(Math.max(it.due_at, it.lease_until ?? 0, clock + MINUTE))
     await live(courier.sweep)
     // It calls for the endpoints of all plays.
-    courier.told.splice(0, courier.told.length, ...courier.told.filter(({ webhook }) => webhook === to.webhook))
+    courier.notified.splice(0, courier.notified.length, ...courier.notified.filter(({ webhook }) => webhook === to.webhook))
   }
 
-  expect(it.lease_until, told(scenario)).toBe(null)
+  expect(it.lease_until, notified(scenario)).toBe(null)
   const codes = it.attempts.map(({ status_code }) => status_code)
   const last = codes.at(-1)!
   const delivered = last !== null && last >= 200 && last < 300
   const expected = delivered ? 'delivered' : last === 404 ? 'failed' : 'lost'
-  expect(it.status, told(scenario)).toBe(expected)
-  expect(codes.filter((code) => code !== null && code < 300).length, told(scenario)).toBe(delivered ? 1 : 0)
-  expect(codes.length, told(scenario)).toBeLessThanOrEqual(6)
-  if (expected === 'lost') expect(codes.length, told(scenario)).toBe(6)
+  expect(it.status, notified(scenario)).toBe(expected)
+  expect(codes.filter((code) => code !== null && code < 300).length, notified(scenario)).toBe(delivered ? 1 : 0)
+  expect(codes.length, notified(scenario)).toBeLessThanOrEqual(6)
+  if (expected === 'lost') expect(codes.length, notified(scenario)).toBe(6)
   // Each attempt in the log left at least once; what it says that was answered was answered.
-  expect(left.length, told(scenario)).toBeGreaterThanOrEqual(codes.length - made)
-  for (const [n, code] of codes.entries()) if (n >= made && code !== null) expect(code, told(scenario)).toBe(answerTo(n + 1))
-  if (delivered) expect(arrived.at(-1), told(scenario)).toBe(last)
-  else expect(codes.includes(null) || arrived.every((code) => code >= 300), told(scenario)).toBe(true)
+  expect(left.length, notified(scenario)).toBeGreaterThanOrEqual(codes.length - made)
+  for (const [n, code] of codes.entries()) if (n >= made && code !== null) expect(code, notified(scenario)).toBe(answerTo(n + 1))
+  if (delivered) expect(arrived.at(-1), notified(scenario)).toBe(last)
+  else expect(codes.includes(null) || arrived.every((code) => code >= 300), notified(scenario)).toBe(true)
   // Nothing is early.
   for (let n = made + 1; n < it.attempts.length; n++)
-    expect(it.attempts[n]!.at - it.attempts[n - 1]!.at, told(scenario)).toBeGreaterThanOrEqual(WAITS[n]! * 1_000)
+    expect(it.attempts[n]!.at - it.attempts[n - 1]!.at, notified(scenario)).toBeGreaterThanOrEqual(WAITS[n]! * 1_000)
   // What the receiver saw: that event and no other, the same bytes, numbers that go up by one at most where none was lost on the way.
   const numbers = courier.sent.map(({ attempt }) => attempt)
   const lostOnTheWay = codes.slice(made).filter((code) => code === null).length
   expect(
     courier.sent.every((one) => one.event_id === event_id && new TextDecoder().decode(one.body) === it.body),
-    told(scenario),
+    notified(scenario),
   ).toBe(true)
   let [before, gaps] = [made, 0]
   for (const number of numbers) {
-    expect(number, told(scenario)).toBeGreaterThanOrEqual(Math.max(before, made + 1))
+    expect(number, notified(scenario)).toBeGreaterThanOrEqual(Math.max(before, made + 1))
     gaps += Math.max(0, number - before - 1)
     before = number
   }
-  expect(gaps, told(scenario)).toBeLessThanOrEqual(lostOnTheWay)
-  expect(before, told(scenario)).toBeLessThanOrEqual(codes.length)
+  expect(gaps, notified(scenario)).toBeLessThanOrEqual(lostOnTheWay)
+  expect(before, notified(scenario)).toBeLessThanOrEqual(codes.length)
   return came
 }
 

@@ -64,7 +64,7 @@ describe('messages', () => {
       .bind(to.webhook, Date.now() + 60_000)
       .run()
     for (const webhook of [to.webhook, 987_654_321]) await courier.deliver(webhook)
-    expect([courier.sent, courier.told]).toEqual([[], []])
+    expect([courier.sent, courier.notified]).toEqual([[], []])
     expect(await keptOf(to)).toEqual([expect.objectContaining({ status: 'pending', attempts: [], lease_until: null })])
   })
 
@@ -75,7 +75,7 @@ describe('messages', () => {
     await of.ask('PATCH', path, { is_enabled: false })
     await courier.deliver(to.webhook)
     await courier.sweep()
-    expect([courier.sent, courier.told.filter(({ webhook }) => webhook === to.webhook)]).toEqual([[], []])
+    expect([courier.sent, courier.notified.filter(({ webhook }) => webhook === to.webhook)]).toEqual([[], []])
     await of.ask('PATCH', path, { is_enabled: true })
     await courier.sweep()
     await courier.settle()
@@ -123,8 +123,8 @@ describe('the sweep', () => {
     const last = await receiver()
     await pending(last)
     await courier.sweep()
-    const told = new Set(courier.told.map(({ webhook }) => webhook))
-    expect([told.has(last.webhook), told.size >= 2_102]).toEqual([true, true])
+    const notified = new Set(courier.notified.map(({ webhook }) => webhook))
+    expect([notified.has(last.webhook), notified.size >= 2_102]).toEqual([true, true])
     await env.EVENTS_0.batch([
       env.EVENTS_0.prepare("delete from deliveries where webhook in (select webhook from webhooks where webhook_id like 'wh_copy_%')"),
       env.EVENTS_0.prepare("delete from webhooks where webhook_id like 'wh_copy_%'"),
@@ -137,13 +137,13 @@ describe('while its first deliveries are under way, an endpoint', () => {
   async function meanwhile(change: (to: Endpoint) => Promise<unknown>) {
     const to = await receiver()
     for (let n = 0; n < 8; n++) await pending(to)
-    const held: (() => void)[] = []
-    courier.answer = () => new Promise((answer) => held.push(() => answer(new Response(null, { status: 200 }))))
+    const stored: (() => void)[] = []
+    courier.answer = () => new Promise((answer) => stored.push(() => answer(new Response(null, { status: 200 }))))
     const work = courier.deliver(to.webhook)
-    await vi.waitUntil(() => held.length === 4)
+    await vi.waitUntil(() => stored.length === 4)
     await change(to)
     courier.answer = () => new Response(null, { status: 200 })
-    for (const answer of held) answer()
+    for (const answer of stored) answer()
     await work
     await courier.settle()
     return to
@@ -170,16 +170,16 @@ describe('while its first deliveries are under way, an endpoint', () => {
   it('that is taken away while its answer is awaited by a consumer whose lease ran out is settled by its next holder alone', async () => {
     const to = await receiver()
     await pending(to)
-    const held: ((status: number) => void)[] = []
-    courier.answer = () => new Promise((answer) => held.push((status) => answer(new Response(null, { status }))))
+    const stored: ((status: number) => void)[] = []
+    courier.answer = () => new Promise((answer) => stored.push((status) => answer(new Response(null, { status }))))
     const late = courier.deliver(to.webhook)
-    await vi.waitUntil(() => held.length === 1)
+    await vi.waitUntil(() => stored.length === 1)
     await env.EVENTS_0.prepare('update deliveries set lease_until = 1 where webhook = ?').bind(to.webhook).run()
     const next = courier.deliver(to.webhook)
-    await vi.waitUntil(() => held.length === 2)
-    held[1]!(200)
+    await vi.waitUntil(() => stored.length === 2)
+    stored[1]!(200)
     await next
-    held[0]!(404)
+    stored[0]!(404)
     await late
     expect(courier.sent.map(({ attempt }) => attempt)).toEqual([1, 1])
     const [kept] = await keptOf(to)

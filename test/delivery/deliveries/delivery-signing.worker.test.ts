@@ -42,7 +42,7 @@ describe('the signature', () => {
     const to = await receiver()
     courier.answer = () => new Response(null, { status: 500 })
     await pending(to)
-    courier.told.push({ webhook: to.webhook, delaySeconds: 0, at: Date.now() })
+    courier.notified.push({ webhook: to.webhook, delaySeconds: 0, at: Date.now() })
     await courier.next()
     const rotate = `${WEBHOOKS}/${to.webhook_id}/rotate-secret`
     const { signing_secret } = (await of.ask('POST', rotate)).body

@@ -42,7 +42,7 @@ describe('an answer', () => {
     ['299', () => new Response('fine', { status: 299 }), 'delivered', 299, 'fine'],
     ['500', () => new Response('broken', { status: 500 }), 'pending', 500, 'broken'],
     ['503', () => new Response('busy', { status: 503 }), 'pending', 503, 'busy'],
-    ['599', () => new Response('odd', { status: 599 }), 'pending', 599, 'odd'],
+    ['599', () => new Response('exactRow', { status: 599 }), 'pending', 599, 'exactRow'],
     ['429', () => new Response('slow down', { status: 429, headers: { 'retry-after': '1' } }), 'pending', 429, 'slow down'],
     ['408', () => new Response('late', { status: 408 }), 'pending', 408, 'late'],
     ['400', () => new Response('what?', { status: 400 }), 'failed', 400, 'what?'],
@@ -64,7 +64,7 @@ describe('an answer', () => {
     const attempt = { attempt: 1, attempted_at: NOW, duration_ms: 0, status_code, error: null, response_body }
     const next_attempt_at = status === 'pending' ? '2027-02-03T04:06:06.789Z' : null
     expect(await logOf(to)).toEqual([expect.objectContaining({ event_id, status, attempts: [attempt], next_attempt_at })])
-    expect(courier.told).toEqual(status === 'pending' ? [{ webhook: to.webhook, delaySeconds: 60, at: Date.parse(NOW) + 60_000 }] : [])
+    expect(courier.notified).toEqual(status === 'pending' ? [{ webhook: to.webhook, delaySeconds: 60, at: Date.parse(NOW) + 60_000 }] : [])
     expect(courier.sent.map(({ url, method, redirect }) => [url, method, redirect])).toEqual([[to.url, 'POST', 'manual']])
   })
 
@@ -189,7 +189,7 @@ describe('a delivery that is not received', () => {
       return new Response(null, { status: codes[attempt - 1]! })
     }
     const event_id = await pending(to, '{  "razón": "Ñandú \\u00e9"}')
-    courier.told.push({ webhook: to.webhook, delaySeconds: 0, at: Date.now() })
+    courier.notified.push({ webhook: to.webhook, delaySeconds: 0, at: Date.now() })
     const delays: number[] = []
     for (let attempt = 1; attempt <= 6; attempt++) {
       await courier.next()
@@ -198,7 +198,7 @@ describe('a delivery that is not received', () => {
       const { attempted_at, duration_ms } = attempts.at(-1)!
       expect([duration_ms, Date.parse(attempted_at) + duration_ms]).toEqual([attempt * 1_000, Date.now()])
       if (attempt < 6) {
-        const [message] = courier.told
+        const [message] = courier.notified
         delays.push(message!.delaySeconds)
         expect([status, next_attempt_at]).toEqual(['pending', new Date(message!.at).toISOString()])
         expect(message!.at).toBe(Date.now() + WAITS[attempt - 1]! * 1_000)
@@ -207,14 +207,14 @@ describe('a delivery that is not received', () => {
       } else expect([status, next_attempt_at]).toEqual(['lost', null])
     }
     expect(delays).toEqual(WAITS)
-    expect(courier.told).toEqual([])
+    expect(courier.notified).toEqual([])
     expect(courier.sent.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6])
     expect(new Set(courier.sent.map(({ body }) => new TextDecoder().decode(body)))).toEqual(
       new Set([`{"event":"webhook.test","event_id":"${event_id}",  "razón": "Ñandú \\u00e9"}`]),
     )
     expect(new Set(courier.sent.map((sent) => sent.event_id))).toEqual(new Set([event_id]))
-    const told = courier.sent.map(({ headers }) => Number(headers['webhook-timestamp']))
-    expect(told.slice(1).map((second, n) => second - told[n]! - (n + 1))).toEqual(WAITS)
+    const notified = courier.sent.map(({ headers }) => Number(headers['webhook-timestamp']))
+    expect(notified.slice(1).map((second, n) => second - notified[n]! - (n + 1))).toEqual(WAITS)
     const [{ attempts }] = (await logOf(to)) as [Delivery]
     expect(attempts.map(({ status_code }) => status_code)).toEqual([...codes, null])
     at('2027-03-03T00:00:00Z')
@@ -310,7 +310,7 @@ describe('what may not be sent any more', () => {
     await pending(to)
     await courier.deliver(to.webhook)
     const later = new Courier({ PUBLIC_HOSTS: 'api.acme.example, acme.example' })
-    at(new Date(courier.told[0]!.at).toISOString())
+    at(new Date(courier.notified[0]!.at).toISOString())
     await later.deliver(to.webhook)
     expect([courier.sent.length, later.sent.length]).toEqual([1, 0])
     const [{ status, attempts }] = (await logOf(to)) as [Delivery]

@@ -100,7 +100,7 @@ describe('the delivery log', () => {
       { status: 'pending', attempts: [attempt(500)], due_at: START + 60_000 },
     ])
     const { body } = await of.ask('GET', deliveries)
-    const told = (n: number) => ({ attempt: n, attempted_at: iso(START + 1), duration_ms: 12, error: null, response_body: null })
+    const notified = (n: number) => ({ attempt: n, attempted_at: iso(START + 1), duration_ms: 12, error: null, response_body: null })
     const concerns = { fiscal_entity_id: about.fiscal_entity_id, period: null }
     expect(body).toEqual({
       data: [
@@ -113,7 +113,7 @@ describe('the delivery log', () => {
             status: 'pending',
             created_at: iso(START + 3),
           },
-          ...{ attempts: [{ ...told(1), status_code: 500 }], next_attempt_at: iso(START + 60_000) },
+          ...{ attempts: [{ ...notified(1), status_code: 500 }], next_attempt_at: iso(START + 60_000) },
         },
         {
           ...{
@@ -124,7 +124,7 @@ describe('the delivery log', () => {
             status: 'lost',
             created_at: iso(START + 2),
           },
-          ...{ attempts: [1, 2, 3, 4, 5, 6].map((n) => ({ ...told(n), status_code: 500 })), next_attempt_at: null },
+          ...{ attempts: [1, 2, 3, 4, 5, 6].map((n) => ({ ...notified(n), status_code: 500 })), next_attempt_at: null },
         },
         {
           ...{
@@ -136,7 +136,7 @@ describe('the delivery log', () => {
             status: 'failed',
             created_at: iso(START + 1),
           },
-          ...{ attempts: [{ ...told(1), status_code: 404 }], next_attempt_at: null },
+          ...{ attempts: [{ ...notified(1), status_code: 404 }], next_attempt_at: null },
         },
         {
           ...{
@@ -148,9 +148,9 @@ describe('the delivery log', () => {
             created_at: iso(START),
           },
           attempts: [
-            { ...told(1), status_code: null, error: 'No answer within 5 seconds.' },
-            { ...told(2), status_code: 503, response_body: 'busy' },
-            { ...told(3), status_code: 204 },
+            { ...notified(1), status_code: null, error: 'No answer within 5 seconds.' },
+            { ...notified(2), status_code: 503, response_body: 'busy' },
+            { ...notified(3), status_code: 204 },
           ],
           next_attempt_at: null,
         },

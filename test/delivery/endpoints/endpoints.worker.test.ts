@@ -327,14 +327,17 @@ describe('the catalog', () => {
     '$key: has a sample that its schema allows, and which nothing may be added to or left out of',
     async ({ key }) => {
       const { schema, sample } = (await items()).find((item) => item.key === key)!
-      const told = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
-      expect([PAYLOADS[key as keyof typeof PAYLOADS].safeParse(sample).error, told.safeParse(sample).error]).toEqual([undefined, undefined])
+      const notified = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
+      expect([PAYLOADS[key as keyof typeof PAYLOADS].safeParse(sample).error, notified.safeParse(sample).error]).toEqual([
+        undefined,
+        undefined,
+      ])
       expect(sample!['event']).toBe(key)
-      expect(told.safeParse({ ...sample, more: 1 }).success).toBe(false)
+      expect(notified.safeParse({ ...sample, more: 1 }).success).toBe(false)
       for (const member of Object.keys(sample!)) {
         const { [member]: _, ...less } = sample!
         // Events that were kept before it existed lack it.
-        expect([member, told.safeParse(less).success]).toEqual([member, member === 'invalid_reason'])
+        expect([member, notified.safeParse(less).success]).toEqual([member, member === 'invalid_reason'])
       }
     },
   )

@@ -7,7 +7,7 @@ import { pathsOf } from '../../support/client.ts'
 import { audited, organization } from '../../support/tenants.ts'
 import { Courier } from '../support/deliveries.ts'
 import { endpointOf, linked } from '../support/feed.ts'
-import { cancelled, tell } from '../support/relay.ts'
+import { cancelled, notify } from '../support/relay.ts'
 
 beforeEach(() => losingMessages())
 afterEach(() => vi.restoreAllMocks())
@@ -26,7 +26,7 @@ describe('an endpoint for some RFCs', () => {
       url: 'https://some.example.com/in',
       fiscal_entity_ids: [one.uuid, two.fiscal_entity_id],
     })
-    await tell(
+    await notify(
       env.LEDGER_0,
       [one, two, three].map(({ entity }) => cancelled(entity, '2026-03-03T10:15:00')),
     )
@@ -36,13 +36,13 @@ describe('an endpoint for some RFCs', () => {
     const failed = { event: 'storage.failed', occurred_at, connector_id: 'stc_x', connector_name: 'x', provider: 's3' } as const
     await env.EVENTS_0.batch(ownEventStatements(env.EVENTS_0, of.id, { ...failed, error_code: 'x', error_message: 'x' }))
     for (const { webhook } of [all, some]) await courier.deliver(webhook)
-    const told = (url: string) =>
+    const notified = (url: string) =>
       courier.sent
         .filter((sent) => sent.url === url)
         .map(({ body }) => text(body).fiscal_entity_id ?? text(body).event)
         .sort()
-    expect(told('https://all.example.com/in')).toEqual([one.uuid, two.uuid, three.uuid, 'storage.failed'].sort())
-    expect(told('https://some.example.com/in')).toEqual([one.uuid, two.uuid].sort())
+    expect(notified('https://all.example.com/in')).toEqual([one.uuid, two.uuid, three.uuid, 'storage.failed'].sort())
+    expect(notified('https://some.example.com/in')).toEqual([one.uuid, two.uuid].sort())
   })
 
   it('shows them, changes them, and is for all again with null', async () => {

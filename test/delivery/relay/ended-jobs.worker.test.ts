@@ -88,7 +88,7 @@ describe('a list of ended jobs', () => {
     })
   })
 
-  it('gives a job that cannot be told a row of its own, which is tried again and put aside, and tells the others', async () => {
+  it('gives a job that cannot be told a row of its own, which is tried again and quarantined, and tells the others', async () => {
     const cells = months(4)
     const { entity, all } = await listed(cells)
     vi.spyOn(console, 'error').mockImplementation(() => {})

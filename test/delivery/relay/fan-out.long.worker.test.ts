@@ -16,9 +16,9 @@ import {
   left,
   link,
   newEntity,
+  notify,
   organizations,
   systemIn,
-  tell,
   type Watch,
   watchedEnv,
 } from '../support/relay.ts'
@@ -105,8 +105,8 @@ describe(`an organization with ${ENDPOINTS} endpoints and 73 events`, () => {
   it('delays no other by more than one page, and every batch and every message is bounded', async () => {
     const many = await organizationWith(ENDPOINTS)
     const one = await organizationWith(1)
-    await tell(env.LEDGER_0, facts(many, 73))
-    await tell(env.LEDGER_0, facts(one, 1))
+    await notify(env.LEDGER_0, facts(many, 73))
+    await notify(env.LEDGER_0, facts(one, 1))
     const seen = largest()
     let pages = 0
     const watch: Watch = (name, when, batch) => {
@@ -127,7 +127,7 @@ describe(`an organization with ${ENDPOINTS} endpoints and 73 events`, () => {
 
   it('has its endpoints woken once for many events, not for each', async () => {
     const many = await organizationWith(120)
-    await tell(env.LEDGER_0, facts(many, 50))
+    await notify(env.LEDGER_0, facts(many, 50))
     const it = watchedEnv()
     const woken: string[] = []
     const original = it.env.WEBHOOKS.sendBatch.bind(it.env.WEBHOOKS)
@@ -147,7 +147,7 @@ describe('an RFC with many organizations', () => {
     const many: World[] = []
     for (let n = 0; n < 260; n++) many.push(await organizationWith(n % 3, { ...entity, fiscal_entity_id: newEntity().fiscal_entity_id }))
     const one = await organizationWith(1)
-    await tell(env.LEDGER_0, [...facts(many[0]!, 3), ...facts(one, 1)])
+    await notify(env.LEDGER_0, [...facts(many[0]!, 3), ...facts(one, 1)])
     let pages = 0
     const it = watchedEnv((name, when, batch) => {
       if (name === 'EVENTS_0' && when === 'after' && batch.length > 1) pages++
@@ -173,11 +173,11 @@ describe('an RFC with many organizations', () => {
       ...{ outbox_event_id: `connection.ciec_invalid:${entity.entity}:many`, kind: 'connection.ciec_invalid', entity: entity.entity },
       ...{ organizations: [...named, 'org_of_nobody'], body: { rejected_at: NOW, invalid_reason: 'rejected' } },
     }
-    await tell(env.DB, [fact])
+    await notify(env.DB, [fact])
     const it = watchedEnv()
     await work(it, [{ outbox: 'control' }])
-    const told = await feedOf(many.map(({ organization_id }) => organization_id))
-    expect(told.map(({ organization_id }) => organization_id).sort()).toEqual(named.sort())
+    const notified = await feedOf(many.map(({ organization_id }) => organization_id))
+    expect(notified.map(({ organization_id }) => organization_id).sort()).toEqual(named.sort())
     expect(await left(env.DB)).toEqual([])
   })
 })
@@ -190,7 +190,7 @@ describe('a crash of a fan-out', () => {
       const places = new Set<string>()
       for (let step = 1; !ended; step++) {
         const worlds = [await organizationWith(45), await organizationWith(2)]
-        for (const world of worlds) await tell(env.LEDGER_0, facts(world, 2))
+        for (const world of worlds) await notify(env.LEDGER_0, facts(world, 2))
         let [steps, died] = [0, '']
         const dying = watchedEnv((name, now) => {
           if (now === 'before') steps++
@@ -219,7 +219,7 @@ describe('a crash of a fan-out', () => {
 describe('messages of a fan-out', () => {
   it('that come several times at once, also without a mutex, deliver each event once to each endpoint', async () => {
     const world = await organizationWith(300)
-    await tell(env.LEDGER_0, facts(world, 5))
+    await notify(env.LEDGER_0, facts(world, 5))
     const it = watchedEnv()
     await relayOutbox(systemIn(it.env), 0)
     const free = { ...it.env, MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) } } as unknown as Env
@@ -237,7 +237,7 @@ describe('messages of a fan-out', () => {
       { organization_id, event_keys: [KEY], deleted_at: 5 },
       { organization_id, event_keys: ['sync.completed'] },
     ])
-    await tell(env.LEDGER_0, facts(world, 2))
+    await notify(env.LEDGER_0, facts(world, 2))
     const it = watchedEnv()
     await relayOutbox(systemIn(it.env), 0)
     const [late] = (await endpoints([{ organization_id, event_keys: [KEY] }])) as unknown as [string]

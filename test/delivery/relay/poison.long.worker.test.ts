@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LETTERS, letterCommandOf, letterSqlOf } from '../../../scripts/letter-commands.ts'
-import { carryOutLetters } from '../../../src/app/letters.ts'
+import { DEAD_LETTERS, deadLetterCommandOf, deadLetterSqlOf } from '../../../scripts/dead-letter-commands.ts'
+import { carryOutDeadLetters } from '../../../src/app/dead-letters.ts'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import type { OutboxEvent } from '../../../src/platform/outbox/outbox.ts'
-import { reportLetters } from '../../../src/platform/queues/dead-letters.ts'
+import { reportDeadLetters } from '../../../src/platform/queues/dead-letters.ts'
 import { at } from '../../support/clock.ts'
 import { reaching } from '../../support/context.ts'
 import { silenceQueues } from '../../support/queues.ts'
@@ -15,10 +15,10 @@ import {
   left,
   link,
   newEntity,
+  notify,
   OUTBOXES,
   organizations,
   systemIn,
-  tell,
   type Watch,
   watchedEnv,
 } from '../support/relay.ts'
@@ -37,7 +37,7 @@ beforeEach(async () => {
   vi.spyOn(console, 'error').mockImplementation((line: string) => void logged.push(JSON.parse(line)))
   await env.DB.prepare('delete from dead_letters').run()
   for (const database of [env.DB, env.LEDGER_0])
-    await database.batch(['outbox', 'outbox_aside'].map((table) => database.prepare(`delete from ${table}`)))
+    await database.batch(['outbox', 'outbox_quarantined'].map((table) => database.prepare(`delete from ${table}`)))
 })
 afterEach(async () => {
   await env.EVENTS_0.prepare('drop trigger if exists poison').run()
@@ -53,20 +53,20 @@ async function reader(entity = newEntity()) {
 const fact = (entity: number, more: Record<string, unknown> = {}): OutboxEvent => cancelled(entity, '2026-03-03T10:15:00', more)
 const poison = (entity: number): OutboxEvent => fact(entity, { emisor_rfc: MARK })
 
-interface Letter {
+interface DeadLetterRow {
   dead_letter_id: string
   queue: string
   body: string
   reason: string
   wanted: string | null
 }
-const letters = async (): Promise<Letter[]> =>
-  (await env.DB.prepare('select * from dead_letters order by dead_letter_id').all<Letter>()).results
-const aside = async (database: D1Database = env.LEDGER_0): Promise<string[]> =>
-  (await database.prepare('select outbox_event_id from outbox_aside order by 1').all<{ outbox_event_id: string }>()).results.map(
+const deadLetters = async (): Promise<DeadLetterRow[]> =>
+  (await env.DB.prepare('select * from dead_letters order by dead_letter_id').all<DeadLetterRow>()).results
+const quarantined = async (database: D1Database = env.LEDGER_0): Promise<string[]> =>
+  (await database.prepare('select outbox_event_id from outbox_quarantined order by 1').all<{ outbox_event_id: string }>()).results.map(
     ({ outbox_event_id }) => outbox_event_id,
   )
-const toldTo = async (organization_id: string): Promise<string[]> =>
+const notifiedTo = async (organization_id: string): Promise<string[]> =>
   (await feedOf([organization_id])).map(({ body }) => body.cfdi_uuid as string).sort()
 const uuidsOf = (facts: readonly OutboxEvent[]): unknown[] => facts.map(({ body }) => body['cfdi_uuid']).sort()
 const databaseOf = (outbox: 'control' | 0): D1Database => (outbox === 'control' ? env.DB : env.LEDGER_0)
@@ -86,18 +86,18 @@ const refusedByDatabase = () =>
 describe.each(['control', 0] as const)('in outbox %s, an event whose commit', (outbox) => {
   const source = databaseOf(outbox)
 
-  it('is refused by the database is put aside at once, and all others are relayed', async () => {
+  it('is refused by the database is quarantined at once, and all others are relayed', async () => {
     await refusedByDatabase()
     const all = [await reader(), await reader(), await reader()]
     const good = all.flatMap(({ entity }) => Array.from({ length: 30 }, () => fact(entity)))
     const bad = [poison(all[0]!.entity), poison(all[0]!.entity), poison(all[2]!.entity)]
-    await tell(source, [...good, ...bad])
+    await notify(source, [...good, ...bad])
     await relay(outbox)
     for (const { organization_id, entity } of all)
-      expect(await toldTo(organization_id)).toEqual(uuidsOf(good.filter((one) => one.entity === entity)))
+      expect(await notifiedTo(organization_id)).toEqual(uuidsOf(good.filter((one) => one.entity === entity)))
     const ids = bad.map(({ outbox_event_id }) => outbox_event_id).sort()
-    expect([await left(source), await aside(source)]).toEqual([[], ids])
-    expect(await letters()).toEqual(
+    expect([await left(source), await quarantined(source)]).toEqual([[], ids])
+    expect(await deadLetters()).toEqual(
       ids.map((id) =>
         expect.objectContaining({ queue: 'outbox', dead_letter_id: `outbox:${id}`, reason: expect.stringMatching(/poison/) }),
       ),
@@ -105,19 +105,22 @@ describe.each(['control', 0] as const)('in outbox %s, an event whose commit', (o
     expect(logged.map(({ dead_letter_id }) => dead_letter_id).sort()).toEqual(ids.map((id) => `outbox:${id}`))
   })
 
-  it('always fails is tried five times, with longer and longer waits, and then put aside; nobody waits for it', async () => {
+  it('always fails is tried five times, with longer and longer waits, and then quarantined; nobody waits for it', async () => {
     const [sick, healthy] = [await reader(), await reader()]
     const bad = poison(sick.entity)
-    await tell(source, [bad])
+    await notify(source, [bad])
     const waits: number[] = []
     for (let attempt = 1; attempt <= 5; attempt++) {
       const news = [fact(sick.entity), fact(healthy.entity)]
-      await tell(source, news)
+      await notify(source, news)
       const it = watchedEnv(refusing)
       await relay(outbox, it.env)
-      expect([(await toldTo(sick.organization_id)).length, (await toldTo(healthy.organization_id)).length]).toEqual([attempt, attempt])
+      expect([(await notifiedTo(sick.organization_id)).length, (await notifiedTo(healthy.organization_id)).length]).toEqual([
+        attempt,
+        attempt,
+      ])
       if (attempt === 5) break
-      expect([await left(source), await letters()]).toEqual([[bad.outbox_event_id], []])
+      expect([await left(source), await deadLetters()]).toEqual([[bad.outbox_event_id], []])
       expect(it.sent).toContainEqual({ outbox })
       const retry_at = await source.prepare('select retry_at from outbox').first<number>('retry_at')
       waits.push(retry_at! - Date.now())
@@ -127,19 +130,19 @@ describe.each(['control', 0] as const)('in outbox %s, an event whose commit', (o
       vi.setSystemTime(retry_at!)
     }
     expect(waits).toEqual([5_000, 10_000, 20_000, 40_000])
-    expect([await left(source), await aside(source)]).toEqual([[], [bad.outbox_event_id]])
-    expect(await letters()).toEqual([expect.objectContaining({ reason: 'Error: The batch failed.' })])
+    expect([await left(source), await quarantined(source)]).toEqual([[], [bad.outbox_event_id]])
+    expect(await deadLetters()).toEqual([expect.objectContaining({ reason: 'Error: The batch failed.' })])
   })
 
   it('fails once, because the platform did, is relayed with the next attempt', async () => {
     const { organization_id, entity } = await reader()
     const one = poison(entity)
-    await tell(source, [one])
+    await notify(source, [one])
     await relay(outbox, watchedEnv(refusing).env)
-    expect(await toldTo(organization_id)).toEqual([])
+    expect(await notifiedTo(organization_id)).toEqual([])
     vi.setSystemTime(Date.now() + 5_000)
     await relay(outbox)
-    expect([await toldTo(organization_id), await left(source), await letters()]).toEqual([uuidsOf([one]), [], []])
+    expect([await notifiedTo(organization_id), await left(source), await deadLetters()]).toEqual([uuidsOf([one]), [], []])
   })
 })
 
@@ -147,7 +150,7 @@ describe('an outage of the events shard', () => {
   it('puts nothing aside, however long it takes, and everything is relayed after it', async () => {
     const { organization_id, entity } = await reader()
     const facts = Array.from({ length: 20 }, () => fact(entity))
-    await tell(env.LEDGER_0, facts)
+    await notify(env.LEDGER_0, facts)
     const down = watchedEnv((name, when, batch) => {
       if (name === 'EVENTS_0' && when === 'before' && batch.length > 0) throw new Error('D1 is overloaded.')
     })
@@ -155,9 +158,9 @@ describe('an outage of the events shard', () => {
       await relay(0, down.env)
       vi.setSystemTime(Date.now() + 600_000)
     }
-    expect([await aside(), await letters(), (await left(env.LEDGER_0)).length]).toEqual([[], [], 20])
+    expect([await quarantined(), await deadLetters(), (await left(env.LEDGER_0)).length]).toEqual([[], [], 20])
     await relay(0)
-    expect([await toldTo(organization_id), await left(env.LEDGER_0)]).toEqual([uuidsOf(facts), []])
+    expect([await notifiedTo(organization_id), await left(env.LEDGER_0)]).toEqual([uuidsOf(facts), []])
   })
 })
 
@@ -167,7 +170,7 @@ describe('an outage of the control plane', () => {
     const facts = Array.from({ length: 20 }, () => fact(entity))
     const bad = poison(entity)
     await refusedByDatabase()
-    await tell(env.LEDGER_0, [...facts, bad])
+    await notify(env.LEDGER_0, [...facts, bad])
     const noWrites: Watch = (name, when, batch) => {
       if (name === 'DB' && when === 'before' && batch.length > 0) throw new Error('D1 is overloaded.')
     }
@@ -186,11 +189,11 @@ describe('an outage of the control plane', () => {
       await relay(0, { ...down.env, DB: failing } as Env).catch(() => {})
       vi.setSystemTime(Date.now() + 600_000)
     }
-    expect([await aside(), await letters(), await left(env.LEDGER_0)]).toEqual([[], [], [bad.outbox_event_id]])
-    expect(await toldTo(organization_id)).toEqual(uuidsOf(facts))
+    expect([await quarantined(), await deadLetters(), await left(env.LEDGER_0)]).toEqual([[], [], [bad.outbox_event_id]])
+    expect(await notifiedTo(organization_id)).toEqual(uuidsOf(facts))
     await relay(0)
-    expect([await aside(), (await letters()).length, await left(env.LEDGER_0)]).toEqual([[bad.outbox_event_id], 1, []])
-    expect(await toldTo(organization_id)).toEqual(uuidsOf(facts))
+    expect([await quarantined(), (await deadLetters()).length, await left(env.LEDGER_0)]).toEqual([[bad.outbox_event_id], 1, []])
+    expect(await notifiedTo(organization_id)).toEqual(uuidsOf(facts))
   })
 })
 
@@ -202,32 +205,35 @@ describe('an event that is too large', () => {
       .bind(`cfdi.cancelled:${entity}:large`, 'cfdi.cancelled', entity, body, Date.parse(NOW))
       .run()
 
-  it('with a body of 3 MB is put aside without being read, and all others are relayed', async () => {
+  it('with a body of 3 MB is quarantined without being read, and all others are relayed', async () => {
     const [sick, healthy] = [await reader(), await reader()]
     const body = JSON.stringify({ ...fact(sick.entity).body, padding: 'x'.repeat(3_000_000) })
     await insert(sick.entity, body)
     const good = [fact(sick.entity), fact(healthy.entity)]
-    await tell(env.LEDGER_0, good)
+    await notify(env.LEDGER_0, good)
     await relay(0)
-    expect([await toldTo(sick.organization_id), await toldTo(healthy.organization_id)]).toEqual([uuidsOf([good[0]!]), uuidsOf([good[1]!])])
-    const [letter] = await letters()
-    expect(letter!.reason).toMatch(/has 30\d{5} bytes; at most 1500000/)
-    expect(letter!.body.length).toBeLessThan(1_000)
-    expect(await env.LEDGER_0.prepare('select octet_length(body) as n from outbox_aside').first('n')).toBe(body.length)
+    expect([await notifiedTo(sick.organization_id), await notifiedTo(healthy.organization_id)]).toEqual([
+      uuidsOf([good[0]!]),
+      uuidsOf([good[1]!]),
+    ])
+    const [deadLetter] = await deadLetters()
+    expect(deadLetter!.reason).toMatch(/has 30\d{5} bytes; at most 1500000/)
+    expect(deadLetter!.body.length).toBeLessThan(1_000)
+    expect(await env.LEDGER_0.prepare('select octet_length(body) as n from outbox_quarantined').first('n')).toBe(body.length)
   })
 
-  it('only for a payload is put aside too', async () => {
+  it('only for a payload is quarantined too', async () => {
     const { organization_id, entity } = await reader()
     await insert(entity, JSON.stringify({ ...fact(entity).body, total: '1'.repeat(200_000) }))
     await relay(0)
-    expect([await toldTo(organization_id), await left(env.LEDGER_0)]).toEqual([[], []])
-    expect((await letters())[0]!.reason).toMatch(/The payload has \d+ characters; at most 100000/)
+    expect([await notifiedTo(organization_id), await left(env.LEDGER_0)]).toEqual([[], []])
+    expect((await deadLetters())[0]!.reason).toMatch(/The payload has \d+ characters; at most 100000/)
   })
 
   it('in sum does not make a page that is held in memory at once: such events take several pages', async () => {
     const { organization_id, entity } = await reader()
     const facts = Array.from({ length: 12 }, () => fact(entity, { padding: 'x'.repeat(1_000_000) }))
-    for (const one of facts) await tell(env.LEDGER_0, [one])
+    for (const one of facts) await notify(env.LEDGER_0, [one])
     const most: number[] = []
     const it = watchedEnv()
     const database = it.env.LEDGER_0
@@ -256,7 +262,7 @@ describe('an event that is too large', () => {
     })
     await relay(0, { ...it.env, LEDGER_0 } as Env)
     expect(Math.max(...most)).toBeLessThan(4_000_000)
-    expect([await toldTo(organization_id), await left(env.LEDGER_0)]).toEqual([uuidsOf(facts), []])
+    expect([await notifiedTo(organization_id), await left(env.LEDGER_0)]).toEqual([uuidsOf(facts), []])
   })
 })
 
@@ -264,64 +270,64 @@ describe('many events that fail', () => {
   it('of one organization cost a bounded number of statements, and leave the first page of others alone', async () => {
     await refusedByDatabase()
     const [sick, healthy] = [await reader(), await reader()]
-    await tell(
+    await notify(
       env.LEDGER_0,
       Array.from({ length: 300 }, () => poison(sick.entity)),
     )
     const good = [fact(healthy.entity), fact(healthy.entity)]
-    await tell(env.LEDGER_0, good)
+    await notify(env.LEDGER_0, good)
     let statements = 0
     const it = watchedEnv((_, when, batch) => {
       if (when === 'before') statements += Math.max(1, batch.length)
     })
     await relay(0, it.env)
-    expect(await toldTo(healthy.organization_id)).toEqual(uuidsOf(good))
+    expect(await notifiedTo(healthy.organization_id)).toEqual(uuidsOf(good))
     expect(statements).toBeLessThan(950)
     for (let n = 0; n < 20 && (await left(env.LEDGER_0)).length > 0; n++) await relay(0)
-    expect([await left(env.LEDGER_0), (await aside()).length]).toEqual([[], 300])
+    expect([await left(env.LEDGER_0), (await quarantined()).length]).toEqual([[], 300])
   })
 })
 
 describe('an operator', () => {
-  const decide = (...words: string[]) => env.DB.prepare(letterSqlOf(letterCommandOf(words)!)).all<{ dead_letter_id: string }>()
-  const carryOut = (it = watchedEnv().env) => carryOutLetters(systemIn(it))
+  const decide = (...words: string[]) => env.DB.prepare(deadLetterSqlOf(deadLetterCommandOf(words)!)).all<{ dead_letter_id: string }>()
+  const carryOut = (it = watchedEnv().env) => carryOutDeadLetters(systemIn(it))
 
   it.each(OUTBOXES())('puts an event of outbox %s back, and it is relayed under the same id', async (outbox, source) => {
     await refusedByDatabase()
     const { organization_id, entity } = await reader()
     const one = poison(entity)
-    await tell(source, [one])
+    await notify(source, [one])
     await relay(outbox as 0)
     await env.EVENTS_0.prepare('drop trigger poison').run()
     await decide('retry', 'all')
     const it = watchedEnv()
     await carryOut(it.env)
     expect(it.sent).toEqual([{ outbox }])
-    expect([await left(source), await aside(source), await letters()]).toEqual([[one.outbox_event_id], [], []])
+    expect([await left(source), await quarantined(source), await deadLetters()]).toEqual([[one.outbox_event_id], [], []])
     await relay(outbox as 0)
-    expect([await toldTo(organization_id), await left(source)]).toEqual([uuidsOf([one]), []])
+    expect([await notifiedTo(organization_id), await left(source)]).toEqual([uuidsOf([one]), []])
   })
 
-  it('who puts it back while it still fails finds it put aside again', async () => {
+  it('who puts it back while it still fails finds it quarantined again', async () => {
     await refusedByDatabase()
     const { entity } = await reader()
-    await tell(env.LEDGER_0, [poison(entity)])
+    await notify(env.LEDGER_0, [poison(entity)])
     await relay(0)
     await decide('retry', 'all')
     await carryOut()
     await relay(0)
-    expect([(await letters()).map(({ wanted }) => wanted), (await aside()).length]).toEqual([[null], 1])
+    expect([(await deadLetters()).map(({ wanted }) => wanted), (await quarantined()).length]).toEqual([[null], 1])
   })
 
   it('drops an event for good', async () => {
     await refusedByDatabase()
     const { organization_id, entity } = await reader()
-    await tell(env.LEDGER_0, [poison(entity)])
+    await notify(env.LEDGER_0, [poison(entity)])
     await relay(0)
     await decide('drop', 'all')
     await carryOut()
-    expect([await letters(), await toldTo(organization_id), await left(env.LEDGER_0)]).toEqual([[], [], []])
-    expect(await aside()).toEqual([])
+    expect([await deadLetters(), await notifiedTo(organization_id), await left(env.LEDGER_0)]).toEqual([[], [], []])
+    expect(await quarantined()).toEqual([])
   })
 
   it.each(['before', 'after'] as const)('is obeyed also when the service dies %s any step', async (when) => {
@@ -330,7 +336,7 @@ describe('an operator', () => {
       await refusedByDatabase()
       const { organization_id, entity } = await reader()
       const one = poison(entity)
-      await tell(env.LEDGER_0, [one])
+      await notify(env.LEDGER_0, [one])
       await relay(0)
       await env.EVENTS_0.prepare('drop trigger poison').run()
       await decide('retry', 'all')
@@ -344,7 +350,7 @@ describe('an operator', () => {
       ended = !hasDied
       await carryOut()
       await relay(0)
-      expect([await toldTo(organization_id), await letters(), await left(env.LEDGER_0)], `${step} ${when}`).toEqual([
+      expect([await notifiedTo(organization_id), await deadLetters(), await left(env.LEDGER_0)], `${step} ${when}`).toEqual([
         uuidsOf([one]),
         [],
         [],
@@ -364,7 +370,7 @@ describe('an operator', () => {
     const it = watchedEnv()
     await carryOut(it.env)
     expect(it.sent).toEqual([{ endpoint: '0.7' }])
-    expect(await letters()).toEqual([
+    expect(await deadLetters()).toEqual([
       expect.objectContaining({ dead_letter_id: 'dead-letters:2', wanted: null, reason: expect.stringMatching(/No queue takes/) }),
     ])
   })
@@ -373,17 +379,20 @@ describe('an operator', () => {
     await refusedByDatabase()
     const { entity } = await reader()
     const [one, other] = [poison(entity), poison(entity)]
-    await tell(env.LEDGER_0, [one, other])
+    await notify(env.LEDGER_0, [one, other])
     await relay(0)
-    const listed = async () => (await env.DB.prepare(LETTERS).all<{ dead_letter_id: string; reason: string; letters: number }>()).results
-    expect((await listed()).map(({ reason, letters }) => [reason, letters])).toEqual(Array(2).fill([expect.stringMatching(/poison/), 2]))
+    const listed = async () =>
+      (await env.DB.prepare(DEAD_LETTERS).all<{ dead_letter_id: string; reason: string; deadLetters: number }>()).results
+    expect((await listed()).map(({ reason, deadLetters }) => [reason, deadLetters])).toEqual(
+      Array(2).fill([expect.stringMatching(/poison/), 2]),
+    )
     const id = `outbox:${one.outbox_event_id}`
     expect((await decide('drop', id)).results).toEqual([{ dead_letter_id: id }])
     expect((await listed()).filter(({ reason }) => reason.startsWith('(is dropped) ')).map(({ dead_letter_id }) => dead_letter_id)).toEqual(
       [id],
     )
     await carryOut()
-    expect([(await listed()).length, await aside()]).toEqual([1, [other.outbox_event_id]])
+    expect([(await listed()).length, await quarantined()]).toEqual([1, [other.outbox_event_id]])
     expect((await decide('drop', "nobody' or 'x' = 'x")).results).toEqual([])
     expect((await decide('retry', 'all')).results.length).toBe(1)
   })
@@ -391,19 +400,21 @@ describe('an operator', () => {
   it.each([[], ['retry'], ['drop'], ['drop', ''], ['list', 'all'], ['drop', 'a', 'b']])(
     'who writes %s %s %s gives no command',
     (...words) => {
-      expect(letterCommandOf(words.filter((word) => word !== undefined))).toBeNull()
+      expect(deadLetterCommandOf(words.filter((word) => word !== undefined))).toBeNull()
     },
   )
 
-  it('is reminded every day of what is still put aside, and of nothing else', async () => {
-    await reportLetters(systemIn(env))
+  it('is reminded every day of what is still quarantined, and of nothing else', async () => {
+    await reportDeadLetters(systemIn(env))
     expect(logged).toEqual([])
     await refusedByDatabase()
     const { entity } = await reader()
-    await tell(env.LEDGER_0, [poison(entity), poison(entity)])
+    await notify(env.LEDGER_0, [poison(entity), poison(entity)])
     await relay(0)
     logged = []
-    await reportLetters(systemIn(env))
-    expect(logged).toEqual([expect.objectContaining({ level: 'error', letters: 2, message: expect.stringMatching(/npm run letters/) })])
+    await reportDeadLetters(systemIn(env))
+    expect(logged).toEqual([
+      expect.objectContaining({ level: 'error', deadLetters: 2, message: expect.stringMatching(/npm run dead-letters/) }),
+    ])
   })
 })

@@ -16,10 +16,10 @@ import {
   left,
   link,
   newEntity,
+  notify,
   OUTBOXES,
   organizations,
   systemIn,
-  tell,
   watchedEnv,
 } from '../support/relay.ts'
 import { inShards } from '../support/shards.ts'
@@ -87,14 +87,14 @@ it('every event reaches every recipient and every endpoint once, wherever invoca
           const fact = cancelled(entity, '2026-03-03T10:15:00')
           const named = isNamed ? ids.filter(() => random() < 0.6) : null
           facts.push({ ...fact, organizations: named })
-          const told = linked(isNamed)
-          for (const id of named ?? ids) if (told.has(id)) expected.push(`${id} ${fact.body['cfdi_uuid']}`)
+          const notified = linked(isNamed)
+          for (const id of named ?? ids) if (notified.has(id)) expected.push(`${id} ${fact.body['cfdi_uuid']}`)
         }
       }
-      for (const fact of facts) await tell(OUTBOXES()[1 + (fact.entity % (OUTBOXES().length - 1))]![1], [fact])
+      for (const fact of facts) await notify(OUTBOXES()[1 + (fact.entity % (OUTBOXES().length - 1))]![1], [fact])
 
       const messages: unknown[] = []
-      for (let turn = 0; turn < 600; turn++) {
+      for (let fairShare = 0; fairShare < 600; fairShare++) {
         if (messages.length === 0) {
           // The sweep of the next minute, when the mutexes of those who died have run out.
           vi.setSystemTime(Date.now() + 61_000)
@@ -107,7 +107,7 @@ it('every event reaches every recipient and every endpoint once, wherever invoca
           { outbox: 'control' | number } | { shard: number; fan_out: string },
         ]
         if (random() < 0.2) messages.push(message)
-        const death = planned[turn] ?? 0
+        const death = planned[fairShare] ?? 0
         let [steps, hasDied] = [0, false]
         const when = random() < 0.5 ? 'before' : 'after'
         const dying = watchedEnv((_, now) => {
@@ -133,7 +133,7 @@ it('every event reaches every recipient and every endpoint once, wherever invoca
       expect(await deliveriesOf(webhooks)).toEqual(due.sort())
       for (const [, database] of OUTBOXES()) {
         expect(await left(database)).toEqual([])
-        expect(await database.prepare('select count(*) as n from outbox_aside').first('n')).toBe(0)
+        expect(await database.prepare('select count(*) as n from outbox_quarantined').first('n')).toBe(0)
       }
       expect((await inShards<{ n: number }>('select count(*) as n from fan_outs'))[0]!.n).toBe(0)
     }),

@@ -9,7 +9,7 @@ import { shownJobId } from '../../../src/taxpayers/visibility/job-id.ts'
 import { countSlice, type SliceCounts } from '../../../src/taxpayers/visibility/slice-counts.ts'
 import { keepJobs } from '../../downloads/support/kept-jobs.ts'
 import { at } from '../../support/clock.ts'
-import { type Reach, reaching } from '../../support/context.ts'
+import { type GrantedRange, reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
 import {
@@ -22,11 +22,11 @@ import {
   left,
   link,
   newEntity,
+  notify,
   OUTBOXES,
   organizations,
   paidFrom,
   systemIn,
-  tell,
   UNPAID,
   watchedEnv,
 } from '../support/relay.ts'
@@ -85,7 +85,7 @@ describe('what a fact says', () => {
   ] as const)('a cancellation: %s, with the specification’s members, event_id and occurred_at', async (_, payments, kinds, said) => {
     const { organization_id, entity, head } = await reader()
     const fact = cancelled(entity, '2026-03-03T10:15:00', { payments })
-    await tell(ledgerOf(entity), [fact])
+    await notify(ledgerOf(entity), [fact])
     await relayAll()
     const feed = await feedOf([organization_id])
     const cfdi_uuid = fact.body['cfdi_uuid']
@@ -114,13 +114,13 @@ describe('what a fact says', () => {
       })),
     )
     const payments = [...UNPAID, [paid_at - 3_600, 'partially_paid', true], [paid_at, 'paid', true]]
-    await tell(ledgerOf(entity), [cancelled(entity, '2026-03-03T10:15:00', { payments })])
+    await notify(ledgerOf(entity), [cancelled(entity, '2026-03-03T10:15:00', { payments })])
     await relayAll()
     for (const [n, [, payment_status]] of windows.entries()) {
       const severity = payment_status === 'unpaid' ? 'warning' : 'critical'
-      const told = (await feedOf([ids[n]!])).map(({ key, body }) => [key, body.payment_status, body.severity])
+      const notified = (await feedOf([ids[n]!])).map(({ key, body }) => [key, body.payment_status, body.severity])
       const also = severity === 'critical' ? [['cfdi.cancelled_after_payment', payment_status, severity]] : []
-      expect(told).toEqual([['cfdi.cancelled', payment_status, severity], ...also])
+      expect(notified).toEqual([['cfdi.cancelled', payment_status, severity], ...also])
     }
   })
 
@@ -129,7 +129,7 @@ describe('what a fact says', () => {
     const issued = { direction: 'issued', issued_at: Date.parse('2026-03-31T18:00:00Z') / 1_000 }
     // The last second of March there is April in Greenwich already.
     const detected = ['2026-04-01T05:59:59Z', '2026-04-01T06:00:00Z'].map((text) => ({ detected_at: Date.parse(text) }))
-    await tell(
+    await notify(
       ledgerOf(entity),
       [...detected.map((at) => ({ ...issued, ...at })), { ...issued, ...detected[1], cfdi_type: 'E' }, detected[1]!].map((more) =>
         cancelled(entity, '2026-03-31T12:00:00', more),
@@ -147,41 +147,41 @@ describe('what a fact says', () => {
 
   it('a cancellation: one older than the end of the active connection is told, a later one is not, and one that was missed is told once', async () => {
     const { organization_id, entity } = await reader({ state: 'paused', ...reaching(['2018-01-01', AS_OF]) }, 1)
-    const untold = JSON.stringify({ since: AS_OF, ...reaching(['2018-01-01', AS_OF]) })
-    await env.DB.prepare('update connections set untold = ?2 where entity = ?1').bind(entity, untold).run()
+    const unnotified = JSON.stringify({ since: AS_OF, ...reaching(['2018-01-01', AS_OF]) })
+    await env.DB.prepare('update connections set unnotified = ?2 where entity = ?1').bind(entity, unnotified).run()
     const [older, later] = [cancelled(entity, '2026-03-03T10:15:00'), cancelled(entity, '2026-03-04T10:15:00')]
-    await tell(ledgerOf(entity), [older], AS_OF - 1)
-    await tell(ledgerOf(entity), [later], AS_OF)
+    await notify(ledgerOf(entity), [older], AS_OF - 1)
+    await notify(ledgerOf(entity), [later], AS_OF)
     await relayAll()
     const uuids = async () => (await feedOf([organization_id])).map(({ body }) => body.cfdi_uuid)
     expect(await uuids()).toEqual([older.body['cfdi_uuid']])
     // Active again: the event for everybody and the one for this organization are in the outbox at the same time.
     await env.DB.prepare("update connections set state = 'active' where entity = ?").bind(entity).run()
     const missed = { ...later, outbox_event_id: `${later.outbox_event_id}:${organization_id}`, organizations: [organization_id] }
-    await tell(ledgerOf(entity), [later, missed])
+    await notify(ledgerOf(entity), [later, missed])
     await relayAll()
-    await tell(ledgerOf(entity), [missed])
+    await notify(ledgerOf(entity), [missed])
     await relayAll()
     expect(await uuids()).toEqual([older.body['cfdi_uuid'], later.body['cfdi_uuid']])
   })
 
   it('of a document that only the metadata has, or that is about withholding, has a value for every member', async () => {
     const { organization_id, entity } = await reader()
-    await tell(ledgerOf(entity), [
+    await notify(ledgerOf(entity), [
       cancelled(entity, '2026-03-03T10:15:00', { cancelled_at: null, cfdi_type: null, total: null, currency: null, utc_offset: -420 }),
       cancelled(entity, '2026-03-03T10:15:00', { utc_offset: 0, cancellation_reason: 'unknown' }),
     ])
     await relayAll()
-    const told = bodies(await feedOf([organization_id]))
-    expect(told.map((body) => PAYLOADS['cfdi.cancelled'].safeParse(body).error)).toEqual([undefined, undefined])
-    expect(told[0]).toMatchObject({
+    const notified = bodies(await feedOf([organization_id]))
+    expect(notified.map((body) => PAYLOADS['cfdi.cancelled'].safeParse(body).error)).toEqual([undefined, undefined])
+    expect(notified[0]).toMatchObject({
       cancelled_at: NOW,
       cfdi_type: 'retenciones',
       total: '0',
       currency: 'XXX',
       issued_at: '2026-03-03T10:15:00-07:00',
     })
-    expect(told[1]).toMatchObject({ issued_at: '2026-03-03T10:15:00+00:00', cancellation_reason: 'unknown' })
+    expect(notified[1]).toMatchObject({ issued_at: '2026-03-03T10:15:00+00:00', cancellation_reason: 'unknown' })
   })
 
   const JOB = {
@@ -199,14 +199,14 @@ describe('what a fact says', () => {
   const synced = (entity: number, organization_id: string, body: object, kind = 'sync.completed') =>
     ({ outbox_event_id: `${kind}:${entity}`, kind, entity, organizations: [organization_id], body }) as unknown as OutboxEvent
   /** Tells of the job, which follows one of the same month. */
-  async function tellJob(entity: number, organization_id: string, body: typeof JOB = JOB, kind = 'sync.completed') {
+  async function notifyJob(entity: number, organization_id: string, body: typeof JOB = JOB, kind = 'sync.completed') {
     const { job_id, period, data_source_key: source } = body
     const job = { entity, source, month: period, organizations: [organization_id] }
     await keepJobs(ledgerOf(entity), [
       { ...job, job_id: 'job_0', brought: [], finished_at: AS_OF - 86_400_000 },
       { ...job, job_id, brought: [BROUGHT], status: kind === 'sync.failed' ? 'failed' : 'succeeded' },
     ])
-    await tell(ledgerOf(entity), [synced(entity, organization_id, body, kind)])
+    await notify(ledgerOf(entity), [synced(entity, organization_id, body, kind)])
   }
   const COUNTS = {
     ...{ created_count: 3, updated_count: 1, cancelled_count: 1 },
@@ -222,11 +222,11 @@ describe('what a fact says', () => {
 
   it('sync.completed: counts of what the window admits', async () => {
     const { organization_id, entity, head } = await reader()
-    await tellJob(entity, organization_id)
+    await notifyJob(entity, organization_id)
     const narrow = await reader({ state: 'active', ...reaching(['2026-03-02', AS_OF]) }, 1)
-    await tellJob(narrow.entity, narrow.organization_id)
+    await notifyJob(narrow.entity, narrow.organization_id)
     const paused = await reader({ ...SEES_ALL, state: 'paused' })
-    await tellJob(paused.entity, paused.organization_id)
+    await notifyJob(paused.entity, paused.organization_id)
     await relayAll()
     expect(bodies(await feedOf([organization_id]))).toEqual([{ event: 'sync.completed', ...EVENT, ...head, ...OF_JOB, ...COUNTS }])
     expect(bodies(await feedOf([narrow.organization_id]))).toEqual([
@@ -246,15 +246,17 @@ describe('what a fact says', () => {
 
   it('sync.completed: names the job by an identifier of the connection’s own', async () => {
     const [first, second] = [await reader(), await reader()]
-    for (const { organization_id, entity } of [first, second]) await tell(ledgerOf(entity), [synced(entity, organization_id, JOB)])
+    for (const { organization_id, entity } of [first, second]) await notify(ledgerOf(entity), [synced(entity, organization_id, JOB)])
     await relayAll()
-    const told = await Promise.all([first, second].map(async ({ organization_id }) => (await feedOf([organization_id]))[0]!.body.job_id))
-    expect(told).toEqual(
+    const notified = await Promise.all(
+      [first, second].map(async ({ organization_id }) => (await feedOf([organization_id]))[0]!.body.job_id),
+    )
+    expect(notified).toEqual(
       await Promise.all(
         [first, second].map(({ fiscal_entity_id }) => shownJobId(fiscal_entity_id, JOB.data_source_key, JOB.period ?? '', JOB.job_id)),
       ),
     )
-    expect(new Set([...told, JOB.job_id]).size).toBe(3)
+    expect(new Set([...notified, JOB.job_id]).size).toBe(3)
   })
 
   it('sync.completed: waits for the run that is about to widen the window, at most two minutes', async () => {
@@ -265,7 +267,7 @@ describe('what a fact says', () => {
     )
       .bind(organization_id, AS_OF)
       .run()
-    await tellJob(entity, organization_id)
+    await notifyJob(entity, organization_id)
     await relayAll()
     expect(await feedOf([organization_id])).toEqual([])
     await env.DB.batch([
@@ -280,7 +282,7 @@ describe('what a fact says', () => {
     expect(bodies(await feedOf([organization_id]))).toMatchObject([COUNTS])
 
     await env.DB.prepare("update runs set status = 'planned' where run_id = ?").bind(organization_id).run()
-    await tell(ledgerOf(entity), [synced(entity, organization_id, JOB, 'sync.failed')])
+    await notify(ledgerOf(entity), [synced(entity, organization_id, JOB, 'sync.failed')])
     at('2026-03-20T20:02:01.000Z')
     await relayAll()
     expect(keys(await feedOf([organization_id]))).toEqual(['sync.completed', 'sync.failed'])
@@ -299,13 +301,13 @@ describe('what a fact says', () => {
       planned('postponed', fiscal_entity_id, AS_OF + 1),
       planned('later', null, AS_OF + 1),
     ])
-    await tellJob(entity, organization_id)
+    await notifyJob(entity, organization_id)
     await relayAll()
     expect(keys(await feedOf([organization_id]))).toEqual(['sync.completed'])
 
     // A run that goes on now is waited for, and the relay looks again within seconds.
     await env.DB.prepare("update runs set moved_at = ?1 where run_id = 'postponed'").bind(AS_OF).run()
-    await tell(ledgerOf(entity), [synced(entity, organization_id, JOB, 'sync.failed')])
+    await notify(ledgerOf(entity), [synced(entity, organization_id, JOB, 'sync.failed')])
     const { env: watched } = watchedEnv()
     const delays: unknown[] = []
     const sendBatch = async (messages: Iterable<MessageSendRequest>) => void delays.push(...[...messages].map((one) => one.delaySeconds))
@@ -330,7 +332,7 @@ describe('what a fact says', () => {
       .bind(theirs, AS_OF)
       .run()
     const fact = cancelled(entity, '2026-03-03T10:15:00')
-    await tell(ledgerOf(entity), [fact])
+    await notify(ledgerOf(entity), [fact])
     for (let times = 0; times < 3; times++) await relayAll()
     expect([keys(await feedOf([ours.organization_id])), keys(await feedOf([theirs]))]).toEqual([['cfdi.cancelled'], []])
     expect(await outboxes()).toEqual([fact.outbox_event_id])
@@ -357,7 +359,7 @@ describe('what a fact says', () => {
       )
       .bind(entity, job.data_source_key, organization_id)
       .run()
-    await tell(ledgerOf(entity), [synced(entity, organization_id, job)])
+    await notify(ledgerOf(entity), [synced(entity, organization_id, job)])
     await relayAll()
     expect(bodies(await feedOf([organization_id]))).toEqual([
       {
@@ -372,14 +374,14 @@ describe('what a fact says', () => {
   it.each([
     ['sat_unavailable', 'sat_unavailable', 'The tax authority was not available, or did not deliver what it was asked for.'],
     [null, 'undefined', 'The download failed.'],
-  ])('sync.failed: with the class %s', async (error_class, told, sentence) => {
+  ])('sync.failed: with the class %s', async (error_class, notified, sentence) => {
     const { organization_id, entity, head } = await reader()
-    await tellJob(entity, organization_id, { ...JOB, error_class }, 'sync.failed')
+    await notifyJob(entity, organization_id, { ...JOB, error_class }, 'sync.failed')
     await relayAll()
     const [body] = bodies(await feedOf([organization_id]))
     expect(body).toEqual({
       ...{ event: 'sync.failed', ...EVENT, ...head, ...OF_JOB, ...COUNTS },
-      ...{ error_class: told, last_code: `${told}: ${sentence}`, will_retry: false, next_attempt_at: null },
+      ...{ error_class: notified, last_code: `${notified}: ${sentence}`, will_retry: false, next_attempt_at: null },
     })
     expect(PAYLOADS['sync.failed'].safeParse(body).error).toBeUndefined()
   })
@@ -393,7 +395,7 @@ describe('what a fact says', () => {
       entity,
       organizations: [organization_id],
     }
-    await tell(env.DB, [{ ...fact, body: { rejected_at, invalid_reason: 'efirma_refused' } }])
+    await notify(env.DB, [{ ...fact, body: { rejected_at, invalid_reason: 'efirma_refused' } }])
     await relayAll()
     expect(bodies(await feedOf([organization_id]))).toEqual([
       { event: 'connection.ciec_invalid', ...EVENT, ...head, rejected_at, invalid_reason: 'efirma_refused' },
@@ -412,7 +414,7 @@ describe('deliveries', () => {
       { organization_id: ours.organization_id, event_keys: Object.keys(PAYLOADS) },
       { organization_id: theirs.organization_id, event_keys: Object.keys(PAYLOADS) },
     ])) as unknown as [string, string, string, string, string, string]
-    await tell(ledgerOf(ours.entity), [cancelled(ours.entity, '2026-03-03T10:15:00')])
+    await notify(ledgerOf(ours.entity), [cancelled(ours.entity, '2026-03-03T10:15:00')])
     const { env: watched, sent } = watchedEnv()
     await relayAll(watched)
     const [event] = await feedOf([ours.organization_id])
@@ -438,12 +440,12 @@ describe('a fact relayed again', () => {
     )
     const facts = Array.from({ length: 7 }, (_, n) => cancelled(ours.entity, `2026-03-0${n + 1}T10:15:00`))
     const ledger = ledgerOf(ours.entity)
-    await tell(ledger, facts)
+    await notify(ledger, facts)
     await relayAll()
     const [feed, deliveries] = [await feedOf([ours.organization_id, theirs]), await deliveriesOf(all)]
     expect([feed.length, new Set(feed.map(({ event_id }) => event_id)).size, deliveries.length]).toEqual([14, 14, 14])
     // As after a crash between the commit of the events and the deletion of the facts, with one more.
-    await tell(ledger, [...facts, cancelled(ours.entity, '2026-03-09T10:15:00')])
+    await notify(ledger, [...facts, cancelled(ours.entity, '2026-03-09T10:15:00')])
     await relayAll()
     expect((await feedOf([ours.organization_id, theirs])).filter(({ event_id }) => feed.some((it) => it.event_id === event_id))).toEqual(
       feed,
@@ -460,10 +462,10 @@ describe('a fact relayed again', () => {
       theirs,
     )
     await inShards('delete from events where organization_id in (?, ?)', ours.organization_id, theirs)
-    await tell(ledger, facts.toReversed())
+    await notify(ledger, facts.toReversed())
     await relayAll()
-    const told = (await feedOf([ours.organization_id, theirs])).map(({ event_id }) => event_id)
-    expect(told.sort()).toEqual(feed.map(({ event_id }) => event_id).sort())
+    const notified = (await feedOf([ours.organization_id, theirs])).map(({ event_id }) => event_id)
+    expect(notified.sort()).toEqual(feed.map(({ event_id }) => event_id).sort())
     expect(await deliveriesOf(all)).toEqual(deliveries)
   })
 
@@ -474,7 +476,7 @@ describe('a fact relayed again', () => {
     const ours = await reader()
     const all = await endpoints([{ organization_id: ours.organization_id, event_keys: ['cfdi.cancelled'] }])
     const facts = Array.from({ length: 230 }, (_, n) => cancelled(ours.entity, `2026-03-${String(1 + (n % 19)).padStart(2, '0')}T10:15:00`))
-    await tell(ledgerOf(ours.entity), facts)
+    await notify(ledgerOf(ours.entity), facts)
     const { env: watched, sent } = watchedEnv()
     if (isAlone) Object.assign(watched, { MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) } })
     const [outbox] = LEDGERS[ours.entity % LEDGERS.length]!
@@ -494,7 +496,7 @@ describe('a fact relayed again', () => {
   it('and many of them go on by themselves, a message after each twenty pages', async () => {
     const ours = await reader()
     const [outbox, ledger] = LEDGERS[ours.entity % LEDGERS.length]!
-    await tell(
+    await notify(
       ledger,
       Array.from({ length: 2_050 }, () => cancelled(ours.entity, '2026-03-03T10:15:00')),
     )
@@ -545,15 +547,15 @@ describe('a crash', () => {
       ...{ outbox_event_id: `connection.ciec_invalid:${entity}:1`, kind: 'connection.ciec_invalid' as const, entity },
       ...{ organizations: [wide.organization_id], body: { rejected_at: NOW, invalid_reason: 'rejected' } },
     }
-    await tell(ledgerOf(entity), [early, late, poison])
-    await tell(env.DB, [invalid])
+    await notify(ledgerOf(entity), [early, late, poison])
+    await notify(env.DB, [invalid])
     const organizations = [wide.organization_id, narrow.organization_id]
-    const told = [
+    const notified = [
       ...[early, late].map(({ body }) => `${wide.organization_id} ${body['cfdi_uuid']}`),
       `${wide.organization_id} ${NOW}`,
       `${narrow.organization_id} ${late.body['cfdi_uuid']}`,
     ]
-    return { organizations, all, poison, told: told.sort(), outbox: LEDGERS[entity % LEDGERS.length]![0] }
+    return { organizations, all, poison, notified: notified.sort(), outbox: LEDGERS[entity % LEDGERS.length]![0] }
   }
 
   it.each(['before', 'after'] as const)(
@@ -562,7 +564,7 @@ describe('a crash', () => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       const places: string[] = []
       for (let step = 1; ; step++) {
-        const { organizations, all, poison, told, outbox } = await world()
+        const { organizations, all, poison, notified, outbox } = await world()
         const { env: dying, sent, died } = dyingAt(step, when)
         await relayOutbox(systemIn(dying), 'control')
           .then(() => relayOutbox(systemIn(dying), outbox))
@@ -583,7 +585,7 @@ describe('a crash', () => {
         await sweepDeliveries(systemIn(healthy.env))
         const feed = await feedOf(organizations)
         expect(feed.map(({ organization_id, body }) => `${organization_id} ${body.cfdi_uuid ?? body.rejected_at}`).sort(), died()).toEqual(
-          told,
+          notified,
         )
         expect(
           feed.filter(({ event_id }) => before.some((it) => it.event_id === event_id)),
@@ -599,16 +601,16 @@ describe('a crash', () => {
           all.filter((webhook) => !called.has(webhook)),
           died(),
         ).toEqual([])
-        const letters = await env.DB.prepare("select reason from dead_letters where dead_letter_id = 'outbox:' || ?")
+        const deadLetters = await env.DB.prepare("select reason from dead_letters where dead_letter_id = 'outbox:' || ?")
           .bind(poison.outbox_event_id)
           .all()
-        expect(letters.results, died()).toEqual([{ reason: expect.stringContaining('cfdi.exploded') }])
+        expect(deadLetters.results, died()).toEqual([{ reason: expect.stringContaining('cfdi.exploded') }])
         expect(await outboxes(), died()).toEqual([])
         if (died() === '') break
       }
       // For each of the two outboxes: the lane, the facts, who listens, the commit, the calls, the lane again and its end.
       expect(places.length).toBeGreaterThanOrEqual(14 + 2)
-      expect(new Set(places.map((place) => place.split(' ')[1])).size).toBeGreaterThanOrEqual(4)
+      expect(new Set(places.map((cursor) => cursor.split(' ')[1])).size).toBeGreaterThanOrEqual(4)
     },
   )
 })
@@ -624,7 +626,7 @@ describe('what D1 is asked', () => {
     const costs: { statements: number; written: number; of: number }[] = []
     for (const pages of [2, 10]) {
       const facts = Array.from({ length: pages * 100 }, (_, n) => cancelled(ours[n % count]!.entity, '2026-03-03T10:15:00'))
-      await tell(ledger, facts)
+      await notify(ledger, facts)
       const { env: watched } = watchedEnv()
       const { cost } = await costOf(env.DB, env.FILES, () => relayOutbox(systemIn(watched), outbox))
       // Facts read, who listens, the record, events, deliveries, who has more endpoints, facts forgotten; and once who takes turns (two), the
@@ -645,18 +647,18 @@ describe('a fact that cannot be told', () => {
     ['is of a kind that nobody knows', { kind: 'cfdi.exploded' }],
     ['lacks what it is about', { body: '{}' }],
     ['names nobody in a way that can be read', { organizations: '[' }],
-  ])('because it %s is put aside with the reason, and holds nobody up', async (_, more) => {
+  ])('because it %s is quarantined with the reason, and holds nobody up', async (_, more) => {
     const { organization_id, entity } = await reader({ state: 'active', ...reaching(['2018-01-01', AS_OF]) }, 1)
     const ledger = ledgerOf(entity)
     const good = [cancelled(entity, '2026-03-03T10:15:00'), cancelled(entity, '2026-03-04T10:15:00')]
     const bad = cancelled(entity, '2026-03-03T10:15:00')
     const row = { kind: bad.kind, body: JSON.stringify(bad.body), organizations: null, ...more }
-    await tell(ledger, [good[0]!])
+    await notify(ledger, [good[0]!])
     await ledger
       .prepare('insert into outbox (outbox_event_id, kind, entity, organizations, body, created_at) values (?, ?, ?, ?, ?, ?)')
       .bind(bad.outbox_event_id, row.kind, entity, row.organizations, row.body, AS_OF)
       .run()
-    await tell(ledger, [good[1]!])
+    await notify(ledger, [good[1]!])
     await relayAll()
     expect(bodies(await feedOf([organization_id])).map(({ cfdi_uuid }) => cfdi_uuid)).toEqual(good.map(({ body }) => body['cfdi_uuid']))
     expect(await outboxes()).toEqual([])
@@ -669,7 +671,7 @@ describe('a fact that cannot be told', () => {
 
   it('to anybody is no fault', async () => {
     const { entity } = newEntity()
-    await tell(ledgerOf(entity), [cancelled(entity, '2026-03-03T10:15:00')])
+    await notify(ledgerOf(entity), [cancelled(entity, '2026-03-03T10:15:00')])
     await relayAll()
     expect(await outboxes()).toEqual([])
   })
@@ -690,13 +692,13 @@ describe('of any number of organizations and RFCs', () => {
     const entities = Array.from({ length: 12 }, newEntity)
     // Instants at which something is issued, floors at their days, ceilings at just these instants and a second before.
     const instants = Array.from({ length: 12 }, () => AS_OF / 1_000 - below(40 * 86_400) - 7_200)
-    const reach = (): Reach => {
-      const turn = random()
-      if (turn < 0.15) return null
-      const from = turn < 0.3 ? '2018-01-01' : dayOf(pick(instants) * 1_000 + pick([0, 0, DAY, -DAY]))
+    const grantedRange = (): GrantedRange => {
+      const fairShare = random()
+      if (fairShare < 0.15) return null
+      const from = fairShare < 0.3 ? '2018-01-01' : dayOf(pick(instants) * 1_000 + pick([0, 0, DAY, -DAY]))
       return [from, random() < 0.4 ? AS_OF + below(3) * DAY : pick(instants) * 1_000 - pick([0, 1, 1_000])]
     }
-    const windows = () => (random() < 0.3 ? reaching(reach()) : reaching(reach(), reach()))
+    const windows = () => (random() < 0.3 ? reaching(grantedRange()) : reaching(grantedRange(), grantedRange()))
     const states = ['active', 'active', 'active', 'active', 'draft', 'paused', 'invalid_ciec', 'unlinked']
     const links: Linked[] = ids.flatMap((organization_id) =>
       entities.filter(() => random() < 0.4).map((entity) => ({ organization_id, ...entity, state: pick(states), ...windows() })),
@@ -757,7 +759,7 @@ describe('of any number of organizations and RFCs', () => {
         body: body_,
       })
     }
-    for (const fact of facts) await tell(fact.kind === 'connection.ciec_invalid' ? env.DB : ledgerOf(fact.entity), [fact])
+    for (const fact of facts) await notify(fact.kind === 'connection.ciec_invalid' ? env.DB : ledgerOf(fact.entity), [fact])
     await relayAll()
 
     /** Said plainly: the day is not before the floor and the instant not after the ceiling, of an active connection. */
@@ -787,8 +789,8 @@ describe('of any number of organizations and RFCs', () => {
           if (!shows(one, direction, fact.body as never)) return []
           const isPaid = knows(one, direction, fact.body['paid_at'] as number | null)
           const isIncome = direction === 'issued' && (fact.body['fecha'] as string) < '2026-03'
-          const told = { ...head, says: `${fact.body['cfdi_uuid']} ${isPaid ? 'paid' : 'unpaid'}` }
-          return isPaid || isIncome ? [told, { ...told, key: 'cfdi.cancelled_after_payment' }] : [told]
+          const notified = { ...head, says: `${fact.body['cfdi_uuid']} ${isPaid ? 'paid' : 'unpaid'}` }
+          return isPaid || isIncome ? [notified, { ...notified, key: 'cfdi.cancelled_after_payment' }] : [notified]
         }
         const direction = fact.body['data_source_key'] === 'sat_cfdi_issued' ? 'issued' : 'received'
         const changes = fact.body['changes'] as { what: string; fecha: string; issued_at: number }[]
@@ -797,7 +799,7 @@ describe('of any number of organizations and RFCs', () => {
       }),
     )
     const feed = await feedOf(ids)
-    const told = feed.map(({ organization_id, key, fiscal_entity_id, body }) => {
+    const notified = feed.map(({ organization_id, key, fiscal_entity_id, body }) => {
       expect(uuidOf(fiscal_entity_id!)).toBe(body.fiscal_entity_id)
       expect(PAYLOADS[key as keyof typeof PAYLOADS].safeParse(body).error).toBeUndefined()
       const cancellation = body.cfdi_uuid && `${body.cfdi_uuid} ${body.payment_status}`
@@ -805,8 +807,8 @@ describe('of any number of organizations and RFCs', () => {
       return { organization_id, key, rfc: body.rfc, of: body.fiscal_entity_id, says }
     })
     const sorted = (all: readonly object[]) => all.map((one) => JSON.stringify(one)).sort()
-    expect(sorted(told)).toEqual(sorted(expected))
-    expect(told.length).toBeGreaterThan(50)
+    expect(sorted(notified)).toEqual(sorted(expected))
+    expect(notified.length).toBeGreaterThan(50)
     expect(await outboxes()).toEqual([])
 
     const due = feed.flatMap(({ organization_id, key, event_id }) =>

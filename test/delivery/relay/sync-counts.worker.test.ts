@@ -6,7 +6,7 @@ import { keepJobs } from '../../downloads/support/kept-jobs.ts'
 import { at } from '../../support/clock.ts'
 import { reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
-import { feedOf, left, link, newEntity, OUTBOXES, organizations, systemIn, tell, watchedEnv } from '../support/relay.ts'
+import { feedOf, left, link, newEntity, notify, OUTBOXES, organizations, systemIn, watchedEnv } from '../support/relay.ts'
 
 const NOW = '2026-03-20T20:00:00.000Z'
 const [[OUTBOX, LEDGER]] = OUTBOXES().slice(1) as [[number, D1Database]]
@@ -33,7 +33,7 @@ async function finishedJob() {
   ])
   const body = { job_id, data_source_key: CELL.source, period: CELL.month, error_class: null, attempts: 1, completed_at: Date.parse(NOW) }
   const event = { outbox_event_id: `sync.completed:${job_id}`, kind: 'sync.completed', entity, organizations: both, body }
-  await tell(LEDGER, [event as unknown as OutboxEvent])
+  await notify(LEDGER, [event as unknown as OutboxEvent])
   return { both, entity, event_id: event.outbox_event_id }
 }
 
@@ -67,8 +67,8 @@ describe('the counts of sync events', () => {
     }
     expect(error).toHaveBeenCalled()
     expect(await counts(poison.both)).toEqual([])
-    const aside = await LEDGER.prepare('select outbox_event_id from outbox_aside where entity = ?').bind(poison.entity).raw()
-    expect(aside).toEqual([[poison.event_id]])
+    const quarantined = await LEDGER.prepare('select outbox_event_id from outbox_quarantined where entity = ?').bind(poison.entity).raw()
+    expect(quarantined).toEqual([[poison.event_id]])
   })
 
   it('stay as they were told first, whatever the job is said to have brought later', async () => {

@@ -25,7 +25,7 @@ export interface Sent {
 }
 
 /** A message of the queue: when it comes, and for whom. */
-export interface Told {
+export interface Notified {
   webhook: number
   delaySeconds: number
   at: number
@@ -37,7 +37,7 @@ export type Watch = (step: string, when: 'before' | 'after') => void
 /** Deliveries in the test's hands: the receiver, the queue, the clock, and every step at which something can go wrong. */
 export class Courier {
   readonly sent: Sent[] = []
-  readonly told: Told[] = []
+  readonly notified: Notified[] = []
   watch: Watch = () => {}
   answer: (sent: Sent) => Response | Promise<Response> = () => new Response(null, { status: 200 })
   readonly env: Env
@@ -53,7 +53,7 @@ export class Courier {
     const sendBatch = (messages: Iterable<{ body: { endpoint: string }; delaySeconds: number }>) =>
       this.#step('WEBHOOKS', async () => {
         for (const { body, delaySeconds } of messages)
-          this.told.push({ webhook: Number(body.endpoint.split('.')[1]), delaySeconds, at: Date.now() + delaySeconds * 1_000 })
+          this.notified.push({ webhook: Number(body.endpoint.split('.')[1]), delaySeconds, at: Date.now() + delaySeconds * 1_000 })
       })
     const fetch = (url: string, init: RequestInit) => {
       const sent = sentOf(url, init)
@@ -90,7 +90,7 @@ export class Courier {
 
   /** To the next message of the queue, which is then delivered. */
   async next(): Promise<void> {
-    const [message] = this.told.splice(0, 1)
+    const [message] = this.notified.splice(0, 1)
     at(new Date(message!.at).toISOString())
     await this.deliver(message!.webhook)
   }
@@ -99,9 +99,9 @@ export class Courier {
   async settle(atOnce = 100): Promise<void> {
     const running = new Set<Promise<void>>()
     for (;;) {
-      const due = this.told.filter(({ at }) => at <= Date.now()).slice(0, atOnce - running.size)
+      const due = this.notified.filter(({ at }) => at <= Date.now()).slice(0, atOnce - running.size)
       for (const one of due) {
-        this.told.splice(this.told.indexOf(one), 1)
+        this.notified.splice(this.notified.indexOf(one), 1)
         const work: Promise<void> = this.deliver(one.webhook).finally(() => running.delete(work))
         running.add(work)
       }

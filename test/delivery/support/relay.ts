@@ -183,7 +183,7 @@ export async function endpoints(all: readonly Endpoint[]): Promise<string[]> {
   return rows.map(({ webhook_id }) => keys.get(webhook_id)!)
 }
 
-export const tell = async (outbox: D1Database, facts: readonly OutboxEvent[], now = Date.now()): Promise<void> => {
+export const notify = async (outbox: D1Database, facts: readonly OutboxEvent[], now = Date.now()): Promise<void> => {
   await outbox.batch(insertOutboxEvents(outbox, facts, now))
 }
 

@@ -277,8 +277,8 @@ describe('a pending notification', () => {
     await acme.open()
     expect(calls).toEqual(['list', 'open'])
     expect((await acme.list())[0]).toMatchObject({ status: 'opened', has_document: false, opened_at: '2026-05-20T09:01:00.000Z' })
-    const told = { code: 'document.not_found', detail: 'The notification was opened at 2026-05-20T09:01:00.000Z and has no document.' }
-    for (const ack of [true, false]) expect(await acme.document(id, { ack })).toMatchObject({ status: 404, body: told })
+    const notified = { code: 'document.not_found', detail: 'The notification was opened at 2026-05-20T09:01:00.000Z and has no document.' }
+    for (const ack of [true, false]) expect(await acme.document(id, { ack })).toMatchObject({ status: 404, body: notified })
     expect(await requests()).toBe(0)
   })
 
@@ -306,7 +306,7 @@ describe('a pending notification', () => {
     await acme.receive()
     expect((await acme.list())[0]).toMatchObject({ status: 'opened', opened_at: '2026-05-20T09:00:00.000Z' })
     expect((await acme.document(acme.id)).status).toBe(200)
-    expect(await acme.told()).toHaveLength(1)
+    expect(await acme.notified()).toHaveLength(1)
   })
 
   it('whose period ends before the service gets to it is not opened any more, only fetched', async () => {
@@ -362,12 +362,12 @@ describe('a crash', () => {
 })
 
 /** Makes statements that hold one of these fail when they run alone. */
-function spoilRun(...holding: string[]): () => void {
+function spoilRun(...importSource: string[]): () => void {
   const prototype = Object.getPrototypeOf(env.DB.prepare('select 1')) as D1PreparedStatement
   const run = prototype.run
   const spied = vi.spyOn(prototype, 'run').mockImplementation(async function (this: D1PreparedStatement) {
     const { statement } = this as unknown as { statement: string }
-    if (holding.some((one) => statement.includes(one))) throw new Error('The test makes D1 fail.')
+    if (importSource.some((one) => statement.includes(one))) throw new Error('The test makes D1 fail.')
     return run.call(this) as never
   })
   return () => void spied.mockRestore()
@@ -432,7 +432,7 @@ describe('the guard', () => {
           later(seconds)
           if (what === 'run') await one.receive()
           if (what === 'work') await one.open()
-          if (what === 'relay') await one.told()
+          if (what === 'relay') await one.notified()
           if (what === 'leave') {
             const opened = await openedAtAuthority(rfc)
             for (const active of [false, true]) await one.ask('PATCH', `/v1/billing/rfcs/${one.fiscal_entity_id}`, { active })

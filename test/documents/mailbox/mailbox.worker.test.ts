@@ -120,8 +120,8 @@ describe('GET …/buzon/notifications/{notification_id}', () => {
     for (const row of rows)
       for (const role of ['owner', 'member'] as const)
         expect(await get(acme, row.notification_id, role)).toMatchObject({ status: 200, body: row })
-    const [told] = await acme.told()
-    for (const id of [told!.notification_id, (await acme.alerts())[0]!.resource_id]) expect((await get(acme, id)).status).toBe(200)
+    const [notified] = await acme.notified()
+    for (const id of [notified!.notification_id, (await acme.alerts())[0]!.resource_id]) expect((await get(acme, id)).status).toBe(200)
     const asked = `${acme.box}/notifications/${rows[0]!.notification_id}?acknowledge_notification=true`
     expect((await acme.ask('GET', asked)).status).toBe(422)
     await acme.open()
@@ -217,8 +217,8 @@ describe('the document of a notification', () => {
     expect(etag).toBe(`"${new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()}"`)
     expect([whole.status, whole.text, whole.headers.get('accept-ranges')]).toEqual([200, new TextDecoder().decode(bytes), 'bytes'])
     const get = async (headers: Record<string, string>) => {
-      const { status, text, headers: told } = await acme.fetchDocument(id, headers)
-      return [status, status === 416 ? null : text, told.get('content-range')]
+      const { status, text, headers: notified } = await acme.fetchDocument(id, headers)
+      return [status, status === 416 ? null : text, notified.get('content-range')]
     }
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) expect(await get({ 'if-none-match': known })).toEqual([304, '', null])
     expect(await get({ 'if-none-match': etag, range: 'bytes=0-9' })).toEqual([304, '', null])
@@ -295,7 +295,7 @@ describe('organizations with the same RFC', () => {
     expect((await bounded.entity()).visible_from).toBe('2026-05-09')
     expect((await bounded.list()).map(({ title }) => title)).toEqual(['En el día'])
     expect((await all.list()).length).toBe(2)
-    expect(await bounded.told()).toEqual([])
+    expect(await bounded.notified()).toEqual([])
   })
 
   it('read it while a debt pauses the connection, and cannot have anything fetched', async () => {
@@ -323,7 +323,7 @@ describe('what an organization is told', () => {
     ...{ status: 'pending', severity: 'warning', open_deadline: '2026-05-22', effective_at: '2026-05-25T06:00:00.000Z' },
     deadline_basis: 'published',
   }
-  const titles = (told: { title: string }[]) => told.map(({ title }) => title)
+  const titles = (notified: { title: string }[]) => notified.map(({ title }) => title)
   const messages = async (of: Reader) => (await of.alerts()).map(({ severity, message }) => `${severity}: ${message}`)
 
   it('is one event and one alert of each notification, with the identifier under which it lists it', async () => {
@@ -331,8 +331,8 @@ describe('what an organization is told', () => {
     await acme.send({ ...LETTER, sent_at: '2026-05-19T16:00:00Z' })
     await acme.receive()
     const [one] = await acme.list()
-    const told = await acme.told()
-    expect(told).toEqual([
+    const notified = await acme.notified()
+    expect(notified).toEqual([
       {
         event: 'mailbox.notification_received',
         event_id: expect.stringMatching(/^evt_/),
@@ -353,7 +353,7 @@ describe('what an organization is told', () => {
     ])
     later(601)
     await acme.receive()
-    expect(await acme.told()).toEqual(told)
+    expect(await acme.notified()).toEqual(notified)
     expect((await acme.alerts()).length).toBe(1)
   })
 
@@ -361,7 +361,7 @@ describe('what an organization is told', () => {
     const acme = await reader()
     await acme.send({ ...LETTER, sent_at: '2026-05-19T16:00:00Z' })
     await acme.receive()
-    await acme.told()
+    await acme.notified()
     const [{ notification_id } = { notification_id: '' }] = await acme.list()
     const alerts = async () => (await acme.ask('GET', `/v1/alerts?resource_id=${notification_id}`)).body.data
     const before = await alerts()
@@ -373,7 +373,7 @@ describe('what an organization is told', () => {
     await acme.open()
     later(DAY + 601)
     await acme.receive()
-    await acme.told()
+    await acme.notified()
     expect([(await acme.list())[0]!.status, await alerts()]).toEqual(['opened', before])
   })
 
@@ -382,7 +382,7 @@ describe('what an organization is told', () => {
     await acme.send({ title: 'Urgente', sent_at: '2026-05-18T16:00:00Z' })
     await acme.send({ title: 'Informa', kind: 'comunicado', sent_at: '2026-05-18T17:00:00Z' })
     await acme.receive()
-    expect((await acme.told()).map(({ title, severity }) => [title, severity]).sort()).toEqual([
+    expect((await acme.notified()).map(({ title, severity }) => [title, severity]).sort()).toEqual([
       ['Informa', 'info'],
       ['Urgente', 'critical'],
     ])
@@ -408,7 +408,7 @@ describe('what an organization is told', () => {
     await env.DB.batch(many)
     later(601)
     await acme.receive()
-    for (let n = 0; n < 4; n++) await acme.told()
+    for (let n = 0; n < 4; n++) await acme.notified()
     const events = await env.EVENTS_0.prepare(
       `select count(*) as n from events where organization_id = ? and body like '{"event":"mailbox.notification_received"%'`,
     )
@@ -430,7 +430,7 @@ describe('what an organization is told', () => {
     later(DAY)
     await acme.send({ title: 'Al día siguiente', sent_at: '2026-05-21T08:00:00Z' })
     await acme.receive()
-    await acme.told()
+    await acme.notified()
     expect((await messages(acme)).filter((message) => message.includes('Al día siguiente'))).toHaveLength(1)
     expect(await acme.alerts()).toHaveLength(7)
   })
@@ -449,11 +449,11 @@ describe('what an organization is told', () => {
     await acme.send({ title: 'Vencida', sent_at: '2026-05-13T16:00:00Z' })
     await acme.send({ title: 'Vieja', kind: 'aviso', sent_at: '2026-05-13T16:00:00Z' })
     await acme.receive()
-    expect([await acme.told(), await acme.alerts()]).toEqual([[], []])
+    expect([await acme.notified(), await acme.alerts()]).toEqual([[], []])
     later(601)
     await acme.send({ title: 'Mientras no había descargas', sent_at: '2026-05-13T17:00:00Z' })
     await acme.receive()
-    expect(titles(await acme.told())).toEqual(['Mientras no había descargas'])
+    expect(titles(await acme.notified())).toEqual(['Mientras no había descargas'])
     expect(await messages(acme)).toEqual([
       expect.stringMatching(/^critical: .*As of 2026-05-20 nobody has opened it: it counts as notified on 2026-05-19\.$/),
     ])
@@ -466,15 +466,15 @@ describe('what an organization is told', () => {
     await first.run()
     await joins.run()
     await first.receive()
-    expect([(await first.told()).length, (await joins.told()).length, (await finds.told()).length]).toEqual([1, 1, 0])
+    expect([(await first.notified()).length, (await joins.notified()).length, (await finds.notified()).length]).toEqual([1, 1, 0])
     await finds.run()
     for (let times = 0; times < 2; times++)
       for (const one of [first, joins, finds]) {
-        const told = await one.told()
-        expect(told).toMatchObject([{ ...DATED, notification_id: (await one.list())[0]!.notification_id }])
+        const notified = await one.notified()
+        expect(notified).toMatchObject([{ ...DATED, notification_id: (await one.list())[0]!.notification_id }])
         expect((await one.alerts()).length).toBe(1)
       }
-    expect(await idle.told()).toEqual([])
+    expect(await idle.notified()).toEqual([])
   })
 
   it('is told once, also when the relay dies before it crosses it off', async () => {
@@ -482,11 +482,11 @@ describe('what an organization is told', () => {
     await acme.send({ ...LETTER, sent_at: '2026-05-19T16:00:00Z' })
     await acme.receive()
     beforeBatch('delete from "outbox"', 'spoil')
-    const told = await acme.told()
-    expect(told.length).toBe(1)
+    const notified = await acme.notified()
+    expect(notified.length).toBe(1)
     const left = "select count(*) as n from outbox where kind = 'mailbox.notification_received'"
     expect(await env.LEDGER_0.prepare(left).first('n')).toBe(1)
-    expect([await acme.told(), (await acme.alerts()).length]).toEqual([told, 1])
+    expect([await acme.notified(), (await acme.alerts()).length]).toEqual([notified, 1])
     expect(await env.LEDGER_0.prepare(left).first('n')).toBe(0)
   })
 })

@@ -5,7 +5,7 @@ import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import { circleOf } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import type { Document } from '../../../src/documents/contract.ts'
 import type { Obligations } from '../../../src/documents/obligations/contract.ts'
-import { tellDueSoon } from '../../../src/documents/obligations/due-soon.ts'
+import { notifyDueSoon } from '../../../src/documents/obligations/due-soon.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { obligationsOf } from '../../analytics/oracle/obligations.ts'
 import { DEFAULT_RULES } from '../../analytics/oracle/rules.ts'
@@ -265,10 +265,10 @@ describe('GET /fiscal-entities/{id}/obligations', () => {
 describe('obligation.due_soon', () => {
   const dailyOn = async (day: string) => {
     at(`${day}T10:00:00Z`)
-    await tellDueSoon(systemOf(env, new Date(), 'test'))
+    await notifyDueSoon(systemOf(env, new Date(), 'test'))
     await relay()
   }
-  const toldTo = async (of: Reader): Promise<Record<string, unknown>[]> =>
+  const notifiedTo = async (of: Reader): Promise<Record<string, unknown>[]> =>
     (await of.ask('GET', '/v1/events?limit=100')).body.data.filter(({ event }: { event: string }) => event === 'obligation.due_soon')
 
   it('comes five days and one day before, once each, to organizations that can read the obligation and no return', async () => {
@@ -283,16 +283,16 @@ describe('obligation.due_soon', () => {
     await runsOn('2026-03-10', rfc, [one, filed, left, none])
     await left.ask('PATCH', `/v1/billing/rfcs/${left.fiscal_entity_id}`, { active: false })
     for (const day of ['2026-03-11', '2026-03-12', '2026-03-12', '2026-03-13', '2026-03-16', '2026-03-16', '2026-03-17']) await dailyOn(day)
-    const told = await toldTo(one)
+    const notified = await notifiedTo(one)
     const head = { fiscal_entity_id: expect.any(String), rfc, description: IVA.description, periodicity: 'monthly', period: '2026-02' }
     const days = { due_date: '2026-03-17', extended_due_date: '2026-03-20' }
-    expect(told).toMatchObject([
+    expect(notified).toMatchObject([
       { ...head, ...days, days_left: 5, occurred_at: '2026-03-12T10:00:00.000Z' },
       { ...head, ...days, days_left: 1, occurred_at: '2026-03-16T10:00:00.000Z' },
     ])
-    for (const of of [filed, left, none]) expect(await toldTo(of)).toEqual([])
+    for (const of of [filed, left, none]) expect(await notifiedTo(of)).toEqual([])
     await dailyOn('2026-03-30')
-    expect((await toldTo(one)).slice(2)).toMatchObject([
+    expect((await notifiedTo(one)).slice(2)).toMatchObject([
       { description: 'DIOT', due_date: '2026-03-31', extended_due_date: null, days_left: 1 },
     ])
   })
@@ -304,7 +304,7 @@ describe('obligation.due_soon', () => {
     registers(rfc, [IVA, SUPPLIERS], (end) => end === '2026-01-31')
     await runsOn('2026-02-20', rfc, [one])
     for (const day of ['2026-02-23', '2026-02-25', '2026-02-27', '2026-03-01']) await dailyOn(day)
-    expect(await toldTo(one)).toMatchObject(
+    expect(await notifiedTo(one)).toMatchObject(
       [5, 1].map((days_left) => ({ description: SUPPLIERS.description, period: '2026-01', due_date: '2026-03-02', days_left })),
     )
   })
@@ -317,13 +317,13 @@ describe('obligation.due_soon', () => {
     at('2026-03-12T10:00:00Z')
     const system = () => systemOf(env, new Date(), 'test')
     const batch = vi.spyOn(Object.getPrototypeOf(env.LEDGER_0) as D1Database, 'batch')
-    await tellDueSoon(system())
+    await notifyDueSoon(system())
     // The events of the outbox are there twice, and are told once.
-    await tellDueSoon(system())
+    await notifyDueSoon(system())
     expect(batch).toHaveBeenCalled()
     await relay()
-    await tellDueSoon(system())
+    await notifyDueSoon(system())
     await relay()
-    expect(await toldTo(one)).toHaveLength(1)
+    expect(await notifiedTo(one)).toHaveLength(1)
   })
 })

@@ -21,7 +21,7 @@ export async function reader(rfc: string, data_source_keys: readonly string[] = 
     documents: async (query = ''): Promise<Document[]> => (await of.ask('GET', `${of.path}/documents?limit=100${query}`)).body.data,
     profile: async () => (await of.ask('GET', `${of.path}/tax-profile`)).body,
     /** Events about documents, oldest first. */
-    told: async (): Promise<Record<string, unknown>[]> =>
+    notified: async (): Promise<Record<string, unknown>[]> =>
       (await of.ask('GET', '/v1/events?limit=100')).body.data.filter(({ event }: { event: string }) => event.startsWith('document.')),
   }
 }

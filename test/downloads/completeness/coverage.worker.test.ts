@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as adapters from '../../../src/authority/adapters.ts'
 import { AuthorityFailed } from '../../../src/authority/port/authority.ts'
-import type { CoverageMonth, LackingDocument } from '../../../src/downloads/completeness/contract.ts'
+import type { CoverageMonth, MissingXmlDocument } from '../../../src/downloads/completeness/contract.ts'
 import { delivering, packed } from '../../authority/support/packages.ts'
 import { metadataOf } from '../../cfdi/imports/support/imports.ts'
 import { type Plain, plainOf, xmlOf } from '../../cfdi/support/documents.ts'
@@ -32,7 +32,7 @@ const coverageOf = async (one: Subscriber, query = ''): Promise<CoverageMonth[]>
   expect(status).toBe(200)
   return body.data
 }
-const lackingOf = async (one: Subscriber, source: string, month: string): Promise<LackingDocument[]> => {
+const missingXmlOf = async (one: Subscriber, source: string, month: string): Promise<MissingXmlDocument[]> => {
   const { status, body } = await one.ask('GET', `${one.path}/coverage/${source}/${month}?limit=100`)
   expect(status).toBe(200)
   return body.data
@@ -102,9 +102,9 @@ describe('coverage of downloads from the sandbox', () => {
       expect(held_count).toBe(announced_count)
       expect(with_xml_count + metadata_only_count).toBe(announced_count)
       expect(month).toMatchObject({ last_code: null, attempts: 1, next_check_at: null, last_success_at: instant(0), rejected_count: 0 })
-      const lacking = await lackingOf(one, source, month.month)
-      expect(lacking).toHaveLength(metadata_only_count)
-      for (const { why, estatus } of lacking)
+      const missingXml = await missingXmlOf(one, source, month.month)
+      expect(missingXml).toHaveLength(metadata_only_count)
+      for (const { why, estatus } of missingXml)
         expect([source, why, estatus]).toEqual(['sat_cfdi_received', 'cancelled_received', 'cancelado'])
     }
     expect(all.some(({ metadata_only_count }) => metadata_only_count > 0)).toBe(true)
@@ -177,7 +177,7 @@ describe('coverage of downloads from the sandbox', () => {
       last_success_at: null,
     })
     const estatus = 'vigente'
-    expect(await lackingOf(one, 'sat_cfdi_issued', '2026-05')).toEqual([
+    expect(await missingXmlOf(one, 'sat_cfdi_issued', '2026-05')).toEqual([
       { uuid: strange.uuid, issued_at: null, estatus: null, kind: null, why: 'rejected', code: 'cfdi.foreign_rfc' },
       { uuid: broken.uuid, issued_at: '2026-05-11T10:00:00-06:00', estatus, kind: 'cfdi', why: 'rejected', code: 'cfdi.malformed' },
     ])
@@ -185,10 +185,12 @@ describe('coverage of downloads from the sandbox', () => {
     later(700)
     await one.run()
     expect(await statusesOf(one)).toEqual(['26-05 issued requested', '26-04 issued complete'])
-    expect((await lackingOf(one, 'sat_cfdi_issued', '2026-05')).map(({ uuid, why }) => [uuid, why])).toEqual([[broken.uuid, 'requested']])
+    expect((await missingXmlOf(one, 'sat_cfdi_issued', '2026-05')).map(({ uuid, why }) => [uuid, why])).toEqual([
+      [broken.uuid, 'requested'],
+    ])
     await work(rfc)
     expect(await statusesOf(one)).toEqual(['26-05 issued complete', '26-04 issued complete'])
-    expect(await lackingOf(one, 'sat_cfdi_issued', '2026-05')).toEqual([])
+    expect(await missingXmlOf(one, 'sat_cfdi_issued', '2026-05')).toEqual([])
     expect((await coverageOf(one))[0]).toMatchObject({ held_count: 2, last_success_at: instant(700), rejected_count: 0 })
   })
 
@@ -203,7 +205,7 @@ describe('coverage of downloads from the sandbox', () => {
       ...{ status: 'partial', announced_count: 2, held_count: 1, attempts: 1, next_check_at: null, last_success_at: null },
       last_code: 'sat_unavailable: The tax authority was not available, or did not deliver what it was asked for.',
     })
-    expect(await lackingOf(one, 'sat_cfdi_issued', '2026-05')).toMatchObject([
+    expect(await missingXmlOf(one, 'sat_cfdi_issued', '2026-05')).toMatchObject([
       { uuid: all[1].uuid, why: 'xml_not_delivered_yet', code: null },
     ])
     expect((await summaryOf(one))[0]).toBe('26-05 issued downloading')
@@ -277,7 +279,7 @@ describe('what coverage costs', () => {
       await coverageOf(one)
       const list = await costOf(env.LEDGER_0, env.FILES, () => coverageOf(one))
       const some = await costOf(env.LEDGER_0, env.FILES, () => coverageOf(one, '&from=2026-04&to=2026-04&source=sat_cfdi_issued'))
-      const month = await costOf(env.LEDGER_0, env.FILES, () => lackingOf(one, 'sat_cfdi_issued', '2026-04'))
+      const month = await costOf(env.LEDGER_0, env.FILES, () => missingXmlOf(one, 'sat_cfdi_issued', '2026-04'))
       expect([list, some, month].map(({ cost }) => [cost.d1_calls, cost.rows_written])).toEqual(Array(3).fill([2, 0]))
       expect(list.result).toHaveLength(8)
       costs.push([list.cost.rows_read, some.cost.rows_read])

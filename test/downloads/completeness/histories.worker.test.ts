@@ -1,16 +1,16 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, expect, it } from 'vitest'
-import type { CoverageMonth, LackingDocument } from '../../../src/downloads/completeness/contract.ts'
+import type { CoverageMonth, MissingXmlDocument } from '../../../src/downloads/completeness/contract.ts'
 import { CoverageQuery } from '../../../src/downloads/completeness/contract.ts'
-import { listCoverage, listLacking } from '../../../src/downloads/completeness/coverage.ts'
+import { listCoverage, listMissingXml } from '../../../src/downloads/completeness/coverage.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import type { Page } from '../../../src/platform/paging/cursor.ts'
 import { coverageAfter, type MonthCoverage } from '../../../src/taxpayers/visibility/coverage.ts'
 import { documents, insertCfdi, insertMonths, monthsOf, type Row } from '../../cfdi/support/ledger.ts'
 import { contextOf, RFC, reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
+import { grantedRangesOf, type Kept, rangesOf } from '../../support/granted-ranges.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
-import { type Kept, rangesOf, reachesOf } from '../../support/reaches.ts'
 
 beforeAll(async () => {
   await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)
@@ -184,16 +184,16 @@ function seenBy(own: readonly Run[], source: Source): Seen | null {
 
 function contextFor({ entity, runs: all, now }: World, organization: string): Ctx {
   const own = all[organization]!
-  const reach = (source: Source) => {
+  const grantedRange = (source: Source) => {
     const seen = seenBy(own, source)
     return seen && ([seen.floor, seen.ceiling] as const)
   }
   const kept = (source: Source) =>
-    reachesOf(own.filter(({ sources }) => sources.includes(source)).map(({ at, floor }): Kept => [at, floor]))
+    grantedRangesOf(own.filter(({ sources }) => sources.includes(source)).map(({ at, floor }): Kept => [at, floor]))
   return contextOf(
     {
-      ...{ entity, ...reaching(reach('sat_cfdi_issued'), reach('sat_cfdi_received')) },
-      ...{ issued_reaches: kept('sat_cfdi_issued'), received_reaches: kept('sat_cfdi_received') },
+      ...{ entity, ...reaching(grantedRange('sat_cfdi_issued'), grantedRange('sat_cfdi_received')) },
+      ...{ issued_granted_ranges: kept('sat_cfdi_issued'), received_granted_ranges: kept('sat_cfdi_received') },
       asked_ranges: rangesOf(own.flatMap(({ at, floor, to }) => (to === null ? [] : [[at, floor, to] as const]))),
     },
     { organization, extractor_count: 1, now: new Date(now) },
@@ -202,10 +202,10 @@ function contextFor({ entity, runs: all, now }: World, organization: string): Ct
 
 /** What is to be said of a month, one document and one run at a time. */
 /** What a month is told to lack when its last download succeeded. */
-const wordsOfPartial = (rejected: number, lacking: number): string =>
+const wordsOfPartial = (rejected: number, missingXml: number): string =>
   rejected > 0
     ? 'rejected: Some of what the tax authority delivered could not be kept. The list of the month says what, and why.'
-    : lacking > 0
+    : missingXml > 0
       ? 'xml_not_delivered_yet: The tax authority announces documents whose XML it has not delivered. The next run asks for it again.'
       : 'incomplete: Not everything of the month has come up to your last run. The next run that covers the month asks for the rest.'
 
@@ -215,7 +215,7 @@ function expectedOf({ rows, runs: all }: World, organization: string, source: So
     (row) => row.direction === direction && row.fecha.startsWith(month) && row.fecha >= seen.floor && row.issued_at * 1_000 <= seen.ceiling,
   )
   const bare = visible.filter(({ version }) => version === null)
-  const lacking = bare.filter(({ estatus }) => direction === 0 || estatus !== 'cancelado').length
+  const missingXml = bare.filter(({ estatus }) => direction === 0 || estatus !== 'cancelado').length
   const answers = all[organization]!.flatMap(({ at, downloads }) =>
     downloads.filter((one) => one.source === source && one.month === month).map((download) => ({ at, download })),
   )
@@ -228,11 +228,11 @@ function expectedOf({ rows, runs: all }: World, organization: string, source: So
   const isAhead = seen.ceiling < over && (answered.at(-1)?.at ?? seen.ceiling) < seen.ceiling - HOUR / 12
   const brought = answered.findLast(({ outcome }) => outcome !== 'failed')
   const status =
-    last?.outcome === 'complete' && lacking === 0 && !isAhead
+    last?.outcome === 'complete' && missingXml === 0 && !isAhead
       ? 'complete'
       : isOpen
         ? 'requested'
-        : lacking > 0 || brought?.outcome === 'incomplete' || (isAhead && brought)
+        : missingXml > 0 || brought?.outcome === 'incomplete' || (isAhead && brought)
           ? 'partial'
           : 'missing'
   const success = answered.findLast(({ outcome }) => outcome === 'complete')
@@ -242,7 +242,7 @@ function expectedOf({ rows, runs: all }: World, organization: string, source: So
     visible_from: seen.floor > `${month}-01` ? seen.floor : `${month}-01`,
     visible_to: seen.ceiling < over ? new Date(seen.ceiling).toISOString() : null,
     announced_count: visible.length,
-    held_count: visible.length - lacking,
+    held_count: visible.length - missingXml,
     with_xml_count: visible.length - bare.length,
     metadata_only_count: bare.length,
     rejected_count: job?.ended ? job.rejected.length : 0,
@@ -250,7 +250,7 @@ function expectedOf({ rows, runs: all }: World, organization: string, source: So
       job?.ended?.outcome === 'failed'
         ? 'sat_unavailable: The tax authority was not available, or did not deliver what it was asked for.'
         : status === 'partial'
-          ? wordsOfPartial(job?.ended ? job.rejected.length : 0, lacking)
+          ? wordsOfPartial(job?.ended ? job.rejected.length : 0, missingXml)
           : null,
     attempts: job?.ended ? 1 : 0,
     next_check_at: null,
@@ -304,12 +304,12 @@ it('coverage says what all that happened to the documents and downloads says, to
         a.month.month === b.month.month ? (a.month.source < b.month.source ? -1 : 1) : a.month.month < b.month.month ? 1 : -1,
       )
       const limit = String(1 + (n % 7))
-      const told = await pagesOf((cursor) => listCoverage(ctx, CoverageQuery.parse({ limit, ...(cursor && { cursor }) })))
-      expect(told, `seed ${1_000 + n}`).toEqual(expected.map(({ month }) => month))
+      const notified = await pagesOf((cursor) => listCoverage(ctx, CoverageQuery.parse({ limit, ...(cursor && { cursor }) })))
+      expect(notified, `seed ${1_000 + n}`).toEqual(expected.map(({ month }) => month))
       for (const { month, listed: documentsOf } of expected) {
         seenStatuses[month.status] = (seenStatuses[month.status] ?? 0) + 1
         const { source, month: of } = month
-        const rows = await pagesOf<LackingDocument>((cursor) => listLacking(ctx, { source, month: of }, { limit: 5, cursor }))
+        const rows = await pagesOf<MissingXmlDocument>((cursor) => listMissingXml(ctx, { source, month: of }, { limit: 5, cursor }))
         expect(rows.map(({ uuid, why, code }) => [uuid, why, ...(code ? [code] : [])].join(' '))).toEqual(documentsOf)
         listed += rows.length
       }

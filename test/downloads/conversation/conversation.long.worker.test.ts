@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Behaviour } from '../../stand-in/requests.ts'
-import type { FalseAnswer, Step } from '../../stand-in/script.ts'
-import type { Wanted } from '../../stand-in/truth/generate.ts'
+import type { Behaviour } from '../../../tools/stand-in/requests.ts'
+import type { FalseAnswer, Step } from '../../../tools/stand-in/script.ts'
+import type { Wanted } from '../../../tools/stand-in/truth/generate.ts'
 import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
 import { freshRfc } from '../../support/tenants.ts'
@@ -68,7 +68,7 @@ describe('the first download from the authority', () => {
     expect((await one.sync()).jobs).toMatchObject({ succeeded: 8, total: 8 })
   })
 
-  it.each<[what: string, steps: Step[], told: object]>([
+  it.each<[what: string, steps: Step[], notified: object]>([
     [
       'prepares them',
       [],
@@ -84,11 +84,11 @@ describe('the first download from the authority', () => {
       [{ operation: VERIFICA, times: 99, answer: { closed: true } }],
       { error_class: 'sat_unavailable', summary: expect.stringContaining('failed because the tax authority was not available.') },
     ],
-  ])('says of months that wait when the authority is asked again, and whether it answered last, when it %s', async (_, steps, told) => {
+  ])('says of months that wait when the authority is asked again, and whether it answered last, when it %s', async (_, steps, notified) => {
     const { world, one } = await asked({ months: 2 }, { checks: 4 }, steps)
     await world.work(150_000)
     const sync = await one.sync()
-    expect(sync).toMatchObject({ state: 'waiting', ...told })
+    expect(sync).toMatchObject({ state: 'waiting', ...notified })
     if (steps.length > 0) expect(sync.attempts).toBeGreaterThan(0)
     const next = (await one.ask('GET', `${one.path}/coverage`)).body.data.flatMap(
       (row: Record<string, string>) => row['next_check_at'] ?? [],
@@ -294,7 +294,7 @@ describe('XML that does not come', () => {
     }
     const path = `/v1/fiscal-entities/${one.fiscal_entity_id}/coverage`
     const april = async () => (await one.ask('GET', `${path}?source=sat_cfdi_issued&from=2026-04&to=2026-04`)).body.data[0]
-    const lacking = async () => (await one.ask('GET', `${path}/sat_cfdi_issued/2026-04`)).body.data
+    const missingXml = async () => (await one.ask('GET', `${path}/sat_cfdi_issued/2026-04`)).body.data
     expect(await april()).toMatchObject({ status: 'requested', announced_count: 0, last_code: null, last_success_at: null })
     await world.work()
     expect(await statusesOf(world)).toEqual(['succeeded'])
@@ -310,7 +310,7 @@ describe('XML that does not come', () => {
       last_success_at: null,
     })
     expect(partial.held_count).toBe(partial.announced_count - 1)
-    expect(await lacking()).toMatchObject([{ uuid: document.uuid, why: 'xml_not_delivered_yet', code: null }])
+    expect(await missingXml()).toMatchObject([{ uuid: document.uuid, why: 'xml_not_delivered_yet', code: null }])
     const xml = (await world.requests()).filter(({ kind, family }) => kind === 'xml' && family === 'cfdi')
     expect(xml).toHaveLength(2)
     withheld.clear()
@@ -323,7 +323,7 @@ describe('XML that does not come', () => {
     const complete = await april()
     expect(complete).toMatchObject({ status: 'complete', metadata_only_count: 0, announced_count: partial.announced_count })
     expect(Date.parse(complete.last_success_at)).toBeGreaterThan(Date.parse('2026-04-30'))
-    expect(await lacking()).toEqual([])
+    expect(await missingXml()).toEqual([])
     expect(world.authority.log.violations).toEqual([])
   })
 })
@@ -533,7 +533,7 @@ describe.runIf(runs(0, 1) === 1)('thirty-six months', () => {
       expect(countOf(plain.world.asked(family))).toBeLessThanOrEqual(13)
     }
     vi.restoreAllMocks()
-    const odd: Partial<Behaviour> = {
+    const exactRow: Partial<Behaviour> = {
       packageSize: 40,
       quirks: ['duplicated', 'reordered', 'names', 'bom'],
       checks: 2,
@@ -541,7 +541,7 @@ describe.runIf(runs(0, 1) === 1)('thirty-six months', () => {
     }
     const { world } = await asked(
       { months: 36, from: '2023-06' },
-      odd,
+      exactRow,
       SAID.flatMap(([, steps]) => steps),
       cfdiOf(36),
     )

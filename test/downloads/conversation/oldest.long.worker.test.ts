@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import type { Step } from '../../stand-in/script.ts'
+import type { Step } from '../../../tools/stand-in/script.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, jobsOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'

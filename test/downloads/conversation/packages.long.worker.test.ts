@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Base64Decoder, Unanswered } from '../../../src/authority/sat/answers.ts'
-import { HeldConversation } from '../../../src/authority/sat/conversation/surroundings.ts'
+import { LeasedConversation } from '../../../src/authority/sat/conversation/ports.ts'
 import * as wire from '../../../src/authority/sat/exchange.ts'
-import type { FalseAnswer, Step } from '../../stand-in/script.ts'
+import type { FalseAnswer, Step } from '../../../tools/stand-in/script.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { callOf, cfdiOf, jobsOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
@@ -71,7 +71,7 @@ it('a package that drips is out of time, and is asked for again', async () => {
     return real(send, request, milliseconds, read, isDripping ? { waited: 300, bytesPerSecond: 1_000_000 } : undefined)
   })
   const { world, one } = await asked([{ operation: 'Descargar', after: 2, answer: { dripMs: 20, isDone: true } }])
-  const paused = vi.spyOn(HeldConversation.prototype, 'pause')
+  const paused = vi.spyOn(LeasedConversation.prototype, 'pause')
   await world.work()
   expect(paused).toHaveBeenCalledTimes(1)
   expect(await statusesOf(world)).toEqual(['succeeded'])

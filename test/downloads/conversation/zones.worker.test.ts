@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { uuidOf } from '../../stand-in/truth/markup.ts'
-import { sale, withVat } from '../../stand-in/truth/xml.ts'
+import { uuidOf } from '../../../tools/stand-in/truth/markup.ts'
+import { sale, withVat } from '../../../tools/stand-in/truth/xml.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'

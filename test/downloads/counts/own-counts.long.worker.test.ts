@@ -27,7 +27,7 @@ afterEach(() => {
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
-type Told = any
+type Notified = any
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 
 const system = () => systemOf(env, new Date(), 'req_test')
@@ -41,10 +41,10 @@ async function download(rfc: string, of: Subscriber, seconds: number): Promise<v
 }
 
 /** The counts of the organization's jobs of a month, the newest first, as the list and as the events tell them. */
-async function told(of: Subscriber, period: string | null = '2026-05') {
-  const counts = ({ created_count, updated_count, cancelled_count }: Told) => [created_count, updated_count, cancelled_count]
+async function notified(of: Subscriber, period: string | null = '2026-05') {
+  const counts = ({ created_count, updated_count, cancelled_count }: Notified) => [created_count, updated_count, cancelled_count]
   const jobs = (await of.jobs()).filter((job) => job.period === period)
-  const events = (await pagesOf<Told>(of, '/v1/events?limit=100&event_key=sync.completed')).items
+  const events = (await pagesOf<Notified>(of, '/v1/events?limit=100&event_key=sync.completed')).items
   const eventOf = (job_id: string) => events.filter((event) => event.job_id === job_id)
   return {
     jobs: jobs.map(counts),
@@ -54,19 +54,19 @@ async function told(of: Subscriber, period: string | null = '2026-05') {
 }
 
 /** Both tell these counts, each job once. */
-async function expectTold(of: Subscriber, expected: number[][], period: string | null = '2026-05') {
-  const { jobs, events } = await told(of, period)
+async function expectNotified(of: Subscriber, expected: number[][], period: string | null = '2026-05') {
+  const { jobs, events } = await notified(of, period)
   expect(jobs).toEqual(expected)
   expect(events).toEqual(expected.map((one) => [one]))
 }
 
-const visible = async (of: Subscriber, month = '2026-05'): Promise<Told[]> =>
-  (await pagesOf<Told>(of, `/v1/cfdi?limit=100&fiscal_entity_id=${of.fiscal_entity_id}`)).items.filter(({ fecha }) =>
+const visible = async (of: Subscriber, month = '2026-05'): Promise<Notified[]> =>
+  (await pagesOf<Notified>(of, `/v1/cfdi?limit=100&fiscal_entity_id=${of.fiscal_entity_id}`)).items.filter(({ fecha }) =>
     fecha.startsWith(month),
   )
 
 /** The CFDIs that were valid before and are cancelled now. */
-const turned = (before: readonly Told[], after: readonly Told[]): Told[] => {
+const turned = (before: readonly Notified[], after: readonly Notified[]): Notified[] => {
   const valid = new Set(before.filter(({ estatus }) => estatus === 'vigente').map(({ uuid }) => uuid))
   return after.filter(({ uuid, estatus }) => valid.has(uuid) && estatus === 'cancelado')
 }
@@ -128,9 +128,9 @@ describe('the counts of a sync job and of its event', () => {
       for (const month of ['2026-04', '2026-05']) {
         const seen = await visible(of, month)
         expect(seen.length).toBeGreaterThan(0)
-        await expectTold(of, [[seen.length, 0, 0]], month)
+        await expectNotified(of, [[seen.length, 0, 0]], month)
         const times = seen.map(({ issued_at }) => Date.parse(issued_at)).sort((a, b) => a - b)
-        const { full } = await told(of, month)
+        const { full } = await notified(of, month)
         expect([full[0].first_issued_at, full[0].last_issued_at].map((at) => Date.parse(at))).toEqual([times[0], times.at(-1)])
       }
   })
@@ -143,10 +143,10 @@ describe('the counts of a sync job and of its event', () => {
     await download(rfc, other, 4 * DAY)
     await download(rfc, own, 8 * DAY)
     const after = await visible(own)
-    const ofOther = await told(other)
+    const ofOther = await notified(other)
     const came = after.length - before.length
     expect(came).toBeGreaterThan(2)
-    await expectTold(own, [
+    await expectNotified(own, [
       [came, 0, turned(before, after).length],
       [before.length, 0, 0],
     ])
@@ -155,7 +155,7 @@ describe('the counts of a sync job and of its event', () => {
     const known = new Set(before.map(({ uuid }) => uuid))
     const changed = [...after.filter(({ uuid }) => !known.has(uuid)), ...turned(before, after)]
     const times = changed.map(({ issued_at }) => Date.parse(issued_at))
-    const { full } = await told(own)
+    const { full } = await notified(own)
     expect(Date.parse(full[0].first_issued_at)).toBe(Math.min(...times))
     expect(Date.parse(full[0].last_issued_at)).toBe(Math.max(...times))
   })
@@ -179,14 +179,14 @@ describe('the counts of a sync job and of its event', () => {
     const seen = await visible(other)
     await download(rfc, other, 5 * DAY)
     const found = turned(seen, await visible(other))
-    expect((await told(other)).jobs[0]![2]).toBe(found.length)
+    expect((await notified(other)).jobs[0]![2]).toBe(found.length)
     await download(rfc, own, 8 * DAY)
     const after = await visible(own)
     const ofKnown = turned(before, after)
     // The other organization's job found both of them, the own one neither.
     expect(found.filter(({ uuid }) => ofKnown.some((one) => one.uuid === uuid))).not.toEqual([])
     expect(found.filter(({ uuid }) => !known.has(uuid))).not.toEqual([])
-    await expectTold(own, [
+    await expectNotified(own, [
       [after.length - before.length, 0, ofKnown.length],
       [before.length, 0, 0],
     ])
@@ -212,7 +212,7 @@ describe('the counts of a sync job and of its event', () => {
       const seen = await visible(own)
       const uuids = seen.map(({ uuid }) => uuid)
       expect([uuids.includes(before), uuids.includes(after)]).toEqual([true, false])
-      await expectTold(own, [
+      await expectNotified(own, [
         [seen.length - known.length, 0, turned(known, seen).length],
         [known.length, 0, 0],
       ])
@@ -231,7 +231,7 @@ describe('the counts of a sync job and of its event', () => {
     const seen = await visible(own)
     expect(turned(known, seen).map(({ uuid }) => uuid)).toContain(before)
     expect(seen.find(({ uuid }) => uuid === after)?.estatus).toBe('cancelado')
-    await expectTold(own, [
+    await expectNotified(own, [
       [seen.length - known.length, 0, turned(known, seen).length],
       [known.length, 0, 0],
     ])
@@ -249,7 +249,7 @@ describe('the counts of a sync job and of its event', () => {
     const seen = await visible(own)
     const before = known.map((one) => one.uuid)
     expect([before.includes(uuid), seen.find((one) => one.uuid === uuid)?.estatus]).toEqual([false, 'cancelado'])
-    await expectTold(own, [
+    await expectNotified(own, [
       [seen.length - known.length, 0, turned(known, seen).length],
       [known.length, 0, 0],
     ])
@@ -261,17 +261,17 @@ describe('the counts of a sync job and of its event', () => {
     await download(rfc, first, 0)
     later(60)
     await second.run()
-    expect((await told(second)).jobs).toEqual([[0, 0, 0]])
+    expect((await notified(second)).jobs).toEqual([[0, 0, 0]])
     vi.spyOn(console, 'error').mockImplementation(() => {})
     for (let attempt = 1; attempt <= 12; attempt++) {
       later(60 + attempt * 900)
       await work(rfc)
     }
     expect((await second.jobs()).map(({ status }) => status)).toEqual(expect.arrayContaining(['failed']))
-    expect((await told(second)).jobs).toEqual([[0, 0, 0]])
+    expect((await notified(second)).jobs).toEqual([[0, 0, 0]])
     await second.give('secreta1')
     await download(rfc, second, 20_000)
-    expect((await told(second)).jobs).toEqual([
+    expect((await notified(second)).jobs).toEqual([
       [(await visible(second)).length, 0, 0],
       [0, 0, 0],
     ])
@@ -284,14 +284,14 @@ describe('the counts of a sync job and of its event', () => {
     await download(rfc, first, 0)
     await download(rfc, second, 60)
     await download(rfc, second, 40 * DAY)
-    const documents = (await second.ask('GET', `${second.path}/documents?data_source_key=sat_csf`)).body.data as Told[]
+    const documents = (await second.ask('GET', `${second.path}/documents?data_source_key=sat_csf`)).body.data as Notified[]
     const jobs = (await second.jobs()).filter(({ data_source_key }) => data_source_key === 'sat_csf')
     expect(jobs).toHaveLength(2)
     for (const { created_count, finished_at } of jobs) {
       expect(created_count).toBe(documents.filter(({ created_at }) => created_at === finished_at).length)
       expect(created_count).toBe(1)
     }
-    const [event] = (await pagesOf<Told>(second, '/v1/events?limit=100&event_key=sync.completed')).items.filter(
+    const [event] = (await pagesOf<Notified>(second, '/v1/events?limit=100&event_key=sync.completed')).items.filter(
       ({ job_id }) => job_id === jobs[1]!.job_id,
     )
     expect(event).toMatchObject({ created_count: 1, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null })
@@ -304,7 +304,7 @@ describe('the counts of a sync job and of its event', () => {
     for (const days of [1, 2, 3, 4]) await download(rfc, other, days * DAY)
     await download(rfc, own, 6 * DAY)
     await download(rfc, other, 7 * DAY)
-    const before = (await told(own)).jobs
+    const before = (await notified(own)).jobs
     expect(before[0]![0]!).toBeGreaterThan(0)
     const ledger = await ledgerOf(rfc)
     const { entity } = await callOf(rfc)
@@ -318,11 +318,11 @@ describe('the counts of a sync job and of its event', () => {
       await pruneJobs(systemOf(env, turn, `prune ${round}`))
       // The jobs of the own runs, and the newest.
       expect(await count()).toBe(3)
-      expect((await told(own)).jobs).toEqual(before)
+      expect((await notified(own)).jobs).toEqual(before)
     }
     const late = await subscriber(rfc, cfdiOf(1, { data_source_keys: ['sat_cfdi_issued'] }))
     await download(rfc, late, 8 * DAY)
-    await expectTold(late, [[(await visible(late)).length, 0, 0]])
+    await expectNotified(late, [[(await visible(late)).length, 0, 0]])
   })
 
   it('cost two statements for a page of jobs, and two for a page of events, however many there are', async () => {

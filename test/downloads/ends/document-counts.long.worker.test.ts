@@ -4,7 +4,7 @@ import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, later, losingMessages, subscriber, work } from '../support/downloads.ts'
-import { countedIn, extractionEvents, playHistory, readableCfdis, relay, type Subscriber, type Told } from '../support/ends.ts'
+import { countedIn, extractionEvents, type Notified, playHistory, readableCfdis, relay, type Subscriber } from '../support/ends.ts'
 
 const SOURCES = ['sat_cfdi_issued', 'sat_csf', 'sat_opinion_32d', 'sat_declaracion_mensual', 'sat_declaracion_anual']
 
@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const readable = async (one: Subscriber): Promise<number> => (await pagesOf<Told>(one, `${one.path}/documents?limit=100`)).items.length
+const readable = async (one: Subscriber): Promise<number> => (await pagesOf<Notified>(one, `${one.path}/documents?limit=100`)).items.length
 const counted = (one: Subscriber): Promise<number> => countedIn(one, 'document_count')
 const open = (rfc: string, scope_months: number) => subscriber(rfc, cfdiOf(scope_months, { data_source_keys: SOURCES }))
 
@@ -35,9 +35,9 @@ describe('document_count', () => {
     const { run_id } = (await one.ask('POST', `${one.path}/extractions`, range)).body
     await work(rfc)
     await relay(rfc)
-    const [told] = (await extractionEvents(one)).filter((event) => event.run_id === run_id)
+    const [notified] = (await extractionEvents(one)).filter((event) => event.run_id === run_id)
     expect(await readable(one)).toBeGreaterThan(before + 5)
-    expect(told.document_count).toBe((await readable(one)) - before)
+    expect(notified.document_count).toBe((await readable(one)) - before)
     // A run that asks for the documents too.
     later(2_000)
     await one.ask('PATCH', `/v1/extractors/${one.extractor_id}`, { scope_months: 30 })

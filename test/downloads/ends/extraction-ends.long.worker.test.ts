@@ -16,14 +16,14 @@ afterEach(() => {
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
-type Told = any
+type Notified = any
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 
 const relay = async (rfc: string) => relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
-const ended = async (one: Subscriber): Promise<Told[]> =>
-  (await pagesOf<Told>(one, '/v1/events?limit=100')).items.filter(({ event }) => event.startsWith('extraction.'))
+const ended = async (one: Subscriber): Promise<Notified[]> =>
+  (await pagesOf<Notified>(one, '/v1/events?limit=100')).items.filter(({ event }) => event.startsWith('extraction.'))
 const readable = async (one: Subscriber): Promise<number> =>
-  (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items.length
+  (await pagesOf<Notified>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items.length
 const runOf = async (one: Subscriber, run_id: string) => (await one.ask('GET', `/v1/runs/${run_id}`)).body
 
 describe('the end of an extraction', () => {
@@ -63,7 +63,7 @@ describe('the end of an extraction', () => {
     expect(events.map((it) => it.run_id)).toEqual([run_id, second.run_id])
     expect(events[1].readable_count).toBe((await readable(one)) - before)
     const { body } = await one.ask('GET', `${one.path}/runs`)
-    expect(body.data.map((it: Told) => [it.run_id, it.outcome, it.jobs.total])).toEqual([
+    expect(body.data.map((it: Notified) => [it.run_id, it.outcome, it.jobs.total])).toEqual([
       [second.run_id, 'succeeded', 5],
       [run_id, 'succeeded', 5],
     ])
@@ -98,10 +98,10 @@ describe('the end of an extraction', () => {
     const { body } = await one.ask('POST', `${one.path}/extractions`, { data_source_keys, from: '2025-11-10', to: '2025-12-31' })
     await work(rfc)
     await relay(rfc)
-    const [told] = (await ended(one)).filter(({ run_id }) => run_id === body.run_id)
-    expect(told).toMatchObject({ readable_count: (await readable(one)) - before, succeeded_jobs: 4 })
-    const items = (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items
-    expect(told.readable_count).toBeGreaterThan(items.filter(({ fecha }) => fecha < '2026-01').length + 10)
+    const [notified] = (await ended(one)).filter(({ run_id }) => run_id === body.run_id)
+    expect(notified).toMatchObject({ readable_count: (await readable(one)) - before, succeeded_jobs: 4 })
+    const items = (await pagesOf<Notified>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items
+    expect(notified.readable_count).toBeGreaterThan(items.filter(({ fecha }) => fecha < '2026-01').length + 10)
   })
 
   it('counts what one download brought for the first of the runs that waited for it', async () => {
@@ -114,8 +114,8 @@ describe('the end of an extraction', () => {
     }
     await work(rfc)
     await relay(rfc)
-    const told = (await ended(one)).toSorted((a, b) => (a.run_id < b.run_id ? -1 : 1))
-    expect(told.map(({ run_id, readable_count, document_count }) => [run_id, readable_count, document_count])).toEqual([
+    const notified = (await ended(one)).toSorted((a, b) => (a.run_id < b.run_id ? -1 : 1))
+    expect(notified.map(({ run_id, readable_count, document_count }) => [run_id, readable_count, document_count])).toEqual([
       [runs[0]!.run_id, await readable(one), 1],
       [runs[1]!.run_id, 0, 0],
       [runs[2]!.run_id, 0, 0],
@@ -181,12 +181,12 @@ describe('a range of one RFC', () => {
     const { windows } = await one.entity()
     expect([windows.sat_cfdi_issued.visible_from, windows.sat_cfdi_received.visible_from]).toEqual(['2025-11-10', '2026-04-20'])
     expect((await one.sync()).downloaded_to).toBe(before.downloaded_to)
-    const told = (await ended(one)).find(({ run_id }) => run_id === run.run_id)
-    const months = (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}&direction=issued`)).items
+    const notified = (await ended(one)).find(({ run_id }) => run_id === run.run_id)
+    const months = (await pagesOf<Notified>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}&direction=issued`)).items
     // The first days of April were downloaded with the rest of it, below the floor.
-    expect(told.readable_count).toBe(months.filter(({ fecha }) => fecha < '2026-04-20').length)
+    expect(notified.readable_count).toBe(months.filter(({ fecha }) => fecha < '2026-04-20').length)
     // The window shows the running month up to the range's run, which did not ask for it.
-    const coverage = async (source: string): Promise<Told[]> =>
+    const coverage = async (source: string): Promise<Notified[]> =>
       (await one.ask('GET', `${one.path}/coverage?source=${source}&limit=2`)).body.data
     const [current] = await coverage('sat_cfdi_issued')
     expect(current).toMatchObject({ status: 'partial', visible_to: windows.sat_cfdi_issued.visible_to })

@@ -28,10 +28,10 @@ it('what was imported counts when a run shows it as the authority’s, and is no
   await post(one.owner, one.fiscal_entity_id, zipWith([document]))
   await consumeAll(sent)
   const look = async () => (await one.ask('GET', `/v1/cfdi/${uuid}?fiscal_entity_id=${one.fiscal_entity_id}`)).body
-  const told = async (cursor = '') =>
+  const notified = async (cursor = '') =>
     (await one.ask('GET', `/v1/cfdi/changes?limit=100&fiscal_entity_id=${one.fiscal_entity_id}${cursor}`)).body
   expect(await look()).toMatchObject({ origin: 'import', estatus: 'vigente' })
-  const { next_cursor } = await told()
+  const { next_cursor } = await notified()
   await one.ask('POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, { fiscal_entity_id: one.fiscal_entity_id })
   later(60)
   await one.run()
@@ -43,7 +43,7 @@ it('what was imported counts when a run shows it as the authority’s, and is no
   expect(events.filter(({ event }) => event.startsWith('cfdi.'))).toEqual([])
   const listed = (await one.page()).body.data.length
   const [end] = events.filter(({ event }) => event === 'extraction.completed')
-  const { data, has_more } = await told(`&cursor=${next_cursor}`)
+  const { data, has_more } = await notified(`&cursor=${next_cursor}`)
   expect(has_more).toBe(false)
   expect([end.readable_count, data.length]).toEqual([listed, listed])
   expect(data.find((change: { uuid: string }) => change.uuid === uuid)).toMatchObject({

@@ -4,7 +4,7 @@ import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, later, losingMessages, subscriber } from '../support/downloads.ts'
-import { countedIn, playHistory, readableCfdis, type Told } from '../support/ends.ts'
+import { countedIn, type Notified, playHistory, readableCfdis } from '../support/ends.ts'
 
 const KEYS = [['sat_cfdi_issued'], ['sat_cfdi_received'], ['sat_cfdi_issued', 'sat_cfdi_received']]
 
@@ -22,7 +22,7 @@ async function member(rfc: string, months: number, keys: readonly string[]) {
   const one = await subscriber(rfc, cfdiOf(months, { data_source_keys: keys }))
   const second = await created(one, cfdiOf(months + 2, { name: 'Otro', data_source_keys: KEYS[1], trigger_kind: 'connection_reactivated' }))
   const asked: string[] = []
-  const noted = (run: Told): void => void (run.run_id && asked.push(run.run_id))
+  const noted = (run: Notified): void => void (run.run_id && asked.push(run.run_id))
   return {
     ...one,
     second: second.extractor_id,

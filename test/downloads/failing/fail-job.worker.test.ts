@@ -17,12 +17,12 @@ afterEach(() => {
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
-type Told = any
+type Notified = any
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 
 const relay = async (rfc: string) => relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
-const told = async (one: Subscriber): Promise<Told[]> =>
-  (await pagesOf<Told>(one, '/v1/events?limit=100')).items.filter(({ event }) => /^(sync\.failed|extraction\.)/.test(event))
+const notified = async (one: Subscriber): Promise<Notified[]> =>
+  (await pagesOf<Notified>(one, '/v1/events?limit=100')).items.filter(({ event }) => /^(sync\.failed|extraction\.)/.test(event))
 const fail = (one: Subscriber, job_id: string, more: object = {}, key?: string) =>
   request('POST', `/v1/test-helpers/sync-jobs/${job_id}/fail`, {
     headers: { authorization: basic(one.owner), 'content-type': 'application/json', ...(key && { 'idempotency-key': key }) },
@@ -48,7 +48,7 @@ describe('the test helper that makes a download fail', () => {
     await work(rfc)
     await relay(rfc)
     for (const each of [one, other]) {
-      const events = (await told(each)).sort((a, b) => (a.event > b.event ? -1 : 1))
+      const events = (await notified(each)).sort((a, b) => (a.event > b.event ? -1 : 1))
       expect(events.map(({ event }) => event)).toEqual(['sync.failed', 'extraction.failed'])
       expect(events[0]).toMatchObject({ period, data_source_key: 'sat_cfdi_issued', error_class: 'rate_limited', will_retry: false })
       expect(events[1]).toMatchObject({ failed_jobs: 1, succeeded_jobs: 2, error_class: 'rate_limited' })
@@ -96,6 +96,6 @@ describe('the test helper that makes a download fail', () => {
     later(700)
     await work(rfc)
     await relay(rfc)
-    expect((await told(one)).map(({ event }) => event).sort()).toEqual(['extraction.failed', 'sync.failed'])
+    expect((await notified(one)).map(({ event }) => event).sort()).toEqual(['extraction.failed', 'sync.failed'])
   })
 })

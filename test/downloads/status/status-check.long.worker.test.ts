@@ -8,7 +8,7 @@ import { costOf } from '../../support/meter.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
 import { credentialOf } from '../../support/world.ts'
-import { checkedIn, doubtsIn, eventsOf, type Holder, holder, settled, type Told } from './support/status.ts'
+import { checkedIn, eventsOf, type Holder, holder, type Notified, rechecksIn, settled } from './support/status.ts'
 
 const NOW = '2026-03-20T18:00:00Z'
 const LATER = '2026-03-20T19:00:00Z'
@@ -24,10 +24,10 @@ afterEach(() => {
 })
 
 /** Valid documents, the oldest first: what the sandbox is about to cancel is younger. */
-const validIn = async (of: Holder): Promise<Told[]> => (await of.list('&estatus=vigente&kind=cfdi')).reverse()
+const validIn = async (of: Holder): Promise<Notified[]> => (await of.list('&estatus=vigente&kind=cfdi')).reverse()
 const NOTHING = { status_answer: null, es_cancelable: null, estatus_cancelacion: null, status_checked_at: null }
 /** Without what a check says of itself. */
-const plain = (row: Told) => ({ ...row, ...NOTHING })
+const plain = (row: Notified) => ({ ...row, ...NOTHING })
 
 describe('POST /v1/cfdi/{uuid}/status-check', () => {
   it('answers the row as it is listed, with what the authority says of a valid document', async () => {
@@ -40,7 +40,7 @@ describe('POST /v1/cfdi/{uuid}/status-check', () => {
     expect(plain(body)).toEqual(before)
     expect((await of.list(`&uuid=${before.uuid}`))[0]).toEqual(body)
     expect(await of.get(before.uuid)).toMatchObject(body)
-    expect(await doubtsIn(of.entity)).toEqual([])
+    expect(await rechecksIn(of.entity)).toEqual([])
   })
 
   it('is not said with as_of of a day before today, and leaves documents of the past as they were', async () => {
@@ -87,9 +87,9 @@ describe('POST /v1/cfdi/{uuid}/status-check', () => {
     at(LATER)
     await of.download()
     expect(await of.get(uuid)).toMatchObject({ estatus: 'vigente', estatus_cancelacion: 'en_proceso' })
-    expect(await doubtsIn(of.entity)).toEqual([{ uuid, due_at: Date.parse('2026-03-21T10:00:00Z'), doubt: 'asked' }])
+    expect(await rechecksIn(of.entity)).toEqual([{ uuid, due_at: Date.parse('2026-03-21T10:00:00Z'), recheck: 'asked' }])
     const { body } = await of.ask('GET', `/v1/cfdi/risk?fiscal_entity_id=${of.fiscal_entity_id}&code=cancellation_in_process&limit=100`)
-    expect(body.data.map((row: Told) => row.uuid)).toEqual([uuid])
+    expect(body.data.map((row: Notified) => row.uuid)).toEqual([uuid])
   })
 
   it('an invoice whose cancellation is in process cannot be lent upon', async () => {
@@ -97,7 +97,7 @@ describe('POST /v1/cfdi/{uuid}/status-check', () => {
     const pool = async () =>
       (await of.ask('GET', `/v1/analytics/financing?fiscal_entity_id=${of.fiscal_entity_id}`)).body.pool as {
         eligible_count: number
-        ineligible: Told[]
+        ineligible: Notified[]
       }
     const before = await pool()
     const query = `fiscal_entity_id=${of.fiscal_entity_id}&figure=pool.eligible_amount`
@@ -108,7 +108,7 @@ describe('POST /v1/cfdi/{uuid}/status-check', () => {
     const [reason] = after.ineligible.filter((one) => one.reason === 'cancellation_in_process')
     expect([reason.count, reason.amount, after.eligible_count]).toEqual([1, Number(amount).toFixed(2), before.eligible_count - 1])
     const { body } = await of.ask('GET', reason.drilldown.amount)
-    expect(body.data.map((row: Told) => [row.uuid, row.amount])).toEqual([[uuid, amount]])
+    expect(body.data.map((row: Notified) => [row.uuid, row.amount])).toEqual([[uuid, amount]])
   })
 
   it('is asked once in ten minutes for a document and an organization, and says how long to wait', async () => {
@@ -182,7 +182,7 @@ describe('a cancellation that a status check finds', () => {
     cancelled_at: ____,
     cancellation_reason: _____,
     ...event
-  }: Told) => event
+  }: Notified) => event
   const cancellable = async (of: Holder) => {
     const rows = await validIn(of)
     const paid = rows.find(
@@ -196,7 +196,7 @@ describe('a cancellation that a status check finds', () => {
     rows: (await of.list()).map(({ updated_at: _, fiscal_entity_id: __, cancelled_at: ___, cancellation_reason: ____, ...row }) =>
       plain(row),
     ),
-    summary: (await of.summary()).data.map(({ drilldown: _, ...month }: Told) => month),
+    summary: (await of.summary()).data.map(({ drilldown: _, ...month }: Notified) => month),
     events: (await eventsOf(of)).map(comparable).sort((a, b) => (a.event + a.cfdi_uuid < b.event + b.cfdi_uuid ? -1 : 1)),
   })
 
@@ -213,7 +213,7 @@ describe('a cancellation that a status check finds', () => {
       expect(await of.get(uuid)).toMatchObject({ estatus: 'cancelado' })
     }
     expect(await settled(sent)).toBe(uuids.length)
-    expect(await doubtsIn(of.entity)).toEqual([])
+    expect(await rechecksIn(of.entity)).toEqual([])
     const byStatus = await state(of)
     expect([...new Set(byStatus.events.map(({ cfdi_uuid }) => cfdi_uuid))].sort()).toEqual([...uuids].sort())
     for (const event of await eventsOf(of)) expect([event.cancelled_at, event.cancellation_reason]).toEqual([event.occurred_at, 'unknown'])
@@ -284,10 +284,11 @@ describe('a cancellation that a status check finds', () => {
     expect(await eventsOf(other)).toEqual([])
     at('2026-03-20T20:00:00Z')
     await other.ask('PATCH', `/v1/billing/rfcs/${other.fiscal_entity_id}`, { active: true })
-    const { tellMissed } = await import('../../../src/downloads/missed-cancellations.ts')
+    const { notifyMissed } = await import('../../../src/downloads/missed-cancellations.ts')
     const { systemNow } = await import('./support/status.ts')
     const { relayOutbox } = await import('../../../src/delivery/relay/relay.ts')
-    for (const body of sent.splice(0)) if ('untold' in (body as object)) await tellMissed(systemNow(), (body as { untold: number }).untold)
+    for (const body of sent.splice(0))
+      if ('unnotified' in (body as object)) await notifyMissed(systemNow(), (body as { unnotified: number }).unnotified)
     await relayOutbox(systemNow(), 0)
     expect((await eventsOf(other)).filter(({ event }) => event === 'cfdi.cancelled').map(({ cfdi_uuid }) => cfdi_uuid)).toEqual([uuid])
   })
@@ -308,7 +309,9 @@ describe('a cancellation that a status check finds', () => {
       .bind(of.fiscal_entity_id)
       .first<{ connection: number }>())!
     const stored = () =>
-      env.LEDGER_0.prepare('select estatus, held from cfdi where entity = ? and uuid = ?').bind(-connection, document.uuid).first<Told>()
+      env.LEDGER_0.prepare('select estatus, stored from cfdi where entity = ? and uuid = ?')
+        .bind(-connection, document.uuid)
+        .first<Notified>()
     expect(await stored()).toMatchObject({ estatus: 'cancelado' })
     await of.ask('DELETE', `/v1/fiscal-entities/${of.fiscal_entity_id}/cfdi/imports/${made[0]}`)
     await consumeAll(sent)
@@ -330,5 +333,5 @@ it('a document that metadata cancelled stays cancelled, whatever the status serv
   const { body } = await of.check(uuid)
   expect([body.status_answer, body.estatus, body.cancelled_at]).toEqual(['vigente', 'cancelado', before.cancelled_at])
   expect(plain(await of.get(uuid))).toEqual(plain(before))
-  expect([await doubtsIn(of.entity), sent.filter((one) => 'partition' in (one as object))]).toEqual([[], []])
+  expect([await rechecksIn(of.entity), sent.filter((one) => 'partition' in (one as object))]).toEqual([[], []])
 })

@@ -195,12 +195,12 @@ export const issuedBy = (rfc: string): string[] =>
     .map(({ uuid }) => uuid)
     .sort()
 
-export const heldOf = async (rfc: string): Promise<string[]> =>
+export const leasedOf = async (rfc: string): Promise<string[]> =>
   ((await bookOf(rfc, ['cfdi']))['cfdi'] as { uuid: string }[]).map(({ uuid }) => uuid).sort()
 
 /** Every document once, counted once, and no job left. */
 export async function expectDone(rfc: string): Promise<void> {
-  expect(await heldOf(rfc)).toEqual(issuedBy(rfc))
+  expect(await leasedOf(rfc)).toEqual(issuedBy(rfc))
   const jobs = await jobsOf(rfc)
   expect(jobs.every(({ status }) => status === 'succeeded')).toBe(true)
   const of = jobs.filter(({ source }) => source === 'sat_cfdi_issued')

@@ -6,15 +6,15 @@ import { pagesOf } from '../../delivery/support/feed.ts'
 import { callOf, later, type subscriber, sweep, work } from './downloads.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
-export type Told = any
+export type Notified = any
 export type Subscriber = Awaited<ReturnType<typeof subscriber>>
 
 /** Relays what the ledger of an RFC has to tell. */
 export const relay = async (rfc: string) => relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
 
 /** The events of extractions that an organization was sent. */
-export const extractionEvents = async (one: Subscriber): Promise<Told[]> =>
-  (await pagesOf<Told>(one, '/v1/events?limit=100')).items.filter(({ event }) => event.startsWith('extraction.'))
+export const extractionEvents = async (one: Subscriber): Promise<Notified[]> =>
+  (await pagesOf<Notified>(one, '/v1/events?limit=100')).items.filter(({ event }) => event.startsWith('extraction.'))
 
 /** What the events of extractions count altogether. */
 export const countedIn = async (one: Subscriber, count: 'readable_count' | 'document_count'): Promise<number> =>
@@ -22,7 +22,7 @@ export const countedIn = async (one: Subscriber, count: 'readable_count' | 'docu
 
 /** How many CFDIs of its RFC an organization can read. */
 export const readableCfdis = async (one: Subscriber): Promise<number> =>
-  (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items.length
+  (await pagesOf<Notified>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items.length
 
 const DAY = 86_400
 

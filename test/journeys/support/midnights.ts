@@ -67,7 +67,7 @@ export class Midnights {
     const cells = new Map<string, Cell>()
     const runs: { extractor_id: string; local_date: string; connections: number }[] = []
     const reached: string[] = []
-    const told = new Set<string>()
+    const notified = new Set<string>()
     for (const plan of this.#plans) {
       const local_date = this.#dueDay(plan, instant)
       if (local_date === undefined) continue
@@ -79,7 +79,7 @@ export class Midnights {
           reached.push(key)
           for (const month of source.startsWith('sat_cfdi') ? this.#months(plan, key, instant) : ['']) {
             cells.set(`${link.rfc} ${source} ${month}`, { rfc: link.rfc, source, month })
-            told.add(`${plan.organization} ${link.rfc} ${source} ${month}`)
+            notified.add(`${plan.organization} ${link.rfc} ${source} ${month}`)
           }
         }
       }
@@ -87,7 +87,7 @@ export class Midnights {
     for (const key of reached) this.#reached.set(key, instant)
     this.#before = instant
     this.fetches += cells.size
-    return { cells: [...cells.values()], runs, told: [...told], windows: this.#allWindows() }
+    return { cells: [...cells.values()], runs, notified: [...notified], windows: this.#allWindows() }
   }
 
   /** The last day that came since the last evaluation on which the extractor is due. */

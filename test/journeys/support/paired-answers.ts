@@ -79,7 +79,7 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
     sync: await get(`${entity}/sync`),
     sync_jobs: await pages(player, `${entity}/sync-jobs`),
     coverage,
-    lacking: await each(coverage.filter(({ source }) => source).slice(0, 8), ({ source, month }) =>
+    missingXml: await each(coverage.filter(({ source }) => source).slice(0, 8), ({ source, month }) =>
       pages(player, `${entity}/coverage/${source}/${month}`),
     ),
     cfdi,

@@ -50,7 +50,7 @@ function expectSame(what: string, actual: readonly object[], expected: readonly 
 type Filter = [query: string, matches: (one: Expected) => boolean]
 
 function filters(history: History, every: readonly Expected[]): Filter[] {
-  const hidden = [...history.held.keys()].filter(() => history.next() < 0.1).slice(0, 40)
+  const hidden = [...history.stored.keys()].filter(() => history.next() < 0.1).slice(0, 40)
   const some = every.filter(() => history.next() < 0.1).slice(0, 40)
   const wanted = [...hidden, ...some.map(({ uuid }) => uuid.toLowerCase()), crypto.randomUUID()]
   const status = pick(history, ['paid', 'unpaid', 'partially_paid', 'not_applicable', 'unpaid,partially_paid', 'paid,not_applicable'])
@@ -250,8 +250,8 @@ async function checkFiles(history: History, player: Player): Promise<void> {
   }
 }
 
-async function checkClosed({ held }: History, { tenant, fiscal_entity_id, state }: Player): Promise<void> {
-  const uuid = [...held.keys()][0] ?? crypto.randomUUID().toUpperCase()
+async function checkClosed({ stored }: History, { tenant, fiscal_entity_id, state }: Player): Promise<void> {
+  const uuid = [...stored.keys()][0] ?? crypto.randomUUID().toUpperCase()
   const query = `fiscal_entity_id=${fiscal_entity_id}`
   const paths = ['', `/${uuid}`, `/${uuid}/xml`, `/${uuid}/payments`, '/summary/monthly'].map((path) => `/v1/cfdi${path}?${query}`)
   for (const path of [...paths, `/v1/fiscal-entities/${fiscal_entity_id}/documents`]) {
@@ -266,7 +266,7 @@ export async function check(history: History, player: Player): Promise<{ shown: 
   if (player.state !== 'unlinked') await checkWindows(history, player)
   if (player.state !== 'active') {
     await checkClosed(history, player)
-    return { shown: 0, hidden: history.held.size }
+    return { shown: 0, hidden: history.stored.size }
   }
   const seen = seenBy(history, player)
   const sight: Sight = { seen, imports: player.imports }
@@ -276,7 +276,7 @@ export async function check(history: History, player: Player): Promise<{ shown: 
   await checkSuppliers(history, player, sight)
   await checkFiles(history, player)
   const others = history.players.flatMap(({ imports }) => [...imports.keys()])
-  const known = [...new Set([...history.held.keys(), ...others])]
+  const known = [...new Set([...history.stored.keys(), ...others])]
   const hidden = known.filter((uuid) => !seen.has(uuid))
   const invoices = [...seen.values()]
     .filter(({ document, hasXml }) => hasXml && document.metodo === 'PPD')

@@ -37,13 +37,13 @@ export interface History extends Shared {
   next: () => number
   players: Player[]
   /** What was done, to be told when a check fails. */
-  told_so_far: string[]
+  notified_so_far: string[]
 }
 
 export const pick = <T>({ next }: History, list: readonly T[]): T => list[Math.floor(next() * list.length)]!
 const int = ({ next }: History, least: number, most: number): number => least + Math.floor(next() * (most - least + 1))
 const say = (history: History, who: Player, what: string) =>
-  history.told_so_far.push(`${new Date(history.now).toISOString()} ${who.name} ${what}`)
+  history.notified_so_far.push(`${new Date(history.now).toISOString()} ${who.name} ${what}`)
 
 const ALL_SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_declaracion_mensual', MANDATORY]
 const ZONES = [...[MEXICO, MEXICO, 'America/Tijuana', 'America/Cancun', 'Asia/Tokyo'], ...['Pacific/Auckland', 'Pacific/Honolulu', 'UTC']]
@@ -55,8 +55,8 @@ export async function begin(seed: number, next: () => number, organizations: num
   const now = Date.parse(`${BEGINNINGS[seed % BEGINNINGS.length]}T00:00:00Z`) + Math.floor(next() * 86_400) * 1_000
   at(new Date(now).toISOString())
   const history: History = {
-    ...{ rfc: freshRfc(), held: new Map(), told: new Map(), files: new Map(), fetched: [] },
-    ...{ now, next, players: [], told_so_far: [] },
+    ...{ rfc: freshRfc(), stored: new Map(), notified: new Map(), files: new Map(), fetched: [] },
+    ...{ now, next, players: [], notified_so_far: [] },
   }
   for (const name of ['Ana', 'Beto', 'Caro'].slice(0, organizations)) {
     const { owner: tenant } = await organization('enterprise_gold')
@@ -70,10 +70,10 @@ export async function begin(seed: number, next: () => number, organizations: num
   return history
 }
 
-async function asked({ told_so_far }: History, tenant: Tenant, method: string, path: string, body?: unknown) {
+async function asked({ notified_so_far }: History, tenant: Tenant, method: string, path: string, body?: unknown) {
   const reply = await api(tenant, method, path, body)
   if (reply.status >= 300)
-    throw new Error([`${method} ${path} answered ${reply.status} ${JSON.stringify(reply.body)}`, ...told_so_far].join('\n'))
+    throw new Error([`${method} ${path} answered ${reply.status} ${JSON.stringify(reply.body)}`, ...notified_so_far].join('\n'))
   return reply.body
 }
 
@@ -97,13 +97,13 @@ export async function settled(history: History): Promise<void> {
 }
 
 /** Looks again and again. Not by vitest's own waiting, which moves a clock that stands still. */
-async function until<T>({ told_so_far }: History, look: () => Promise<T | false>): Promise<T> {
+async function until<T>({ notified_so_far }: History, look: () => Promise<T | false>): Promise<T> {
   for (let tries = 0; tries < 1_500; tries++) {
     const found = await look()
     if (found) return found
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error(['What was waited for did not come.', ...told_so_far].join('\n'))
+  throw new Error(['What was waited for did not come.', ...notified_so_far].join('\n'))
 }
 
 function drawScope(history: History): Pick<Rule, 'scope' | 'scope_months'> {
@@ -156,8 +156,8 @@ async function run(history: History, player: Player): Promise<void> {
     player.rules.filter(({ is_enabled }) => is_enabled),
   )
   say(history, player, `runs ${JSON.stringify(rule)}`)
-  const told = await asked(history, player.tenant, 'POST', `/v1/extractors/${rule.extractor_id}/run`)
-  if (told.connections !== (player.state === 'active' ? 1 : 0)) throw new Error(`covered ${told.connections}`)
+  const notified = await asked(history, player.tenant, 'POST', `/v1/extractors/${rule.extractor_id}/run`)
+  if (notified.connections !== (player.state === 'active' ? 1 : 0)) throw new Error(`covered ${notified.connections}`)
   if (player.state === 'active') runRule(history, player, rule, history.now)
 }
 
@@ -194,14 +194,14 @@ async function giveCiec(history: History, player: Player): Promise<void> {
 }
 
 async function cancel(history: History, player: Player): Promise<void> {
-  const uuid = pick(history, [...history.held.keys()])
+  const uuid = pick(history, [...history.stored.keys()])
   say(history, player, `has ${uuid} cancelled`)
   const path = `/v1/test-helpers/cfdi/${uuid}/cancel`
   const { status } = await api(player.tenant, 'POST', path, { fiscal_entity_id: player.fiscal_entity_id })
   // Nobody cancels what its window hides.
   if (status === 404) return
-  if (status !== 200) throw new Error([`POST ${path} answered ${status}`, ...history.told_so_far].join('\n'))
-  if (!history.told.has(uuid)) history.told.set(uuid, history.now)
+  if (status !== 200) throw new Error([`POST ${path} answered ${status}`, ...history.notified_so_far].join('\n'))
+  if (!history.notified.has(uuid)) history.notified.set(uuid, history.now)
 }
 
 /** One to four documents of the months around now, singly or packed; most of them outside somebody's window. */
@@ -228,7 +228,7 @@ async function upload(history: History, player: Player): Promise<void> {
   const expected = documents.map((document) => [document.uuid, importDocument(history, player, document, direction, history.now)].join(' '))
   const actual = done.files.map(({ uuid, status }: { uuid: string; status: string }) => [uuid, status].join(' '))
   if (expected.join() !== actual.join())
-    throw new Error(['An import went otherwise', ...expected, ...actual, ...history.told_so_far].join('\n'))
+    throw new Error(['An import went otherwise', ...expected, ...actual, ...history.notified_so_far].join('\n'))
 }
 
 function weighted<T>({ next }: History, possible: readonly (readonly [weight: number, T])[]): T {
@@ -263,7 +263,7 @@ export async function step(history: History): Promise<void> {
     [rules.length > 0 ? 0.5 : 0, () => remove(history, player, [pick(history, rules)])],
     [rules.length > 0 ? 1 : 0, () => remove(history, player, [...rules])],
     [isLinked ? 1 : 0, () => unlink(history, player)],
-    [state === 'active' && history.held.size > 0 ? 2 : 0, () => cancel(history, player)],
+    [state === 'active' && history.stored.size > 0 ? 2 : 0, () => cancel(history, player)],
     // What is imported while everything is visible has to stay when that ends.
     [isLinked ? (rules.length === 0 ? 8 : 2) : 0, () => upload(history, player)],
   ]

@@ -26,7 +26,7 @@ export interface Rule {
 }
 
 /** A document that is kept: as XML or as metadata only, and what the authority said of it last. */
-export interface Held {
+export interface Leased {
   document: SandboxComprobante
   direction: Direction
   hasXml: boolean
@@ -56,15 +56,15 @@ export interface Seat {
   /** Its own runs of each source: when, and the first and last month that they downloaded. */
   ran: Record<Direction, { at: number; month: string; last: string }[]>
   watermarks: Partial<Record<Direction, number>>
-  imports: Map<string, Held>
+  imports: Map<string, Leased>
   files: Map<string, InventedFile & { source: string }>
 }
 
 export interface Shared {
   rfc: string
-  held: Map<string, Held>
+  stored: Map<string, Leased>
   /** What test helpers told the authority, by UUID: when it was cancelled. */
-  told: Map<string, number>
+  notified: Map<string, number>
   files: Map<string, InventedFile & { source: string }>
   /** The months that anybody's runs downloaded, and when. */
   fetched: { direction: Direction; month: string; at: number }[]
@@ -88,7 +88,7 @@ export const dayIn = (instant: number, zone: string): string => clock(instant, z
 const wallClock = (instant: number, zone: string): string => clock(instant, zone).toPlainDateTime().toString({ smallestUnit: 'second' })
 
 /** The instant of a document in milliseconds: by the zone of its place, which metadata does not tell. */
-export const instantOf = ({ document, hasXml }: Held): number =>
+export const instantOf = ({ document, hasXml }: Leased): number =>
   Temporal.PlainDateTime.from(document.fecha).toZonedDateTime(hasXml ? document.lugar.zone : MEXICO).epochMilliseconds
 
 const monthsBetween = (first: string, last: string): string[] => {
@@ -111,16 +111,16 @@ function floorOf({ scope, scope_months, timezone }: Rule, now: number, watermark
 }
 
 /** What a month holds at an instant, as the authority tells it. */
-function fetchMonth({ rfc, held, told }: Shared, direction: Direction, month: string, now: number): void {
+function fetchMonth({ rfc, stored, notified }: Shared, direction: Direction, month: string, now: number): void {
   for (const document of documentsOf(rfc, direction, month)) {
     // The authority has a document from its stamp on.
     if (stampedAt(document) > wallClock(now, MEXICO)) continue
     const own = document.cancellation !== null && document.cancellation.at <= wallClock(now, MEXICO)
-    const cancelled = own || told.has(document.uuid)
-    const known = held.get(document.uuid)
+    const cancelled = own || notified.has(document.uuid)
+    const known = stored.get(document.uuid)
     if (known && cancelled && !known.cancelled) Object.assign(known, { cancelled, changed: now })
     // Received documents that are cancelled come in the metadata only.
-    if (!known) held.set(document.uuid, { document, direction, cancelled, hasXml: direction === 'issued' || !cancelled, changed: now })
+    if (!known) stored.set(document.uuid, { document, direction, cancelled, hasXml: direction === 'issued' || !cancelled, changed: now })
   }
 }
 
@@ -169,31 +169,31 @@ export function activate(shared: Shared, seat: Seat, now: number): void {
 const seesAll = ({ rules }: Seat): boolean => rules.length === 0
 
 /** Whether the window of the organization shows a document that the authority delivered. */
-export function isInWindow(seat: Seat, held: Held): boolean {
-  return seesAll(seat) || isInReach(seat, held)
+export function isInWindow(seat: Seat, stored: Leased): boolean {
+  return seesAll(seat) || isInReach(seat, stored)
 }
 
 /** The same without regard to a lack of extractors, which may end. */
-function isInReach(seat: Seat, held: Held): boolean {
-  const reached = seat.reached[held.direction]
-  return reached !== null && held.document.fecha.slice(0, 10) >= reached.floor && instantOf(held) <= reached.ceiling
+function isInReach(seat: Seat, stored: Leased): boolean {
+  const reached = seat.reached[stored.direction]
+  return reached !== null && stored.document.fecha.slice(0, 10) >= reached.floor && instantOf(stored) <= reached.ceiling
 }
 
-export interface Seen extends Held {
+export interface Seen extends Leased {
   origin: 'authority' | 'import'
 }
 
 /** Every document that the organization may see, by UUID. */
-export function seenBy({ held }: Shared, seat: Seat): Map<string, Seen> {
+export function seenBy({ stored }: Shared, seat: Seat): Map<string, Seen> {
   const seen = new Map<string, Seen>()
   if (seat.state !== 'active') return seen
   for (const [uuid, one] of seat.imports) seen.set(uuid, { ...one, origin: 'import' })
   // What changed before an own run first downloaded the document is told as of that run, or else as of the beginning of the own history.
-  const since = (one: Held): number => {
+  const since = (one: Leased): number => {
     const runs = seat.ran[one.direction].filter(({ at, month }) => at >= instantOf(one) && one.document.fecha >= month)
     return Math.max(seat.firstActive!, runs.length === 0 ? 0 : Math.min(...runs.map(({ at }) => at)))
   }
-  for (const [uuid, one] of held)
+  for (const [uuid, one] of stored)
     if (isInWindow(seat, one)) seen.set(uuid, { ...one, origin: 'authority', changed: Math.max(one.changed, since(one)) })
   return seen
 }
@@ -206,7 +206,7 @@ export function importDocument(
   direction: Direction,
   now: number,
 ): 'created' | 'unchanged' {
-  const twin = shared.held.get(document.uuid)
+  const twin = shared.stored.get(document.uuid)
   const isShownForGood = seat.state === 'active' && twin !== undefined && isInReach(seat, twin)
   if (seat.imports.has(document.uuid) || isShownForGood) return 'unchanged'
   seat.imports.set(document.uuid, { document, direction, hasXml: true, cancelled: false, changed: now })
@@ -229,7 +229,7 @@ export function isComplete({ fetched }: Shared, seat: Seat, direction: Direction
 }
 
 /** The earlier floor of both sources. */
-const hullFloor = ({ reached: { issued, received } }: Seat): string | null =>
+const combinedFloor = ({ reached: { issued, received } }: Seat): string | null =>
   [issued, received].flatMap((one) => one?.floor ?? []).sort()[0] ?? null
 
 /** Documents that are no CFDI: fetched by one's own runs, and from the floor on. */
@@ -239,7 +239,7 @@ export const filesSeenBy = ({ files }: Shared, seat: Seat) =>
     : seesAll(seat)
       ? [...files.values()]
       : [...seat.files.values()].filter(
-          ({ period_end, document_date }) => hullFloor(seat) === null || (period_end ?? document_date) >= hullFloor(seat)!,
+          ({ period_end, document_date }) => combinedFloor(seat) === null || (period_end ?? document_date) >= combinedFloor(seat)!,
         )
 
 /** Whether something held, or holdable, for the RFC is hidden from the organization; or nothing is reached at all. */

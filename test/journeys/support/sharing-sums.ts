@@ -5,9 +5,9 @@ import type { CfdiMonth } from '../../../src/cfdi/summary/contract.ts'
 import {
   DIRECTIONS,
   dayIn,
-  type Held,
   instantOf,
   isComplete,
+  type Leased,
   MEXICO,
   type Reached,
   type Seat,
@@ -22,21 +22,21 @@ const cents = (amount: number): string => (amount / 100).toFixed(2)
 /** What an organization sees, and what it has imported at all. */
 export interface Sight {
   seen: ReadonlyMap<string, Seen>
-  imports: ReadonlyMap<string, Held>
+  imports: ReadonlyMap<string, Leased>
 }
 
 interface Application {
-  source: Held
+  source: Leased
   amount: number
   counts: boolean
 }
 
 /** What counts together: what the organization imported, or what the authority delivered and is seen. */
-const ofOrigin = ({ seen, imports }: Sight, origin: Seen['origin']): Held[] =>
+const ofOrigin = ({ seen, imports }: Sight, origin: Seen['origin']): Leased[] =>
   origin === 'import' ? [...imports.values()] : [...seen.values()].filter((one) => one.origin === 'authority')
 
 /** The valid documents that a valid one of the same parties substitutes (relation 04). The sandbox has no cycles. */
-function substitutedIn(documents: readonly Held[]): Set<string> {
+function substitutedIn(documents: readonly Leased[]): Set<string> {
   const valid = new Map(documents.filter(({ cancelled }) => !cancelled).map((one) => [one.document.uuid, one]))
   const older = [...valid.values()].flatMap(({ hasXml, document: { relacion, emisor, receptor } }) => {
     const named = hasXml && relacion?.tipo === '04' ? valid.get(relacion.uuid)?.document : undefined
@@ -161,18 +161,18 @@ export function expectedMonths(
     const month = at.toString()
     const here = counted.filter(({ document }) => document.fecha.startsWith(month))
     for (const direction of DIRECTIONS) {
-      const place = placeOf(at, seat.rules.length === 0 ? { floor: '', ceiling: now } : seat.reached[direction])
+      const cursor = slotOf(at, seat.rules.length === 0 ? { floor: '', ceiling: now } : seat.reached[direction])
       const of = here.filter((one) => one.direction === direction)
-      if (place === null && of.length === 0) continue
+      if (cursor === null && of.length === 0) continue
       const data_status = isComplete(shared, seat, direction, month, now) ? 'complete' : 'missing'
-      rows.push({ month, direction, ...totalsOf(of, isSubstituted), data_status, ...(place ?? { is_partial: true, through_date: null }) })
+      rows.push({ month, direction, ...totalsOf(of, isSubstituted), data_status, ...(cursor ?? { is_partial: true, through_date: null }) })
     }
   }
   return rows
 }
 
 /** Where a month lies in the window; null outside. It begins first in the east of Mexico and ends last in the west. */
-function placeOf(month: Temporal.PlainYearMonth, reached: Reached | null) {
+function slotOf(month: Temporal.PlainYearMonth, reached: Reached | null) {
   const [first, last] = [month.toPlainDate({ day: 1 }).toString(), month.toPlainDate({ day: month.daysInMonth }).toString()]
   if (reached === null || last < reached.floor) return null
   const { floor, ceiling: end } = reached

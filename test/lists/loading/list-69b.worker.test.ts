@@ -294,14 +294,14 @@ describe('where an RFC stands on a day', () => {
 
 describe('a file in the place of the list that is held', () => {
   const now = new Date('2026-08-05T10:00:00Z')
-  const held = { list_date: '2026-06-30', row_count: 1_000 }
+  const stored = { list_date: '2026-06-30', row_count: 1_000 }
   it.each([
-    [held, { list_date: '2026-07-31', row_count: 1_001 }, null],
-    [held, { list_date: '2026-06-30', row_count: 900 }, null],
-    [held, { list_date: '2026-07-31', row_count: 899 }, 'list.shrunk'],
-    [held, { list_date: '2026-06-29', row_count: 1_001 }, 'list.older'],
-    [held, { list_date: '2027-08-07', row_count: 1_001 }, 'list.in_future'],
-    [held, { list_date: '2026-07-31', row_count: 0 }, 'list.empty'],
+    [stored, { list_date: '2026-07-31', row_count: 1_001 }, null],
+    [stored, { list_date: '2026-06-30', row_count: 900 }, null],
+    [stored, { list_date: '2026-07-31', row_count: 899 }, 'list.shrunk'],
+    [stored, { list_date: '2026-06-29', row_count: 1_001 }, 'list.older'],
+    [stored, { list_date: '2027-08-07', row_count: 1_001 }, 'list.in_future'],
+    [stored, { list_date: '2026-07-31', row_count: 0 }, 'list.empty'],
     [null, { list_date: '2014-01-31', row_count: 1 }, null],
     [null, { list_date: '2026-07-31', row_count: 0 }, 'list.empty'],
   ])('%j, found %j: %s', (before, found, code) => {

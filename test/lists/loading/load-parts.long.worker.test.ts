@@ -6,7 +6,7 @@ import { Budget, BudgetUsedUp } from '../../../src/platform/db/budget.ts'
 import { api } from '../../support/client.ts'
 import { signUp } from '../../support/tenants.ts'
 import { bytesOf, csvOf, rfcOf } from '../support/list-csv.ts'
-import { forgetLists, held, systemAt } from '../support/lists.ts'
+import { forgetLists, stored, systemAt } from '../support/lists.ts'
 
 for (const level of ['log', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => {})
 beforeEach(forgetLists)
@@ -27,8 +27,8 @@ const [FIRST, SECOND, THIRD] = [
 const rfcsOf = (rows: readonly number[]) => rows.map(rfcOf).sort()
 
 const load = (rows: readonly number[], system = systemAt()) => loadList(system, SOURCE, fileOf(rows), new Date('2026-08-07T12:00:00Z'))
-const heldRfcs = async () => (await held()).entries.map(({ rfc }) => rfc)
-const list = async () => (await held()).lists[0]!
+const storedRfcs = async () => (await stored()).entries.map(({ rfc }) => rfc)
+const list = async () => (await stored()).lists[0]!
 
 /** A database that dies before the nth commit. */
 function dyingAt(step: number): D1Database {
@@ -67,7 +67,7 @@ describe('a list of many taxpayers', () => {
     await dies(SECOND, PARTS)
     expect(await list()).toMatchObject({ version: 1, loading: expect.any(String) })
     expect(await load(SECOND)).toBe('loaded')
-    expect(await heldRfcs()).toEqual(rfcsOf(SECOND))
+    expect(await storedRfcs()).toEqual(rfcsOf(SECOND))
     expect(await list()).toMatchObject({ version: 2, loading: null })
     expect(await replayed(FIRST)).toEqual(rfcsOf(SECOND))
     expect((await env.DB.prepare('select * from blacklist_changes').all()).results).toHaveLength(5)
@@ -78,21 +78,21 @@ describe('a list of many taxpayers', () => {
     await load(FIRST)
     await dies(SECOND, PARTS)
     expect(await load(THIRD)).toBe('loaded')
-    expect(await heldRfcs()).toEqual(rfcsOf(THIRD))
+    expect(await storedRfcs()).toEqual(rfcsOf(THIRD))
     expect(await replayed(FIRST)).toEqual(rfcsOf(THIRD))
     await dies(FIRST, PARTS)
     expect(await load(THIRD)).toBe('loaded')
-    expect(await heldRfcs()).toEqual(rfcsOf(THIRD))
+    expect(await storedRfcs()).toEqual(rfcsOf(THIRD))
     expect(await replayed(FIRST)).toEqual(rfcsOf(THIRD))
   })
 
   it('is not looked up before its first load is over', async () => {
     await dies(FIRST, PARTS)
-    expect((await heldRfcs()).length).toBeGreaterThan(0)
-    const path = `/v1/blacklists/lookup?rfc=${(await heldRfcs())[0]}`
+    expect((await storedRfcs()).length).toBeGreaterThan(0)
+    const path = `/v1/blacklists/lookup?rfc=${(await storedRfcs())[0]}`
     expect((await api(await signUp(), 'GET', path)).body.hits).toEqual([])
     await load(THIRD)
-    expect(await heldRfcs()).toEqual(rfcsOf(THIRD))
+    expect(await storedRfcs()).toEqual(rfcsOf(THIRD))
     expect(await list()).toMatchObject({ version: 1 })
   })
 
@@ -100,7 +100,7 @@ describe('a list of many taxpayers', () => {
     await load(FIRST)
     const ends = await Promise.all([load(SECOND), load(SECOND), load(SECOND)])
     expect(ends.filter((end) => end === 'loaded')).toHaveLength(1)
-    expect(await heldRfcs()).toEqual(rfcsOf(SECOND))
+    expect(await storedRfcs()).toEqual(rfcsOf(SECOND))
     expect(await replayed(FIRST)).toEqual(rfcsOf(SECOND))
   })
 
@@ -118,6 +118,6 @@ describe('a list of many taxpayers', () => {
     expect(await list()).toMatchObject({ version: 0, loading: expect.any(String) })
     expect(await refreshLists(system, SOURCE)).toBe('')
     expect(await list()).toMatchObject({ version: 1, loading: null, row_count: 26_200 })
-    expect(await heldRfcs()).toEqual(rfcsOf(many))
+    expect(await storedRfcs()).toEqual(rfcsOf(many))
   })
 })

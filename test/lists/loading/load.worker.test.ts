@@ -7,7 +7,7 @@ import { daily as dailyCron } from '../../support/crons.ts'
 import { costOf } from '../../support/meter.ts'
 import { signUp } from '../../support/tenants.ts'
 import { bytesOf, type Listed, listOf, listText, manyRows, rfcOf } from '../support/list-csv.ts'
-import { forgetLists, held, NOW, systemAt } from '../support/lists.ts'
+import { forgetLists, NOW, stored, systemAt } from '../support/lists.ts'
 
 const logged: string[] = []
 beforeEach(async () => {
@@ -43,7 +43,7 @@ describe('loading', () => {
     // The list itself, and that it is to be told.
     expect(first).toMatchObject({ d1_calls: 2, rows_written: 15_002 })
     expect(first.d1_statements).toBeLessThanOrEqual(12)
-    expect((await held()).lists).toMatchObject([{ source: 'sat_69b', version: 1, list_date: '2026-06-30', row_count: 15_000 }])
+    expect((await stored()).lists).toMatchObject([{ source: 'sat_69b', version: 1, list_date: '2026-06-30', row_count: 15_000 }])
 
     expect(await load(bytes)).toBe('unchanged')
     expect(await cost(() => load(bytes))).toMatchObject({ d1_calls: 1, d1_statements: 1, rows_read: 1, rows_written: 0 })
@@ -51,7 +51,7 @@ describe('loading', () => {
     const next = [...rows.slice(3), { ...rows[2]!, situacion: 'Definitivo', definitivo: '01/07/2026|15/07/2026' }, row(20_000)]
     // The list itself and its index, one changed, one new, two gone, and the record of each of these changes.
     expect(await cost(() => load(listOf(next, JULY)))).toMatchObject({ d1_calls: 2, rows_written: 10 })
-    const { lists, entries } = await held()
+    const { lists, entries } = await stored()
     expect(lists).toMatchObject([{ version: 2, list_date: '2026-07-31', row_count: 14_999 }])
     const of = (n: number) => entries.find(({ rfc }) => rfc === rfcOf(n))
     expect([of(0), of(1), of(2)?.['situacion'], of(20_000)?.['situacion']]).toEqual([undefined, undefined, 'definitivo', 'presunto'])
@@ -61,15 +61,15 @@ describe('loading', () => {
     const next = listOf([row(1), row(2, { situacion: 'Definitivo', definitivo: '01/07/2026|' }), row(4)], JULY)
     await load(listOf([row(1), row(2), row(3)], JUNE))
     await load(next)
-    const { entries } = await held()
+    const { entries } = await stored()
     await forgetLists()
     await load(next)
-    expect((await held()).entries).toEqual(entries)
+    expect((await stored()).entries).toEqual(entries)
   })
 
   it('keeps the day on which a step without a date was first seen, until it has one', async () => {
     const undated = row(1, { situacion: 'Definitivo', definitivo: 'pendiente|' })
-    const seen = async () => (await held()).entries[0]?.['seen_on']
+    const seen = async () => (await stored()).entries[0]?.['seen_on']
     await load(listOf([undated], JUNE))
     await load(listOf([{ ...undated, nombre: 'OTRO NOMBRE' }], JULY))
     expect(await seen()).toBe('2026-06-30')
@@ -135,9 +135,9 @@ describe('a file that is not taken', () => {
     ['was cut off in a quote', good.slice(0, good.length / 3), 'list.shrunk'],
   ])('because it %s leaves the held one as it is, and says why where it is looked for', async (_, bytes, code) => {
     await load(good)
-    const before = await held()
+    const before = await stored()
     expect(await load(bytes)).toBe('refused')
-    const after = await held()
+    const after = await stored()
     expect(after.entries).toEqual(before.entries)
     expect(after.lists[0]).toMatchObject({ version: 1, digest: before.lists[0]!['digest'], list_date: '2026-06-30', refused_code: code })
     expect(logged.map((line) => JSON.parse(line)).at(-1)).toMatchObject({ level: 'error', source: 'sat_69b', code, loaded: '2026-06-30' })
@@ -167,7 +167,7 @@ describe('a file that is not taken', () => {
         ),
       ),
     ).toBe('loaded')
-    expect((await held()).lists).toMatchObject([
+    expect((await stored()).lists).toMatchObject([
       { version: 2, refused_code: null, refused_digest: null, refused_detail: null, refused_at: null },
     ])
   })
@@ -191,7 +191,7 @@ describe('loads at once', () => {
       [june, july, june, july],
     ]) {
       await Promise.all(files.map((bytes) => load(bytes)))
-      const { lists, entries } = await held()
+      const { lists, entries } = await stored()
       expect(lists).toMatchObject([{ list_date: '2026-07-31', row_count: 3 }])
       expect(entries.map(({ rfc }) => rfc).sort()).toEqual([rfcOf(2), rfcOf(3), rfcOf(4)].sort())
       await forgetLists()
@@ -215,8 +215,10 @@ describe('loads at once', () => {
     })
     do {
       const { body } = await api(tenant, 'POST', '/v1/blacklists/lookup', { rfcs })
-      const [told] = body.checked_sources
-      seen.add([told.list_updated_at, ...new Set(body.hits.map((hit: { situacion: string }) => hit.situacion)), body.hits.length].join())
+      const [notified] = body.checked_sources
+      seen.add(
+        [notified.list_updated_at, ...new Set(body.hits.map((hit: { situacion: string }) => hit.situacion)), body.hits.length].join(),
+      )
     } while (!isDone)
     await loading
     const { body } = await api(tenant, 'POST', '/v1/blacklists/lookup', { rfcs })
@@ -246,15 +248,15 @@ describe('the daily work', () => {
     return site
   }
   const daily = (more: object = {}) => refreshList(systemAt(NOW, { LIST_URLS: `sat_69b=${ADDRESS}`, ...more }), 'sat_69b')
-  const dates = async () => (await held()).lists.map(({ list_date }) => list_date)
+  const dates = async () => (await stored()).lists.map(({ list_date }) => list_date)
 
   it('loads what an operator has put into the bucket, and asks nobody where no address is configured', async () => {
     const asked = vi.spyOn(globalThis, 'fetch')
     await refreshList(systemAt(), 'sat_69b')
-    expect((await held()).lists).toMatchObject([{ digest: 'sandbox', list_date: '2026-01-01', row_count: 8 }])
+    expect((await stored()).lists).toMatchObject([{ digest: 'sandbox', list_date: '2026-01-01', row_count: 8 }])
     await put(july)
     await dailyCron(env, new Date(NOW))
-    const list = (await held()).lists.find(({ source }) => source === 'sat_69b')!
+    const list = (await stored()).lists.find(({ source }) => source === 'sat_69b')!
     expect(list).toMatchObject({ version: 2, list_date: '2026-07-31', row_count: 2 })
     expect(list['fetched_at']).toBe((await env.FILES.head(LIST_OBJECT))!.uploaded.getTime())
     expect(asked).not.toHaveBeenCalled()
@@ -281,7 +283,7 @@ describe('the daily work', () => {
     await put(july)
     await daily()
     expect(await dates()).toEqual(['2026-07-31'])
-    expect((await held()).lists[0]).toMatchObject({ refused_code: 'list.older' })
+    expect((await stored()).lists[0]).toMatchObject({ refused_code: 'list.older' })
   })
 
   it('does not write over a file that an operator puts there meanwhile', async () => {
@@ -323,7 +325,7 @@ describe('the daily work', () => {
     await refreshList(systemAt(), 'sat_69b')
     await put(new Uint8Array(24 * 1024 * 1024 + 1))
     await refreshList(systemAt(), 'sat_69b')
-    expect((await held()).lists).toMatchObject([{ list_date: '2026-06-30', refused_code: 'list.too_large' }])
+    expect((await stored()).lists).toMatchObject([{ list_date: '2026-06-30', refused_code: 'list.too_large' }])
   })
 
   /** What breaks without it: a machine that goes at a bad moment leaves half a list, or none, to be looked up in. */
@@ -359,7 +361,7 @@ describe('the daily work', () => {
         () => false,
         () => true,
       )
-      const { lists, entries } = await held()
+      const { lists, entries } = await stored()
       expect(['2026-06-30', '2026-07-31'], `step ${step}`).toContain(lists[0]!['list_date'])
       expect(entries.map(({ rfc }) => rfc).sort(), `step ${step}`).toEqual([rfcOf(1), rfcOf(2)].sort())
       await daily()

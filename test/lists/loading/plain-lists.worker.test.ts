@@ -9,7 +9,7 @@ import { api } from '../../support/client.ts'
 import { daily } from '../../support/crons.ts'
 import { signUp } from '../../support/tenants.ts'
 import { bytesOf, csvOf } from '../support/list-csv.ts'
-import { forgetLists, held, NOW, systemAt } from '../support/lists.ts'
+import { forgetLists, NOW, stored, systemAt } from '../support/lists.ts'
 
 const logged: string[] = []
 for (const level of ['log', 'error'] as const) vi.spyOn(console, level).mockImplementation((line: string) => void logged.push(line))
@@ -82,7 +82,7 @@ describe('each list of the authority', () => {
     async (source, { file, since, situacion }) => {
       expect(await load(source as PublicSource, file)).toBe('loaded')
       expect(await hits(ONE)).toMatchObject([{ source, situacion, since, is_active: true, published_sat_at: since }])
-      expect((await held()).lists).toMatchObject([
+      expect((await stored()).lists).toMatchObject([
         { source, list_date: source === 'sat_69b_bis' ? '2026-06-05' : '2026-08-07', row_count: 1 },
       ])
     },
@@ -97,7 +97,7 @@ describe('each list of the authority', () => {
       [THREE, '31/02/2020'],
     ])
     expect(await load('sat_69_firmes', file)).toBe('loaded')
-    const { lists, entries } = await held()
+    const { lists, entries } = await stored()
     expect(lists).toMatchObject([{ row_count: 5 }])
     expect(entries.map(({ rfc, name, seen_on }) => [rfc, name, seen_on])).toEqual([
       [ONE, 'APLICA, S.A.', null],
@@ -137,9 +137,9 @@ describe('each list of the authority', () => {
         [TWO, '01/01/2014'],
       ]),
     )
-    const before = await held()
+    const before = await stored()
     expect(await load('sat_69_firmes', file)).toBe('refused')
-    const { lists, entries } = await held()
+    const { lists, entries } = await stored()
     expect([entries, lists[0]!['refused_code']]).toEqual([before.entries, code])
   })
 
@@ -156,7 +156,7 @@ describe('each list of the authority', () => {
     await env.FILES.put(objectOf('sat_69_firmes'), bytesOf('<html></html>'))
     await env.FILES.put(objectOf('sat_69_exigibles'), FILES.sat_69_exigibles.file)
     await daily(env, new Date(NOW))
-    const { lists } = await held()
+    const { lists } = await stored()
     expect(lists.find(({ source }) => source === 'sat_69_firmes')).toMatchObject({ version: 0, refused_code: 'list.no_header' })
     expect(lists.find(({ source }) => source === 'sat_69_exigibles')).toMatchObject({ version: 1, row_count: 1 })
   })
@@ -165,9 +165,9 @@ describe('each list of the authority', () => {
 describe('the sandbox', () => {
   it('starts with every list, on which its taxpayers are in every situation; a file replaces one', async () => {
     await daily(env, new Date(NOW))
-    const { lists } = await held()
+    const { lists } = await stored()
     expect(lists.map(({ source }) => source)).toEqual([...PUBLIC_SOURCES].sort())
-    expect(lists.filter(({ version, told_version }) => version !== 1 || told_version !== 1)).toEqual([])
+    expect(lists.filter(({ version, notified_version }) => version !== 1 || notified_version !== 1)).toEqual([])
     for (const { rfc, situacion, lists: others } of LISTED) {
       expect(hasValidCheckDigit(rfc)).toBe(true)
       const found = await hits(rfc)

@@ -9,12 +9,12 @@ afterEach(() => vi.restoreAllMocks())
 const PATH = '/v1/test-helpers/blacklists'
 const loaded = (source: string) =>
   env.DB.prepare(
-    "insert or replace into blacklist_lists (organization_id, source, version, told_version, row_count) values ('', ?, 3, 3, 0)",
+    "insert or replace into blacklist_lists (organization_id, source, version, notified_version, row_count) values ('', ?, 3, 3, 0)",
   )
     .bind(source)
     .run()
 const stateOf = (source: string) =>
-  env.DB.prepare("select version, told_version, row_count from blacklist_lists where organization_id = '' and source = ?")
+  env.DB.prepare("select version, notified_version, row_count from blacklist_lists where organization_id = '' and source = ?")
     .bind(source)
     .first()
 const changesOf = async (rfc: string) =>
@@ -33,9 +33,9 @@ it('a test helper puts an RFC on a public list, changes its situation there, and
   expect(await hits()).toEqual([expect.objectContaining({ source: 'sat_69b', situacion: 'presunto', severity: 'high' })])
   await put({ situacion: 'definitivo' })
   expect(await hits()).toEqual([expect.objectContaining({ situacion: 'definitivo', severity: 'critical' })])
-  expect(await stateOf('sat_69b')).toEqual({ version: 6, told_version: 3, row_count: 1 })
+  expect(await stateOf('sat_69b')).toEqual({ version: 6, notified_version: 3, row_count: 1 })
   await put({ is_listed: false })
-  expect([await hits(), await stateOf('sat_69b')]).toEqual([[], { version: 7, told_version: 3, row_count: 0 }])
+  expect([await hits(), await stateOf('sat_69b')]).toEqual([[], { version: 7, notified_version: 3, row_count: 0 }])
   expect(await changesOf(rfc)).toEqual([
     { change: 'listed', situacion_before: null, situacion: 'presunto' },
     { change: 'situacion_changed', situacion_before: 'presunto', situacion: 'definitivo' },
@@ -47,8 +47,8 @@ it('a test helper puts an RFC on a public list, changes its situation there, and
 it('it is refused before the list is loaded, and with a situation that the list cannot have', async () => {
   const of = await organization()
   const ask = async (body: object) => {
-    const { status, body: told } = await of.ask('POST', PATH, { rfc: freshRfc(), ...body })
-    return `${status} ${told.code}`
+    const { status, body: notified } = await of.ask('POST', PATH, { rfc: freshRfc(), ...body })
+    return `${status} ${notified.code}`
   }
   expect(await ask({ source: 'sat_csd_sin_efectos' })).toBe('409 blacklist.not_loaded')
   expect(await ask({ source: 'sat_69b' })).toBe('422 request.invalid')

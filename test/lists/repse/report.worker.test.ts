@@ -10,7 +10,7 @@ import type { Ctx } from '../../../src/platform/context.ts'
 import type { Page } from '../../../src/platform/paging/cursor.ts'
 import { shows, windowsOf } from '../../../src/taxpayers/visibility/window.ts'
 import { documents, insertCfdi, insertSuppliers, isSubstitutedFor, type Row, suppliersOf } from '../../cfdi/support/ledger.ts'
-import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../../support/context.ts'
+import { contextOf, FISCAL_ENTITY, type GrantedRange, RFC, reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
 import { holdMessages, type RepseMessage } from './support/repse.ts'
@@ -87,7 +87,7 @@ const report = (ctx: Ctx, query: Record<string, string> = {}) =>
 const bounded = (from: string, to: string, imported_at: number | null = null) =>
   contextOf({ ...reaching([from, to]), imported_at }, { extractor_count: 1, now: NOW })
 
-const apart = (issued: Reach, received: Reach, imported_at: number | null = null) =>
+const apart = (issued: GrantedRange, received: GrantedRange, imported_at: number | null = null) =>
   contextOf({ ...reaching(issued, received), imported_at }, { extractor_count: 1, now: NOW })
 
 const WINDOWS: [string, Ctx][] = [
@@ -174,13 +174,13 @@ async function found(ctx: Ctx, drilldown: string): Promise<string[]> {
 
 describe.each(WINDOWS)('the supplier report through %s', (_, ctx) => {
   it.each([1, 2, 3, 4, 12, 24])('over %i months is what the documents give one by one', async (months) => {
-    const told = await report(ctx, { months: String(months), limit: '200' })
-    expect(SupplierReport.parse(told)).toEqual(told)
+    const notified = await report(ctx, { months: String(months), limit: '200' })
+    expect(SupplierReport.parse(notified)).toEqual(notified)
     const { rows, suppliers } = expected(ctx, months)
     const sum = (status?: string) =>
       text(suppliers.filter((one) => status === undefined || one.status === status).reduce((all, { amount }) => all + amount, 0))
     const count = (status: string) => suppliers.filter((one) => one.status === status).length
-    expect(told).toMatchObject({
+    expect(notified).toMatchObject({
       fiscal_entity_id: FISCAL_ENTITY,
       supplier_count: suppliers.length,
       registered_count: count('registered'),
@@ -197,7 +197,7 @@ describe.each(WINDOWS)('the supplier report through %s', (_, ctx) => {
         missing_rate: rows.filter((row) => amountOf(row) === null).length,
       },
     })
-    expect(told.suppliers.map(({ drilldown: _, ...one }) => one)).toEqual(
+    expect(notified.suppliers.map(({ drilldown: _, ...one }) => one)).toEqual(
       suppliers.map(({ rfc, name, status, amount, invoices, answer }) => ({
         ...{ rfc, name, status, invoice_count: invoices, total_amount: text(amount) },
         folio: answer?.folio ?? null,
@@ -208,7 +208,7 @@ describe.each(WINDOWS)('the supplier report through %s', (_, ctx) => {
         is_stale: !answer,
       })),
     )
-    for (const { rfc, drilldown } of told.suppliers.slice(0, 3))
+    for (const { rfc, drilldown } of notified.suppliers.slice(0, 3))
       expect(await found(ctx, drilldown)).toEqual(
         suppliers
           .find((one) => one.rfc === rfc)!
@@ -234,9 +234,11 @@ describe('the list', () => {
     const listed = { 'sat_69b|definitivo': [first, 'ZZZ010101AAA'], 'sat_69b|desvirtuado': [second], 'sat_69_firmes|': [third] }
     const reading = { ...ctx, connection: { ...ctx.connection!, listed: JSON.stringify(listed) } }
     const found = async (blacklist: string, limit = '200') => {
-      const told = await report(reading, { limit, blacklist })
-      expect(told.supplier_count).toBe(told.registered_count + told.not_registered_count + told.expired_count + told.unknown_count)
-      return [told.suppliers.map(({ rfc }) => rfc), told.monto_total]
+      const notified = await report(reading, { limit, blacklist })
+      expect(notified.supplier_count).toBe(
+        notified.registered_count + notified.not_registered_count + notified.expired_count + notified.unknown_count,
+      )
+      return [notified.suppliers.map(({ rfc }) => rfc), notified.monto_total]
     }
     const amountsOf = (...rfcs: (string | undefined)[]) =>
       text(

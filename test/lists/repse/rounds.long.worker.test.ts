@@ -280,7 +280,7 @@ describe('a round that is killed', () => {
         const { bindings, died } = fragile(step, when)
         await begin('2026-11-19T10:00:00Z', bindings).catch(() => {})
         while (sent.length > 0 && died() === '') await deliver(sent.splice(0, 1), bindings)
-        const place = died()
+        const cursor = died()
         // The messages are lost with it. It is run again the same day, and the sweep looks after what it leaves.
         sent.splice(0)
         await begin('2026-11-19T10:20:00Z')
@@ -288,17 +288,17 @@ describe('a round that is killed', () => {
         at('2026-11-19T10:40:00Z')
         await sweepRounds(systemOf(env, new Date(), 'req_test'))
         await settle(sent)
-        expect([place, asked.length - new Set(asked).size]).toEqual([place, 0])
-        expect(await env.DB.prepare('select is_done from repse_rounds').first('is_done'), place).toBe(1)
+        expect([cursor, asked.length - new Set(asked).size]).toEqual([cursor, 0])
+        expect(await env.DB.prepare('select is_done from repse_rounds').first('is_done'), cursor).toBe(1)
         // At most the one that was claimed and not answered waits for tomorrow.
         const already = await raised()
-        expect([place, new Set(already).size]).toEqual([place, already.length])
-        expect(already.length, place).toBeGreaterThanOrEqual(of.length - 1)
+        expect([cursor, new Set(already).size]).toEqual([cursor, already.length])
+        expect(already.length, cursor).toBeGreaterThanOrEqual(of.length - 1)
         await begin('2026-11-20T10:00:00Z')
         await settle(sent)
-        expect([place, (await raised()).sort()]).toEqual([place, of.map(({ fiscal_entity_id }) => fiscal_entity_id).sort()])
-        if (place === '') break
-        places.push(place)
+        expect([cursor, (await raised()).sort()]).toEqual([cursor, of.map(({ fiscal_entity_id }) => fiscal_entity_id).sort()])
+        if (cursor === '') break
+        places.push(cursor)
       }
       // Of each page what is to be done, the claims and the answers, and its alerts; and the round itself.
       expect(places.length).toBeGreaterThan(25)

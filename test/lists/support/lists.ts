@@ -9,7 +9,7 @@ export const systemAt = (now = NOW, more: Partial<Record<keyof Env, unknown>> = 
   systemOf({ ...env, ...more } as Env, new Date(now), 'cron_test')
 
 /** Everything that is held of the lists, in order. */
-export const held = async () => {
+export const stored = async () => {
   const [lists, entries] = await env.DB.batch([
     env.DB.prepare('select * from blacklist_lists order by organization_id, source'),
     env.DB.prepare('select * from blacklist_entries order by organization_id, source, rfc'),

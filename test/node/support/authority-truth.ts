@@ -1,5 +1,5 @@
 import type { Customer } from '../../../scripts/customer.ts'
-import { literalOf, type Source, type Truth } from '../../stand-in/truth/truth.ts'
+import { literalOf, type Source, type Truth } from '../../../tools/stand-in/truth/truth.ts'
 import { all } from './books.ts'
 
 interface Shown {
@@ -101,13 +101,14 @@ export class AuthorityTruth {
         for (const uuid of this.truth.announced(this.rfc, source, month)) expected.add(uuid)
         for (const uuid of least.announced) {
           const document = this.truth.get(uuid)
-          const held = shown.get(uuid)
-          if (!held) differences.push(`${source} ${month} ${uuid} is missing.`)
+          const stored = shown.get(uuid)
+          if (!stored) differences.push(`${source} ${month} ${uuid} is missing.`)
           // What changed meanwhile may be held as it was, or as it is.
           else if (document.cancelled === null || document.cancelled <= asked || document.cancelled > now) {
             const isCancelled = document.cancelled !== null && document.cancelled <= now
-            if (held.has_xml !== least.obtainable.has(uuid)) differences.push(`${source} ${month} ${uuid} has XML: ${held.has_xml}.`)
-            if (held.estatus !== (isCancelled ? 'cancelado' : 'vigente')) differences.push(`${source} ${month} ${uuid} is ${held.estatus}.`)
+            if (stored.has_xml !== least.obtainable.has(uuid)) differences.push(`${source} ${month} ${uuid} has XML: ${stored.has_xml}.`)
+            if (stored.estatus !== (isCancelled ? 'cancelado' : 'vigente'))
+              differences.push(`${source} ${month} ${uuid} is ${stored.estatus}.`)
           }
         }
       }

@@ -22,7 +22,7 @@ async function kill(service: Started, victim: Victim): Promise<void> {
 }
 
 /** Kills, and answers for the service when it is back: another one where the runner died. */
-export async function killAndReturn(service: Started, victim: Victim, again: () => Promise<Started>, told = ''): Promise<Started> {
+export async function killAndReturn(service: Started, victim: Victim, again: () => Promise<Started>, notified = ''): Promise<Started> {
   const before = service.children().runtime.map(({ pid }) => pid)
   await kill(service, victim)
   const back = victim === 'runner' || victim === 'all' ? await again() : service
@@ -31,7 +31,7 @@ export async function killAndReturn(service: Started, victim: Victim, again: () 
     const { runtime } = back.children()
     return victim === 'workerd' || (runtime.length > 0 && runtime.every(({ pid }) => !before.includes(pid)))
   }
-  await until(`the service is back (${told})`, 240_000, async () => isAnother() && (await isUp(back.url)))
+  await until(`the service is back (${notified})`, 240_000, async () => isAnother() && (await isUp(back.url)))
   return back
 }
 

@@ -96,11 +96,11 @@ export class Providers {
 
   /** Every object that a server has, by its path. Paths are ASCII. */
   async objects(provider: 's3' | 'azure'): Promise<Map<string, Buffer>> {
-    const [query, place] = provider === 's3' ? ['list-type=2', 'continuation-token'] : ['restype=container&comp=list', 'marker']
+    const [query, cursor] = provider === 's3' ? ['list-type=2', 'continuation-token'] : ['restype=container&comp=list', 'marker']
     const paths: string[] = []
     for (let from: string | undefined = ''; from !== undefined; ) {
       const page: string = (
-        await this.#ask(provider, 'GET', '', `${query}${from && `&${place}=${encodeURIComponent(from)}`}`)
+        await this.#ask(provider, 'GET', '', `${query}${from && `&${cursor}=${encodeURIComponent(from)}`}`)
       ).body.toString()
       paths.push(...[...page.matchAll(/<(?:Key|Name)>([^<]+)<\/(?:Key|Name)>/g)].map(([, path]) => path!))
       from = /<(?:NextContinuationToken|NextMarker)>([^<]+)</.exec(page)?.[1]
@@ -162,8 +162,8 @@ export class Providers {
     outgoing.on('error', () => null)
     const body = Buffer.concat(await Array.fromAsync(incoming as AsyncIterable<Buffer>))
     const standIn = this.standIns.find(({ hosts }) => hosts.includes(host))
-    const held = () => this.holdBack(line)
-    if (standIn) return standInAnswer(standIn, new URL(path, `https://${host}`), incoming, body, outgoing, held)
+    const stored = () => this.holdBack(line)
+    if (standIn) return standInAnswer(standIn, new URL(path, `https://${host}`), incoming, body, outgoing, stored)
     const isAzure = host.endsWith('.blob.core.windows.net') || host === AZURE.host
     const refused = isAzure
       ? null
@@ -179,7 +179,7 @@ export class Providers {
       ? { port: this.#ports.azure, path, headers: { ...headers, host: host === AZURE.host ? '127.0.0.1' : host } }
       : { port: this.#ports.s3, path: inHost ? `/${inHost}${path}` : path, headers: { ...rest, ...VERIFIED, host: '127.0.0.1' } }
     const forwarded = request({ host: '127.0.0.1', method, ...to }, async (answer) => {
-      await held()
+      await stored()
       outgoing.writeHead(answer.statusCode ?? 599, answer.headers)
       answer.pipe(outgoing)
     })
@@ -193,7 +193,7 @@ async function standInAnswer(
   { method = '', headers }: IncomingMessage,
   body: Buffer,
   outgoing: ServerResponse,
-  held: () => Promise<void> | null,
+  stored: () => Promise<void> | null,
 ): Promise<void> {
   const given = Object.entries(headers as Record<string, string>).filter(
     ([name]) => !['host', 'connection', 'content-length'].includes(name),
@@ -201,7 +201,7 @@ async function standInAnswer(
   const sent = { method, headers: given, redirect: 'manual', ...(body.length > 0 && { body: new Uint8Array(body) }) } as const
   const answer = await standIn.answer(new Request(url, sent))
   const bytes = Buffer.from(await answer.arrayBuffer())
-  await held()
+  await stored()
   outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': bytes.length }).end(bytes)
 }
 

@@ -79,7 +79,7 @@ export class Started {
 
   async ready(): Promise<this> {
     await until(
-      () => `the service is ready; ${this.#told()}`,
+      () => `the service is ready; ${this.#notified()}`,
       READY_WITHIN,
       () => {
         if (this.#child.exitCode !== null) throw new Error(`The runner ended with ${this.#child.exitCode}:\n${this.said}`)
@@ -90,7 +90,7 @@ export class Started {
   }
 
   /** What the runner and the runtime said last. */
-  #told(): string {
+  #notified(): string {
     const log = join(this.stateDir, 'service.log')
     return `the runner said:\n${this.said}\nand the log ends:\n${existsSync(log) ? readFileSync(log, 'utf8').slice(-2_000) : 'there is none'}`
   }

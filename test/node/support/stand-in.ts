@@ -218,13 +218,13 @@ export class StandIn {
     if (part === 'assets-upload-session') return { jwt: `${btoa('{}')}.${btoa('{}')}.signature`, buckets: [] }
     if (!script) return refuse(404, 10007, 'This Worker does not exist on your account.')
     if (kind === 'services') {
-      const told = {
+      const notified = {
         tag: 'tag',
         tags: [],
         last_deployed_from: 'wrangler',
         ...(script.migrationTag && { migration_tag: script.migrationTag }),
       }
-      return { default_environment: { environment: 'production', script: told } }
+      return { default_environment: { environment: 'production', script: notified } }
     }
     if (part === 'secrets') return [...script.secrets.keys()].map((one) => ({ name: one, type: 'secret_text' }))
     if (part === 'secrets-bulk') for (const { name: secret, text } of Object.values(json().secrets)) script.secrets.set(secret, text)

@@ -6,7 +6,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { syncJobs } from '../../../src/downloads/jobs/tables.ts'
 import { idOfUuid } from '../../../src/platform/db/id.ts'
 import { inlined } from '../../../src/platform/db/statement.ts'
-import { askersOf } from '../../../src/taxpayers/visibility/askers.ts'
+import { requestersOf } from '../../../src/taxpayers/visibility/requesters.ts'
 
 interface Fact {
   outbox_event_id: string
@@ -69,7 +69,7 @@ const hasRows = (stateDir: string, table: string): boolean =>
   })
 
 /** Whether every job has ended and every fact has been told, of a service that runs. */
-export const isTold = (stateDir: string): boolean => !hasRows(stateDir, 'outbox') && !hasRows(stateDir, 'sync_work')
+export const isNotified = (stateDir: string): boolean => !hasRows(stateDir, 'outbox') && !hasRows(stateDir, 'sync_work')
 
 /** A job's identifier as a connection is shown it, like shownJobId of the service, which waits for its hash. */
 function shownId(...of: readonly [fiscal_entity_id: string, source: string, month: string, job_id: string]): string {
@@ -115,15 +115,15 @@ function spread(stateDir: string, ledger: DatabaseSync): void {
 }
 
 /** Jobs with who asked for them, as many times as a fact tells one of them of it. */
-const TOLD = `select ${JOB} as job, o.value as organization, (
+const NOTIFIED = `select ${JOB} as job, o.value as organization, (
     select count(*) from facts f cross join json_each(f.organizations) t
     where f.kind = 'sync.completed' and f.job = ${JOB} and t.value = o.value) as times
-  from sync_jobs j cross join json_each(${inlined(askersOf(alias(syncJobs, 'j')))}) o`
+  from sync_jobs j cross join json_each(${inlined(requestersOf(alias(syncJobs, 'j')))}) o`
 
 /** What must not be found there: each a question and its answers. */
 const FAULTS: Record<string, string> = {
   'jobs that are not settled with success': `select job_id, status, error_class, attempts from sync_jobs where status <> 'succeeded' or open <> 0`,
-  'organizations that were not told once': `select * from (${TOLD}) where times <> 1`,
+  'organizations that were not told once': `select * from (${NOTIFIED}) where times <> 1`,
   'facts that are there twice': `select outbox_event_id from facts group by outbox_event_id having count(*) > 1`,
   'facts of no job': `select outbox_event_id from facts where kind like 'sync.%' and not exists (
       select 1 from sync_jobs j where ${JOB} = facts.job)`,
@@ -168,7 +168,7 @@ interface Job {
 /** What a tick came to: the cells of its jobs, who is told of them, and what was going on at each of some moments. */
 export function tickOf(stateDir: string, instant: number, moments: readonly number[]) {
   const jobs: Job[] = []
-  const told: string[] = []
+  const notified: string[] = []
   const requests: { run_id: string; requested_at: number }[] = []
   for (const ledger of databasesWith(stateDir, 'sync_jobs')) {
     spread(stateDir, ledger)
@@ -176,7 +176,7 @@ export function tickOf(stateDir: string, instant: number, moments: readonly numb
     const ask = (what: string, from: string) => ledger.prepare(`select ${what} from ${from} where j.as_of = ?`).all(instant)
     jobs.push(...(ask(`${cell} as cell, j.*`, 'sync_jobs j join entities e using (entity)') as unknown as Job[]))
     const facts = `facts f join sync_jobs j on f.job = ${JOB} join entities e on e.entity = j.entity, json_each(f.organizations) o`
-    told.push(...ask(`o.value || ' ' || ${cell} as told`, facts).map((row) => String(row['told'])))
+    notified.push(...ask(`o.value || ' ' || ${cell} as told`, facts).map((row) => String(row['notified'])))
     requests.push(
       ...(ledger.prepare('select run_id, requested_at from extractions where instant = ?').all(instant) as unknown as typeof requests),
     )
@@ -200,5 +200,5 @@ export function tickOf(stateDir: string, instant: number, moments: readonly numb
     /** Jobs that somebody had taken up, maybe one who was killed since. */
     begun: jobs.filter(({ started_at, finished_at }) => started_at <= at && at < finished_at).length,
   }))
-  return { cells: jobs.map(({ cell }) => cell).sort(), told: told.sort(), during }
+  return { cells: jobs.map(({ cell }) => cell).sort(), notified: notified.sort(), during }
 }

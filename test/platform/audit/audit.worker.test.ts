@@ -177,7 +177,7 @@ describe('a change and its event are one commit', () => {
   })
 
   /** All that D1 holds of the organization, downloads aside: they go on by themselves. */
-  const held = () => dump(ours.organization_id, /^(sync_jobs|job_|runs)/)
+  const stored = () => dump(ours.organization_id, /^(sync_jobs|job_|runs)/)
 
   it.each(writes.filter(({ row }) => row.answers !== 202))(
     '$name: nothing of it is left when the event cannot be written',
@@ -186,10 +186,10 @@ describe('a change and its event are one commit', () => {
       for (const d1 of DATABASES)
         await d1.prepare("create trigger refuse before insert on audit_events begin select raise(abort, 'no events today'); end").run()
       const error = vi.spyOn(console, 'error').mockImplementation(() => {})
-      const before = await held()
+      const before = await stored()
       const answer = await send(entry.route.method, path, { ...sent, authorization: basic(ours.callers.owner), breaks: true })
       expect([answer.status, answer.body.code, answer.body.detail]).toEqual([500, 'internal', 'Something went wrong on our side.'])
-      expect(await held()).toBe(before)
+      expect(await stored()).toBe(before)
       error.mockRestore()
     },
   )
@@ -221,9 +221,9 @@ describe('a change and its event are one commit', () => {
     const d1 = /^(webhooks|deliveries|alerts)$/.test(table) ? env.EVENTS_0 : env.DB
     await d1.prepare(`create trigger refuse before ${verb} on ${table} begin select raise(abort, 'not today'); end`).run()
     const error = vi.spyOn(console, 'error').mockImplementation(() => {})
-    const before = await held()
+    const before = await stored()
     const answer = await send(entry.route.method, path, { ...sent, authorization: basic(ours.callers.owner), breaks: true })
-    expect([answer.status, await held()]).toEqual([500, before])
+    expect([answer.status, await stored()]).toEqual([500, before])
     error.mockRestore()
   })
 

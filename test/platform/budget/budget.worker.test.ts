@@ -56,11 +56,11 @@ describe('pages', () => {
 
   it('are worked on while the budget allows another, from the place where the invocation before stopped', async () => {
     const seen: string[][] = []
-    let place = START
-    for (let n = 0; place !== '' && n < 10; n++) {
+    let cursor = START
+    for (let n = 0; cursor !== '' && n < 10; n++) {
       const it = system()
       const pages: string[] = []
-      place = await pageByPage(it, 300, place, async (from) => {
+      cursor = await pageByPage(it, 300, cursor, async (from) => {
         pages.push(from)
         counting(it, 300)
         return pages.length + 3 * seen.length === 8 ? '' : String(Number(from) + 1)

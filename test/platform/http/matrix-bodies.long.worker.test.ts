@@ -100,8 +100,8 @@ describe('a JSON body', () => {
       new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
     ]
     for (const body of sample(malformed, 3, withBody.indexOf(entry))) {
-      const { status, body: told } = await ask(entry, given, { headers: JSON_TYPE, body })
-      expect([body, status, told.code]).toEqual([body, 400, 'request.malformed_json'])
+      const { status, body: notified } = await ask(entry, given, { headers: JSON_TYPE, body })
+      expect([body, status, notified.code]).toEqual([body, 400, 'request.malformed_json'])
     }
   })
 
@@ -211,10 +211,10 @@ describe('a JSON body', () => {
         const { [name]: _, ...others } = entry.row.json!(given)
         const rest = JSON.stringify(others).slice(1)
         const body = `{${JSON.stringify(name)}:${value}${rest === '}' ? '' : ','}${rest}`
-        const { status, body: told } = await ask(entry, given, { headers: JSON_TYPE, body })
+        const { status, body: notified } = await ask(entry, given, { headers: JSON_TYPE, body })
         expect([entry.row.answers, 404, 409, 422], `${name}: ${value.slice(0, 50)} → ${status}`).toContain(status)
         // What is wrong is said, what was sent is not said again.
-        if (status === 422) expect(JSON.stringify(told).length).toBeLessThan(5_000)
+        if (status === 422) expect(JSON.stringify(notified).length).toBeLessThan(5_000)
       }
   })
 })

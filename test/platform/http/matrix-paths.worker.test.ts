@@ -89,7 +89,7 @@ describe('a wrong method', () => {
     ['GET', '/v1/team/members/invite', 'POST'],
     ['PATCH', '/v1/team/members/invite', 'POST'],
     ['POST', '/v1/cfdi/risk', 'GET'],
-  ])('%s of %s, which stands where others have an identifier, is told the methods of that path alone', async (method, path, allow) => {
+  ])('%s of %s, which stands where others have an identifier, is notified the methods of that path alone', async (method, path, allow) => {
     const { status, headers, body } = await send(method, path, { authorization: basic(owner) })
     expect([status, headers.get('allow'), body.detail]).toEqual([405, allow, `This path allows ${allow}.`])
   })

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { newKeyPair } from '../../../src/accounts/credentials/key.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { api, basic } from '../../support/client.ts'
-import { expectTold, type Mistake } from '../../support/mistakes.ts'
+import { expectNotified, type Mistake } from '../../support/mistakes.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { json, type Sent } from '../../support/wire.ts'
 import { type Side, sideOf } from '../../support/world.ts'
@@ -614,8 +614,8 @@ const LABELS: Mistake[] = [
 
 const MISTAKES = { LABELS, AUTHENTICATION, PATHS, QUERIES, BODIES }
 
-describe.each(Object.entries(MISTAKES))('%s: what a newcomer typed is told what, where and what to do', (_, mistakes) => {
-  it.each(mistakes)('$typed', expectTold)
+describe.each(Object.entries(MISTAKES))('%s: what a newcomer typed is notified what, where and what to do', (_, mistakes) => {
+  it.each(mistakes)('$typed', expectNotified)
 })
 
 it('there are 60 of them at least', () => {

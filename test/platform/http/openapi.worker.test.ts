@@ -173,11 +173,11 @@ describe.each(operations)('$name', ({ name, path, operation }) => {
   it('describes every body that is sent or answered', () => {
     const bodies = [requestBody, ...Object.values(responses)].flatMap((one) => Object.entries(one?.content ?? {}))
     for (const [type, { schema }] of bodies) {
-      const told = resolved(schema)
-      expect(Object.keys(told).length, `${type} of ${name}`).toBeGreaterThan(0)
-      if (type === 'application/json' && name !== 'GET /v1/openapi.json' && told.type === 'object')
-        expect(told['properties'], name).toBeDefined()
-      if (type === 'application/json' && told.type === 'array') expect(told['items'], name).toBeDefined()
+      const notified = resolved(schema)
+      expect(Object.keys(notified).length, `${type} of ${name}`).toBeGreaterThan(0)
+      if (type === 'application/json' && name !== 'GET /v1/openapi.json' && notified.type === 'object')
+        expect(notified['properties'], name).toBeDefined()
+      if (type === 'application/json' && notified.type === 'array') expect(notified['items'], name).toBeDefined()
     }
     for (const [status, { content }] of Object.entries(responses)) {
       const error = name === 'GET /health' && status === '503' ? 'Unhealthy' : 'Problem'
@@ -212,16 +212,16 @@ describe('what is sent', () => {
 
   it.each(Object.entries(document.webhooks))('%s: has its schema, which says the key, and its headers', (key, { post }) => {
     const { schema } = post.requestBody!.content['application/json']!
-    const told = resolved(schema) as Schema & { properties: Record<string, Schema>; required: string[] }
+    const notified = resolved(schema) as Schema & { properties: Record<string, Schema>; required: string[] }
     expect(schema.$ref).toBe(`#/components/schemas/${key.replace(/(^|[._])(.)/g, (_, __, letter) => letter.toUpperCase())}Event`)
-    expect(told.properties['event']!['const']).toBe(key)
+    expect(notified.properties['event']!['const']).toBe(key)
     // Only a test has the one, and only events from before the other existed lack it.
     const optional = ['sample_of', 'invalid_reason']
-    expect([told.required, told['additionalProperties']]).toEqual([
-      Object.keys(told.properties).filter((one) => !optional.includes(one)),
+    expect([notified.required, notified['additionalProperties']]).toEqual([
+      Object.keys(notified.properties).filter((one) => !optional.includes(one)),
       undefined,
     ])
-    expect(told.required).toEqual(expect.arrayContaining(['event', 'event_id', 'occurred_at']))
+    expect(notified.required).toEqual(expect.arrayContaining(['event', 'event_id', 'occurred_at']))
     expect(post.parameters!.map((one) => [one.name, one.in, one.required])).toEqual(
       [
         ...['Service-Event', 'Service-Delivery-Id', 'Service-Attempt', 'Service-Signature'],

@@ -4,7 +4,7 @@ import { newKeyPair } from '../../../src/accounts/credentials/key.ts'
 import { app } from '../../../src/app/app.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { basic } from '../../support/client.ts'
-import { expectTold, type Mistake } from '../../support/mistakes.ts'
+import { expectNotified, type Mistake } from '../../support/mistakes.ts'
 import { json, type Sent, send } from '../../support/wire.ts'
 import { credentialOf, type Side, sideOf } from '../../support/world.ts'
 
@@ -187,8 +187,8 @@ const RECEIVERS: Mistake[] = [
 
 const MISTAKES = { ABSENT, VALUES, USUAL, BODIES, RECEIVERS }
 
-describe.each(Object.entries(MISTAKES))('%s: an integrator is told what, where and what to do', (_, mistakes) => {
-  it.each(mistakes)('$typed', expectTold)
+describe.each(Object.entries(MISTAKES))('%s: an integrator is notified what, where and what to do', (_, mistakes) => {
+  it.each(mistakes)('$typed', expectNotified)
 })
 
 describe('a credential that is not valid any more', () => {

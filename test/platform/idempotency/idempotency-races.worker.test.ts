@@ -334,14 +334,14 @@ it('a key that is released leaves the leases of all other keys as they are', asy
     ...{ organization_id: one.organization_id, key, token: crypto.randomUUID(), fingerprints: ['f'] },
     ...{ asked_at: Date.now(), lease_until: Date.now() + LEASE_MS, now: new Date(), expired_at: new Date(0) },
   })
-  const [held, released] = [request('held'), request('released')]
-  for (const each of [held, released]) await claimKey(db, each)
+  const [stored, released] = [request('held'), request('released')]
+  for (const each of [stored, released]) await claimKey(db, each)
   await commit(env.DB, [markKey(db, { ...released, begun: null }, 'resource', 'running'), ...releaseKey(db, { ...released, begun: null })])
   const leases = await env.DB.prepare('select key, lease_until from idempotency_keys where organization_id = ? order by key')
     .bind(one.organization_id)
     .all()
   expect(leases.results).toEqual([
-    { key: 'held', lease_until: held.lease_until },
+    { key: 'held', lease_until: stored.lease_until },
     { key: 'released', lease_until: 0 },
   ])
 })

@@ -2,9 +2,9 @@ import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import * as logins from '../../../src/authority/logins.ts'
 import * as sending from '../../../src/authority/sat/send.ts'
+import { newAuthority, sendTo } from '../../../tools/stand-in/stand-in.ts'
+import { generate } from '../../../tools/stand-in/truth/generate.ts'
 import { callOf, cfdiOf, subscriber } from '../../downloads/support/downloads.ts'
-import { newAuthority, sendTo } from '../../stand-in/stand-in.ts'
-import { generate } from '../../stand-in/truth/generate.ts'
 import { at } from '../../support/clock.ts'
 import type { Platform } from '../../support/invocations.ts'
 import { freshRfc } from '../../support/tenants.ts'
@@ -13,7 +13,7 @@ import { countOf } from './rows.ts'
 
 const MONTHS = 12
 /** In minutes: by then everything has been downloaded. */
-const PATIENCE = 60
+const SLOW_RESPONSE_LIMIT = 60
 
 /** The conversation about a taxpayer with a year of documents in many packages. */
 export async function conversationLoad(platform: Platform): Promise<void> {
@@ -22,7 +22,7 @@ export async function conversationLoad(platform: Platform): Promise<void> {
   // Of these there is metadata only.
   for (const one of truth.documents) if (one.receptor.rfc === rfc) one.cancelled = one.stamped
   const standIn = newAuthority({ truth, packageSize: 6 })
-  vi.spyOn(sending, 'paceOf').mockReturnValue({ turn: async () => {}, answered: () => {} })
+  vi.spyOn(sending, 'rateLimiterOf').mockReturnValue({ turn: async () => {}, answered: () => {} })
   const one = await subscriber(rfc, cfdiOf(MONTHS), null, { efirma: efirmaOf(rfc) })
   const real = logins.loginsOf
   vi.spyOn(logins, 'loginsOf').mockImplementation((system) => ({ ...real(system), sources: ['sat_cfdi_issued', 'sat_cfdi_received'] }))
@@ -33,7 +33,7 @@ export async function conversationLoad(platform: Platform): Promise<void> {
   const start = Date.now()
   const open = () => countOf('sync_jobs', `entity = ${call.entity} and month <> '' and open = 1`, env.LEDGER_0)
   for (let minute = 1; (await open()) > 0; minute++) {
-    expect(minute).toBeLessThan(PATIENCE)
+    expect(minute).toBeLessThan(SLOW_RESPONSE_LIMIT)
     at(new Date(start + minute * 60_000).toISOString())
     await platform.deliver('downloads-spread', [{ ...call, conversation: true }])
     await platform.run(['downloads', 'downloads-spread'])

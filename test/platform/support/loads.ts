@@ -329,7 +329,7 @@ async function plannedRun(of: { owner: Parameters<typeof connect>[0]; extractor_
   return { run_id: 'run_planned' }
 }
 
-const task = (name: keyof typeof TASKS, at: number) => ({ task: name, at, place: 'start' })
+const task = (name: keyof typeof TASKS, at: number) => ({ task: name, at, cursor: 'start' })
 
 /** Runs a task in as many invocations as it takes. */
 async function finish(platform: Platform, name: keyof typeof TASKS, at = Date.now()): Promise<void> {
@@ -447,12 +447,12 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await sweptBy(platform, 'sweepOutboxes', 'webhooks')).toHaveProperty('size', LEDGERS)
   },
 
-  async sweepDoubts(platform) {
+  async sweepRechecks(platform) {
     bindLedgers(platform)
-    await env.LEDGER_0.prepare("insert into status_doubts (entity, uuid, due_at, doubt) values (1, 'u', 0, 'asked')").run()
+    await env.LEDGER_0.prepare("insert into status_rechecks (entity, uuid, due_at, recheck) values (1, 'u', 0, 'asked')").run()
     at('2026-05-20T09:10:00Z')
     platform.sent.splice(0)
-    await finish(platform, 'sweepDoubts')
+    await finish(platform, 'sweepRechecks')
     expect(new Set((platform.of('downloads') as { shard: number }[]).map(({ shard }) => shard))).toHaveProperty('size', LEDGERS)
   },
 
@@ -561,16 +561,16 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await countOf('blacklist_entries')).toBeGreaterThan(2_000)
   },
 
-  async tellListings(platform) {
+  async notifyListings(platform) {
     const rows = manyRows(400)
     const lists = (day: string, more: readonly Listed[]) => loadList(systemAt(), 'sat_69b', listOf([...rows, ...more], day), new Date())
     // The first load of a list is looked up for every connection, a later one for those that deal with what it changes.
     await manyConnections(4_000, {})
     await lists('30 de junio de 2026', [])
-    await finish(platform, 'tellListings')
+    await finish(platform, 'notifyListings')
     await lists('31 de julio de 2026', [{ rfc: 'STA050101AB7', situacion: 'Presunto', presunto: '01/01/2019|02/01/2019' }])
-    await finish(platform, 'tellListings')
-    expect(await countOf('blacklist_lists', 'told_version < version')).toBe(0)
+    await finish(platform, 'notifyListings')
+    expect(await countOf('blacklist_lists', 'notified_version < version')).toBe(0)
     expect(await countOf('connections', 'listed is null')).toBe(0)
     await forgetLists()
   },
@@ -716,7 +716,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
   },
 
   /** Many RFCs whose obligations are due, each with a listener, and as many without one. */
-  async tellDueSoon(platform) {
+  async notifyDueSoon(platform) {
     const of = await manyConnections(4_000, {})
     await env.LEDGER_0.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 8000)
@@ -733,7 +733,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
       "insert into obligation_rules select fields->>'$.obligations[0].due_rule', entity from documents where document_id = 'doc'",
     ).run()
     await env.DB.prepare('update organizations set extractor_count = 0 where id = ?').bind(of.id).run()
-    await finish(platform, 'tellDueSoon', Date.parse('2026-06-12T10:00:00Z'))
+    await finish(platform, 'notifyDueSoon', Date.parse('2026-06-12T10:00:00Z'))
     expect(await countOf('outbox', "kind = 'obligation.due_soon'", env.LEDGER_0)).toBe(3_999)
   },
 
@@ -760,13 +760,13 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
 
   reviewConnectors: (platform) => reviewLoad(platform, () => finish(platform, 'reviewConnectors')),
 
-  async reportLetters(platform) {
+  async reportDeadLetters(platform) {
     const error = vi.spyOn(console, 'error').mockImplementation(() => {})
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 500)
        insert into dead_letters (dead_letter_id, queue, body, reason, created_at) select 'letter' || n.i, 'outbox', '{}', 'x', 0 from n`,
     ).run()
-    await finish(platform, 'reportLetters')
+    await finish(platform, 'reportDeadLetters')
     expect(error).toHaveBeenCalled()
   },
 
@@ -817,7 +817,7 @@ export const CRON_LOADS: Record<string, Load> = {
     ).run()
     await env.LEDGER_0.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 3000)
-       insert into sync_work (entity, jobs, due_at, is_awaited) select 900000 + n.i, '[]', 0, n.i % 2 from n`,
+       insert into sync_work (entity, jobs, due_at, is_interactive) select 900000 + n.i, '[]', 0, n.i % 2 from n`,
     ).run()
     for (let n = 0; n < 10 && (await countOf('operator_orders', 'done_at is null')) > 0; n++) await platform.cron('* * * * *')
     expect(await countOf('operator_orders', 'done_at is null or refused is not null')).toBe(0)
@@ -849,8 +849,8 @@ export const REQUEST_LOADS: Record<string, Load> = {
     const of = await manyConnections(4_000, { data_source_keys: ['sat_csf'] })
     const path = `${EXTRACTORS}/${of.extractor_id}/run`
     const reply = await platform.fetch('POST run', of.owner, path)
-    const told = (await reply.json()) as Record<string, unknown>
-    expect([reply.status, told]).toEqual([
+    const notified = (await reply.json()) as Record<string, unknown>
+    expect([reply.status, notified]).toEqual([
       200,
       { run_id: expect.any(String), status: 'dispatched', connections: 4_000, dispatched: expect.any(Number) },
     ])

@@ -62,9 +62,9 @@ export function keep({ operation, status, content_type, body, request }: Recordi
   const isError = status >= 400 && content_type === null && code !== undefined
   if (isError) kept.errors[status] ??= {}
   const [of, key] = isError ? [kept.errors[status]!, code] : [kept.success, content_type ? `${status} ${content_type}` : String(status)]
-  const [told, asked] = normalized([body, request])
-  if (!isWorse(of[key], told)) return
-  of[key] = told
+  const [notified, asked] = normalized([body, request])
+  if (!isWorse(of[key], notified)) return
+  of[key] = notified
   if (!isError && content_type === null && request !== null) kept.request = inFuture(asked)
   kept.success = sorted(kept.success)
   kept.errors = sorted(Object.fromEntries(Object.entries(kept.errors).map(([one, codes]) => [one, sorted(codes)])))

@@ -15,7 +15,7 @@ export interface Recording {
 const { RECORDER } = env as { RECORDER?: Fetcher }
 
 /** How much each reply says that was sent already, so that most are not sent. */
-const told = new Map<string, number>()
+const notified = new Map<string, number>()
 
 /** The name of what no route answers. */
 const ELSEWHERE = 'elsewhere'
@@ -44,8 +44,8 @@ export async function record(
   const operation = route ? operationOf(route).id : ELSEWHERE
   const body: unknown = type === 'application/json' ? JSON.parse(text) : text
   const key = `${operation} ${status} ${type} ${(body as { code?: string } | null)?.code ?? ''}`
-  if ((told.get(key) ?? -1) >= text.length) return
-  told.set(key, text.length)
+  if ((notified.get(key) ?? -1) >= text.length) return
+  notified.set(key, text.length)
   const request = status < 300 && typeof sent === 'string' ? parsed(sent) : null
   const recording: Recording = { operation, status, content_type: type === 'application/json' ? null : type, body, request }
   await RECORDER.fetch('http://recorder', { method: 'POST', body: JSON.stringify(recording) })

@@ -37,7 +37,7 @@ async function ending(days: number) {
 /** The daily task of a day, once, and again as after a crash. */
 async function daily(day: number) {
   later(day * DAY)
-  for (const at of [Date.now(), Date.now() + 1_000]) await runTask(systemNow(), { task: 'alertEfirmas', at, place: START })
+  for (const at of [Date.now(), Date.now() + 1_000]) await runTask(systemNow(), { task: 'alertEfirmas', at, cursor: START })
 }
 
 describe('the end of an e.firma', () => {

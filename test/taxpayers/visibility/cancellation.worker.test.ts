@@ -41,10 +41,10 @@ const refusalOf = (ctx: Ctx, uuid: string): Promise<Pick<Failure, 'code' | 'mess
 
 describe('the cancellation of a document that a window shows', () => {
   it('is told whole, whoever’s run found it: with the reason and the UUID that the authority names', async () => {
-    const told = { estatus: 'cancelado', cancellation_reason: '01', folio_sustitucion: SUBSTITUTE }
+    const notified = { estatus: 'cancelado', cancellation_reason: '01', folio_sustitucion: SUBSTITUTE }
     for (const ctx of [early, late]) {
-      expect(await found(ctx, CANCELLED)).toMatchObject([told])
-      expect(await getCfdi(ctx, CANCELLED)).toMatchObject(told)
+      expect(await found(ctx, CANCELLED)).toMatchObject([notified])
+      expect(await getCfdi(ctx, CANCELLED)).toMatchObject(notified)
     }
   })
 

@@ -9,7 +9,7 @@ import {
   type MonthCoverage,
   monthStateOf,
 } from '../../../src/taxpayers/visibility/coverage.ts'
-import type { Reach } from '../../../src/taxpayers/visibility/reaches.ts'
+import type { GrantedRange } from '../../../src/taxpayers/visibility/granted-ranges.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 
@@ -182,8 +182,8 @@ it(`tells what all that happened to the month tells, through ${runs(2_000, 60_00
           {
             coverage: { [MONTH]: JSON.parse(JSON.stringify(coverage)) as MonthCoverage },
             window: { isEmpty: false, floor: '2018-01-01', ceiling },
-            reaches: [
-              ...ran.map(({ at: instant }): Reach => ({ at: instant, floor: '2026-03-01', from: '2026-03-01' })),
+            grantedRanges: [
+              ...ran.map(({ at: instant }): GrantedRange => ({ at: instant, floor: '2026-03-01', from: '2026-03-01' })),
               { at: ceiling, floor: '2026-05-01', from: '2026-05-01' },
             ],
             open: pending ? { [MONTH]: pending.as_of } : {},
@@ -209,7 +209,7 @@ describe('a month that was downloaded before its last stamps', () => {
       {
         coverage: { [MONTH]: coverage },
         window: { isEmpty: false, floor: '2026-04-01', ceiling: at(ran.at(-1)![0]) },
-        reaches: ran.map(([instant, from]) => ({ at: at(instant), floor: from, from })),
+        grantedRanges: ran.map(([instant, from]) => ({ at: at(instant), floor: from, from })),
         open,
         oldest: OLDEST,
       },
@@ -257,7 +257,7 @@ describe('a run that is dispatched late', () => {
       {
         coverage: { [MONTH]: coverage },
         window: { isEmpty: false, floor: '2018-01-01', ceiling: at(ran.at(-1)!) },
-        reaches: ran.map((instant) => ({ at: at(instant), floor: '2026-04-01', from: '2026-04-01' })),
+        grantedRanges: ran.map((instant) => ({ at: at(instant), floor: '2026-04-01', from: '2026-04-01' })),
         open,
         oldest: OLDEST,
       },
@@ -281,7 +281,7 @@ describe('an organization without extractors', () => {
   const of = (coverage: MonthCoverage | undefined, now: string, open = {}) =>
     statusOf(
       MONTH,
-      { coverage: { [MONTH]: coverage }, window: { isEmpty: false, floor: null, ceiling: null }, reaches: [], open, oldest: OLDEST },
+      { coverage: { [MONTH]: coverage }, window: { isEmpty: false, floor: null, ceiling: null }, grantedRanges: [], open, oldest: OLDEST },
       at(now),
     )
 
@@ -299,22 +299,22 @@ describe('an organization without extractors', () => {
 it('a month is never complete in a window that is empty', () => {
   const window = { isEmpty: true, floor: null, ceiling: null }
   const coverage = { [MONTH]: following(['complete', OVER]) }
-  expect(statusOf(MONTH, { coverage, window, reaches: [], open: {}, oldest: OLDEST }, END)).toBe('missing')
+  expect(statusOf(MONTH, { coverage, window, grantedRanges: [], open: {}, oldest: OLDEST }, END)).toBe('missing')
 })
 
 describe('a month of which documents are shown without the XML that the authority delivers', () => {
-  const of = (coverage: MonthCoverage, lacking: number, open = {}) =>
+  const of = (coverage: MonthCoverage, missingXml: number, open = {}) =>
     monthStateOf(
       MONTH,
       {
         coverage: { [MONTH]: coverage },
         window: { isEmpty: false, floor: '2026-04-01', ceiling: at(LATER) },
-        reaches: [OVER, LATER].map((instant) => ({ at: at(instant), floor: '2026-04-01', from: '2026-04-01' })),
+        grantedRanges: [OVER, LATER].map((instant) => ({ at: at(instant), floor: '2026-04-01', from: '2026-04-01' })),
         open,
         oldest: OLDEST,
       },
       at(LATER),
-      lacking,
+      missingXml,
     )
 
   it('is partial, however its downloads ended, and requested while a job of its runs is open', () => {
@@ -342,7 +342,7 @@ describe('a month that is older than what the authority gives', () => {
       {
         coverage: { [month]: coverage },
         window: { isEmpty: false, floor: '2018-01-01', ceiling: at(now) },
-        reaches: [{ at: at(now), floor: '2018-01-01', from: '2018-01-01' }],
+        grantedRanges: [{ at: at(now), floor: '2018-01-01', from: '2018-01-01' }],
         open,
         oldest: oldestAt(by)(at(now)),
       },

@@ -25,7 +25,7 @@ import {
 } from '../../cfdi/support/ledger.ts'
 import { created } from '../../connections/extractors/support/extractors.ts'
 import { callOf, cfdiOf, later, losingMessages, subscriber, work } from '../../downloads/support/downloads.ts'
-import { contextOf, FISCAL_ENTITY, type Reach, reaching } from '../../support/context.ts'
+import { contextOf, FISCAL_ENTITY, type GrantedRange, reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
 import { freshRfc } from '../../support/tenants.ts'
 
@@ -60,17 +60,17 @@ describe('an organization that only ever fetched issued CFDIs', () => {
         cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
       }
     }
-    const held = await all(stranger)
-    const received = held.filter(({ direction }) => direction === 'received')
+    const stored = await all(stranger)
+    const received = stored.filter(({ direction }) => direction === 'received')
     expect(received.length).toBeGreaterThan(50)
-    return { rfc, stranger, own, all, held, received }
+    return { rfc, stranger, own, all, stored, received }
   }
 
   it('reads no received one and no supplier that a stranger downloaded, wherever it looks', async () => {
-    const { stranger, own, all, held, received } = await both()
+    const { stranger, own, all, stored, received } = await both()
     const seen = await all(own)
     expect(seen.map(({ uuid }) => uuid)).toEqual(
-      held.filter(({ direction, fecha }) => direction === 'issued' && fecha >= '2026-03-21').map(({ uuid }) => uuid),
+      stored.filter(({ direction, fecha }) => direction === 'issued' && fecha >= '2026-03-21').map(({ uuid }) => uuid),
     )
     for (const query of [
       'direction=received',
@@ -100,8 +100,8 @@ describe('an organization that only ever fetched issued CFDIs', () => {
   })
 
   it('is told of the cancellation of an issued one, and not of a received one', async () => {
-    const { rfc, stranger, own, held } = await both()
-    const recent = held.filter(
+    const { rfc, stranger, own, stored } = await both()
+    const recent = stored.filter(
       ({ estatus, fecha, tipo_comprobante }) => estatus === 'vigente' && fecha >= '2026-03-21' && tipo_comprobante === 'I',
     )
     const chosen = (['issued', 'received'] as const).map((direction) => recent.find((one) => one.direction === direction)!)
@@ -111,20 +111,20 @@ describe('an organization that only ever fetched issued CFDIs', () => {
     await stranger.run()
     await work(rfc)
     await relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
-    const told = async (who: typeof own) => {
+    const notified = async (who: typeof own) => {
       const { body } = await who.ask('GET', '/v1/events?limit=100&event_key=cfdi.cancelled')
       return new Set((body.data as { cfdi_uuid: string }[]).map(({ cfdi_uuid }) => cfdi_uuid))
     }
     const [issued, received] = chosen.map(({ uuid }) => uuid)
-    const [ofStranger, ofOwn] = [await told(stranger), await told(own)]
+    const [ofStranger, ofOwn] = [await notified(stranger), await notified(own)]
     expect([ofStranger.has(issued!), ofStranger.has(received!)]).toEqual([true, true])
     expect([ofOwn.has(issued!), ofOwn.has(received!)]).toEqual([true, false])
-    const directionOf = new Map(held.map(({ uuid, direction }) => [uuid, direction]))
+    const directionOf = new Map(stored.map(({ uuid, direction }) => [uuid, direction]))
     for (const uuid of ofOwn) expect(directionOf.get(uuid)).toBe('issued')
   })
 
   it('reads as many of them as its own runs reach, once they fetch them', async () => {
-    const { rfc, own, all, received, held } = await both()
+    const { rfc, own, all, received, stored } = await both()
     const { extractor_id } = await created(own, {
       ...cfdiOf(1, { data_source_keys: ['sat_cfdi_received'] }),
       trigger_kind: 'connection_reactivated',
@@ -133,7 +133,7 @@ describe('an organization that only ever fetched issued CFDIs', () => {
     await own.run(extractor_id)
     await work(rfc)
     const seen = await all(own)
-    const expected = held.filter(({ direction, fecha }) => fecha >= (direction === 'issued' ? '2026-03-21' : '2026-04-20'))
+    const expected = stored.filter(({ direction, fecha }) => fecha >= (direction === 'issued' ? '2026-03-21' : '2026-04-20'))
     expect(seen.map(({ uuid }) => uuid)).toEqual(expected.map(({ uuid }) => uuid))
     expect(seen.filter(({ direction }) => direction === 'received').length).toBeGreaterThan(0)
     expect(seen.filter(({ direction }) => direction === 'received').length).toBeLessThan(received.length)
@@ -185,18 +185,21 @@ describe('an organization that only ever fetched issued CFDIs', () => {
 })
 
 /** Said plainly: the day is not before the floor of the document's own source, and the instant not after its ceiling. */
-const isShown = (windows: { issued: Reach; received: Reach }, { direction, fecha, issued_at }: Held): boolean => {
-  const reach = direction === 0 ? windows.issued : windows.received
-  return reach !== null && fecha.slice(0, 10) >= reach[0] && issued_at * 1_000 <= Number(reach[1])
+const isShown = (windows: { issued: GrantedRange; received: GrantedRange }, { direction, fecha, issued_at }: Leased): boolean => {
+  const grantedRange = direction === 0 ? windows.issued : windows.received
+  return grantedRange !== null && fecha.slice(0, 10) >= grantedRange[0] && issued_at * 1_000 <= Number(grantedRange[1])
 }
 
 const ENTITY = 31
 const BILLED = invoices(32, 120, '2025-12-20', 40, ENTITY)
-const HELD = [...documents(31, 250, '2025-12-20', 45, ENTITY), ...BILLED.rows]
-type Held = (typeof HELD)[number]
+const LEASED = [...documents(31, 250, '2025-12-20', 45, ENTITY), ...BILLED.rows]
+type Leased = (typeof LEASED)[number]
 
 /** What was paid and credited of an invoice up to the ceiling of its own source, in pesos. */
-function appliedTo(windows: { issued: Reach; received: Reach }, { uuid, direction }: Held): [paid: string, credited: string] {
+function appliedTo(
+  windows: { issued: GrantedRange; received: GrantedRange },
+  { uuid, direction }: Leased,
+): [paid: string, credited: string] {
   const ceiling = Number((direction === 0 ? windows.issued : windows.received)![1])
   const sum = (kind: string) =>
     BILLED.applications
@@ -211,21 +214,21 @@ describe('any two windows', () => {
   beforeAll(async () => {
     await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)
     await applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
-    await insertCfdi(env.LEDGER_0, HELD)
+    await insertCfdi(env.LEDGER_0, LEASED)
     await insertApplications(env.LEDGER_0, BILLED.applications)
-    await insertMonths(env.LEDGER_0, monthsOf(HELD))
-    await insertSuppliers(env.LEDGER_0, suppliersOf(HELD))
+    await insertMonths(env.LEDGER_0, monthsOf(LEASED))
+    await insertSuppliers(env.LEDGER_0, suppliersOf(LEASED))
   })
 
   const first = Date.parse('2025-12-18T00:00:00Z')
   const hours = (most: number) => fc.integer({ min: 0, max: most * 24 })
-  const reach = fc.option(
+  const grantedRange = fc.option(
     fc.tuple(
       hours(30).map((n) => new Date(first + n * 3_600_000).toISOString().slice(0, 10)),
       fc.oneof(
         hours(60).map((n) => first + n * 3_600_000),
         // At the instant of a document, and just before it.
-        fc.tuple(fc.nat(HELD.length - 1), fc.constantFrom(0, 999, -1)).map(([n, ms]) => HELD[n]!.issued_at * 1_000 + ms),
+        fc.tuple(fc.nat(LEASED.length - 1), fc.constantFrom(0, 999, -1)).map(([n, ms]) => LEASED[n]!.issued_at * 1_000 + ms),
       ),
     ),
     { nil: null, freq: 4 },
@@ -244,9 +247,9 @@ describe('any two windows', () => {
 
   it('show in lists, details, balances, months and suppliers what each shows of its own source', async () => {
     await fc.assert(
-      fc.asyncProperty(reach, reach, fc.nat(HELD.length - 1), async (issued, received, at) => {
+      fc.asyncProperty(grantedRange, grantedRange, fc.nat(LEASED.length - 1), async (issued, received, at) => {
         const ctx = contextOf({ entity: ENTITY, ...reaching(issued, received) }, { extractor_count: 1 })
-        const shown = HELD.filter((row) => isShown({ issued, received }, row))
+        const shown = LEASED.filter((row) => isShown({ issued, received }, row))
         const found = await listed(ctx, {})
         const newestFirst = [...shown].sort((a, b) => b.issued_at - a.issued_at || (a.uuid < b.uuid ? 1 : -1))
         expect(found.map(({ uuid }) => uuid)).toEqual(newestFirst.map(({ uuid }) => uuid))
@@ -268,7 +271,7 @@ describe('any two windows', () => {
           )
           expect(await listed(ctx, query as Record<string, string>)).toEqual(expected)
         }
-        for (const row of [HELD[at]!, HELD[(at * 7) % HELD.length]!]) {
+        for (const row of [LEASED[at]!, LEASED[(at * 7) % LEASED.length]!]) {
           const absent = shown.includes(row) ? undefined : 'cfdi.not_found'
           const codeOf = (asked: Promise<unknown>) =>
             asked.then(

@@ -7,17 +7,17 @@ import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { openLedger, openReachedLedger } from '../../../src/taxpayers/visibility/scoped-ledger.ts'
 import {
+  combinedWindowOf,
   EVERYTHING,
   earliestOf,
   firstOpenDay,
-  hullOf,
   latestOf,
   NOTHING,
   windowStateOf,
   windowsOf,
 } from '../../../src/taxpayers/visibility/window.ts'
 import { insertApplications, insertCfdi, invoices } from '../../cfdi/support/ledger.ts'
-import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../../support/context.ts'
+import { contextOf, FISCAL_ENTITY, type GrantedRange, RFC, reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
 
 const instant = fc.integer({ min: Date.UTC(2016, 0, 1), max: Date.UTC(2029, 0, 1) })
@@ -51,7 +51,7 @@ describe('hullOf', () => {
     [{ issued: EMPTY, received: other }, other],
     [NOTHING, EMPTY],
     [EVERYTHING, EVERYTHING.issued],
-  ])('%j: %j', (windows, hull) => expect(hullOf(windows)).toEqual(hull))
+  ])('%j: %j', (windows, combinedWindow) => expect(combinedWindowOf(windows)).toEqual(combinedWindow))
 })
 
 describe('windowStateOf', () => {
@@ -139,7 +139,7 @@ describe('filters on the balance', () => {
   const ask = (query: Query) => CfdiSearch.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query })
   const csv = (list: string, value: string) => list.split(',').includes(value)
 
-  const upTo = (ceiling: string | null): Reach => (ceiling === null ? null : ['2026-01-03', ceiling])
+  const upTo = (ceiling: string | null): GrantedRange => (ceiling === null ? null : ['2026-01-03', ceiling])
   const CEILINGS: [issued: string | null, received: string | null][] = [
     ...['2026-01-04T12:00:00Z', '2026-02-01T00:00:00Z', '2026-02-25T06:00:00Z', '2026-06-01T00:00:00Z'].map((one): [string, string] => [
       one,

@@ -435,7 +435,7 @@ export class Operations extends HeyApiClient {
     /**
      * List the documents that the destination refuses
      *
-     * They are put aside, because the destination takes others. They are tried again daily, and when you set `active`.
+     * They are quarantined, because the destination takes others. They are tried again daily, and when you set `active`.
      */
     public listRefusedDocuments<ThrowOnError extends boolean = true>(options: Options<ListRefusedDocumentsData, ThrowOnError>): RequestResult<ListRefusedDocumentsResponses, ListRefusedDocumentsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListRefusedDocumentsResponses, ListRefusedDocumentsErrors, ThrowOnError, 'data'>({

@@ -16,12 +16,12 @@ const PAGE = 50
 /**
  * Issues each organization's invoice for the current local month, once: the plan and the RFCs that are active now, in advance, due on
  * the local day of issue. An organization that signed up in this month or is suspended owes nothing for it. The commit that issues the
- * invoice marks the month as billed, so a missed run is made up for by the next one and a repeated run does nothing. A task, whose place is
+ * invoice marks the month as billed, so a missed run is made up for by the next one and a repeated run does nothing. A task, whose cursor is
  * a time zone.
  */
-export async function issueInvoices(system: System, place = START): Promise<string> {
+export async function issueInvoices(system: System, cursor = START): Promise<string> {
   const zones = await organizationZones(system.db)
-  return pageByPage(system, 4 * PAGE + 1, place, async (from, fail) => {
+  return pageByPage(system, 4 * PAGE + 1, cursor, async (from, fail) => {
     const timezone = zones.find((zone) => zone >= from)
     if (timezone === undefined) return ''
     const next = zones[zones.indexOf(timezone) + 1] ?? ''

@@ -47,7 +47,7 @@ export const invoices = sqliteTable(
     // The daily review of everything that is due.
     index('invoices_due').on(table.due_on).where(sql`status = 'open'`),
     // Invoices to send to the payment provider.
-    index('invoices_untold').on(table.send_at).where(sql`status = 'open' and send_at is not null`),
+    index('invoices_unsent').on(table.send_at).where(sql`status = 'open' and send_at is not null`),
     // Payments that the payment provider reports.
     index('invoices_provider').on(table.provider_ref).where(sql`provider_ref is not null`),
   ],

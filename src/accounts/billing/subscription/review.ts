@@ -104,12 +104,12 @@ const EARLIEST_OFFSET_MS = 14 * 3_600_000
 
 /**
  * Reviews every organization whose stored suspension differs from what its subscription implies, for whatever reason. Runs daily; bears
- * repetition and missed days. A task, whose place is the id of the last organization.
+ * repetition and missed days. A task, whose cursor is the id of the last organization.
  */
-export function reviewSubscriptions(system: System, resume: Resume, place = START): Promise<string> {
+export function reviewSubscriptions(system: System, resume: Resume, cursor = START): Promise<string> {
   const latestToday = new Date(system.now.getTime() + EARLIEST_OFFSET_MS).toISOString().slice(0, 10)
   const due = lastDueBeyondGrace(latestToday)
-  return pageByPage(system, PAGE_STATEMENTS, place, async (after, fail) => {
+  return pageByPage(system, PAGE_STATEMENTS, cursor, async (after, fail) => {
     const page = await findStaleSuspensions(system.db, { now: system.now, due, after, limit: PAGE })
     await reviewOrganizations(system, page, resume, fail)
     return page.length < PAGE ? '' : page[page.length - 1]!

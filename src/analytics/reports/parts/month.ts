@@ -2,7 +2,7 @@ import type { SQL } from 'drizzle-orm'
 import type { Rules } from '../../../authority/rules/dated.ts'
 import { ratesAt } from '../../../authority/rules/rates/rates.ts'
 import { withholdingClassOf } from '../../../authority/rules/withholding-classes.ts'
-import { type Measurable, measure, type RateOfDay } from '../../../cfdi/cash/measure.ts'
+import { type ExactEvent, exactAmounts, type RateOfDay } from '../../../cfdi/cash/exact-amounts.ts'
 import { chunksOf, partsOf } from '../../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../../cfdi/chunks/content.ts'
 import { termDaysOf } from '../../../cfdi/payment-terms.ts'
@@ -270,11 +270,11 @@ function countReason(quality: Quality, reason: string, n: number): void {
 
 /** The rates of the table that documents need which do not state theirs. At most one call. */
 async function ratesFor(system: System, read: readonly Read[]): Promise<RateOfDay> {
-  const odd = read
+  const exactRow = read
     .flatMap(({ documents, cash }) => [...documents.flatMap(([, rows]) => rows), ...cash])
     .filter(({ source }) => source !== null)
   const wanted = [
-    ...odd.flatMap(({ source, day }) => {
+    ...exactRow.flatMap(({ source, day }) => {
       const [, currency, conversion, , invoice] = JSON.parse(source!) as (string | null)[]
       const paid = conversion?.split(' ')[1]
       return [currency, invoice, paid].flatMap((code) => (code && /^[A-Z]{3}$/.test(code) ? [{ currency: code, day }] : []))
@@ -298,10 +298,10 @@ function amountsOf(row: DocumentsRow, rate: RateOfDay, quality: Quality): Record
     const sign = row.tipo === 'E' ? -1n : 1n
     return Object.fromEntries(AMOUNTS.map((name) => [name, sign * parseSum(row[name])])) as Record<(typeof AMOUNTS)[number], bigint>
   }
-  const measured = measure({ tipo: row.tipo, day: row.day, source: row.source }, rate)
-  if (typeof measured === 'string') return null
-  if (measured.dof && row.cancelled === 0) quality.dof_rate++
-  const { net, iva_16, iva_8, iva_otras, iva_retenido, isr_retenido, paid } = measured
+  const exact = exactAmounts({ tipo: row.tipo, day: row.day, source: row.source }, rate)
+  if (typeof exact === 'string') return null
+  if (exact.dof && row.cancelled === 0) quality.dof_rate++
+  const { net, iva_16, iva_8, iva_otras, iva_retenido, isr_retenido, paid } = exact
   return { net, goods: row.is_goods ? net : 0n, iva: iva_16 + iva_8 + iva_otras, iva_retenido, isr_retenido, total: paid }
 }
 
@@ -357,17 +357,17 @@ function cashCells(
       countReason(quality, row.reason, row.n)
       continue
     }
-    const measured = row.source === null ? null : measure(row as Measurable, rate)
-    if (typeof measured === 'string') {
-      if (row.tipo === 'P') countReason(quality, measured, 1)
+    const exact = row.source === null ? null : exactAmounts(row as ExactEvent, rate)
+    if (typeof exact === 'string') {
+      if (row.tipo === 'P') countReason(quality, exact, 1)
       continue
     }
-    if (measured?.dof && row.tipo === 'P') quality.dof_rate++
+    if (exact?.dof && row.tipo === 'P') quality.dof_rate++
     const { rfc } = row
     const operacion = operationOf(dated, ledger.rfc, row)
     const into = groups.at(`${rfc}|${operacion}`, () => ({ rfc, operacion, newest: '' }))
     into.newest = newestOf(into.newest, row.newest)
-    for (const name of CASH_FIGURES) into[name] += measured === null ? parseSum(row[name]) : measured[name]
+    for (const name of CASH_FIGURES) into[name] += exact === null ? parseSum(row[name]) : exact[name]
   }
   return cellsOf(groups.rows())
 }

@@ -13,14 +13,14 @@ const LARGE = 13
 const newest = (of: typeof own | typeof i, name: SQLiteColumn): SQL =>
   sql`max(case when ${name} is not null then printf('%010d', ${of.issued_at}) || ${of.uuid} || ${name} end)`
 
-/** What SQL leaves to `measure`, like the events of cash. */
-const IS_ODD = sql`(${own.version} is not null and (${own.net_mxn} is null or length(${own.total_mxn}) > ${sql.raw(String(LARGE))} or coalesce(instr(${own.taxes}, '"'), 0) > 0))`
+/** What SQL leaves to `exactAmounts`, like the events of cash. */
+const NEEDS_EXACT = sql`(${own.version} is not null and (${own.net_mxn} is null or length(${own.total_mxn}) > ${sql.raw(String(LARGE))} or coalesce(instr(${own.taxes}, '"'), 0) > 0))`
 const SOURCE = sql`json_array(${own.total_micros}, ${own.currency}, null, null, ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.subtotal},
   ${own.descuento}, ${own.taxes}, ${own.iva_trasladado})`
 const withXml = (amount: SQLWrapper): SQL => sql`case when ${own.version} is not null then ${amount} end`
 const taxes = (...names: Parameters<typeof taxOf>[1][]): SQL => sql.raw(`(${names.map((name) => `(${taxOf('own', name)})`).join(' + ')})`)
 
-/** A group of documents. A document with a `source` is alone, and its amounts are those that `measure` computes. */
+/** A group of documents. A document with a `source` is alone, and its amounts are those that `exactAmounts` computes. */
 export interface DocumentsRow {
   rfc: string
   tipo: 'I' | 'E'
@@ -56,7 +56,7 @@ export function documentsStatement(partition: Partition, direction: DirectionNum
     const at = sql`substr(${own.cancelled_at}, 1, 10)`
     const reason = cancelled === 0 ? sql`''` : sql`coalesce(${own.cancellation_reason}, 'unknown')`
     const columns = sql`${own.counterparty_rfc} as rfc, ${own.tipo_comprobante} as tipo, ${sql.raw(String(cancelled))} as cancelled, ${reason} as reason,
-      case when ${IS_ODD} then ${own.uuid} end as odd, max(case when ${IS_ODD} then ${SOURCE} end) as source,
+      case when ${NEEDS_EXACT} then ${own.uuid} end as exactRow, max(case when ${NEEDS_EXACT} then ${SOURCE} end) as source,
       max(${day}) as day, max(${own.uso_cfdi} is 'G01') as is_goods, ${newest(own, own[nameColumn(direction)])} as newest,
       min(${day}) as first, max(${day}) as last, count(*) as n,
       cast(coalesce(sum(julianday(${at}) - julianday(${day})), 0) as integer) as lag, count(${own.cancelled_at}) as dated,
@@ -79,7 +79,7 @@ const FIGURES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento'
 export type CashFigure = (typeof FIGURES)[number]
 export const CASH_FIGURES: readonly CashFigure[] = FIGURES
 
-/** A group of cash events by supplier and what its class depends on. One with a `source` is alone, for `measure`. */
+/** A group of cash events by supplier and what its class depends on. One with a `source` is alone, for `exactAmounts`. */
 export type CashRow = Record<CashFigure, string> & {
   rfc: string
   reason: string | null
@@ -100,8 +100,8 @@ export function cashStatement(partition: Partition, days: Days): SQL | null {
   return (
     events &&
     sql`select case when e.reason is null then e.counterparty end as rfc, e.reason, ${ofPerson(i.emisor_regimen_fiscal)} as regimen, ${ofPerson(i.products)} as products,
-        case when e.is_odd and e.reason is null then e.uuid || coalesce(e.applies_to, '') || e.n end as odd, max(e.tipo) as tipo, max(e.day) as day,
-        max(case when e.is_odd then e.source end) as source, ${newest(i, i.emisor_nombre)} as newest, count(*) as n, ${sql.join(figures, sql`, `)}
+        case when e.needs_exact and e.reason is null then e.uuid || coalesce(e.applies_to, '') || e.n end as exactRow, max(e.tipo) as tipo, max(e.day) as day,
+        max(case when e.needs_exact then e.source end) as source, ${newest(i, i.emisor_nombre)} as newest, count(*) as n, ${sql.join(figures, sql`, `)}
       from (${events}) e left join ${cfdi} ${i} on ${i.entity} = ${partition.number} and ${i.uuid} = e.invoice
       group by 1, 2, 3, 4, 5`
   )

@@ -144,7 +144,7 @@ const ROWS_A_STATEMENT = 2_000
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
- * The statements that load rates: for each currency, they replace what is held between its first and last day in the file. Values stand in
+ * The statements that load rates: for each currency, they replace what is stored between its first and last day in the file. Values stand in
  * the text, because an operator's command binds none. Loading the same file again writes nothing.
  */
 export function loadSql(rates: readonly LoadedRate[], source: string): string[] {

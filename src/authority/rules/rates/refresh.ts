@@ -12,7 +12,7 @@ const MAX_BYTES = 8 * 1024 * 1024
 
 /**
  * Loads the file at FX_RATES_URL, as `npm run rates` does with one of the operator's. Does nothing when no address is set. A file that is
- * refused is logged, and the held rates stay. Throws when the address cannot be read; the error does not contain its path and query, which
+ * refused is logged, and the stored rates stay. Throws when the address cannot be read; the error does not contain its path and query, which
  * may be secret.
  */
 export async function refreshRates(system: System): Promise<void> {
@@ -39,6 +39,6 @@ export async function refreshRates(system: System): Promise<void> {
     log.info(system, { message: 'Exchange rates were loaded.', rates: rates.length })
   } catch (error) {
     if (!(error instanceof RatesRefused)) throw error
-    log.error(system, 'Exchange rates were refused. The held ones stay in use.', { detail: error.message })
+    log.error(system, 'Exchange rates were refused. The stored ones stay in use.', { detail: error.message })
   }
 }

@@ -2,7 +2,7 @@ import type { TaxObligation, TaxRegime } from '../../port/fields-contract.ts'
 import { addMonths } from '../world/places.ts'
 import { base64Of, digitsOf, isDue, random } from '../world/seed.ts'
 import { isCompany, type Taxpayer } from '../world/taxpayers.ts'
-import { type Placed, pdfOfPages } from './pdf.ts'
+import { type PositionedText, pdfOfPages } from './pdf.ts'
 
 const REGIMES: Record<string, string> = {
   '601': 'Régimen General de Ley Personas Morales',
@@ -24,19 +24,19 @@ const grownAt = ({ rfc }: Taxpayer): string => {
   return `${draws.int(2019, 2026)}-${String(draws.int(1, 12)).padStart(2, '0')}-01`
 }
 
-export function addressAt({ rfc, place }: Taxpayer, day: string) {
+export function addressAt({ rfc, locality }: Taxpayer, day: string) {
   let month = day.slice(0, 7)
   while (!isDue(`${rfc}|moves`, month, MOVES_EVERY)) month = addMonths(month, -1)
   const draws = random(`${rfc}|address|${month}`)
   return {
     moved_on: `${month}-01`,
-    codigo_postal: place.codigo_postal,
+    codigo_postal: locality.codigo_postal,
     calle: draws.pick(STREETS),
     numero: String(draws.int(1, 990)),
     interior: draws.chance(0.3) ? String(draws.int(1, 40)) : '',
     colonia: draws.pick(NEIGHBORHOODS),
-    municipio: place.municipio.toUpperCase(),
-    entidad: place.entidad.toUpperCase(),
+    municipio: locality.municipio.toUpperCase(),
+    entidad: locality.entidad.toUpperCase(),
     entre: draws.pick(STREETS),
     y: draws.pick(STREETS),
   }
@@ -93,7 +93,7 @@ const LETTER = 0.56
 
 /** A document that is written from top to bottom, and goes on on further pages. */
 export class Layout {
-  #pages: Placed[][] = [[]]
+  #pages: PositionedText[][] = [[]]
   #y = TOP
 
   /** Writes pieces of text in one line, each from its distance to the left margin on. */
@@ -142,7 +142,13 @@ export class Layout {
 
   /** Ends the document, with the number of each page. */
   pdf(title: string): Uint8Array {
-    const footer = (n: number): Placed => ({ x: 480, y: 30, size: 7, isBold: false, text: `Página [${n + 1}] de [${this.#pages.length}]` })
+    const footer = (n: number): PositionedText => ({
+      x: 480,
+      y: 30,
+      size: 7,
+      isBold: false,
+      text: `Página [${n + 1}] de [${this.#pages.length}]`,
+    })
     return pdfOfPages(
       title,
       this.#pages.map((page, n) => [...page, footer(n)]),

@@ -48,7 +48,7 @@ const FILES: Partial<Record<DataSourceKey, (self: Taxpayer, today: string) => In
         domicilio: addressAt(self, firstOf(today)),
         medios_contacto: { correo: `contacto@${self.rfc.replaceAll(/\W/g, '').toLowerCase()}.example.mx` },
       },
-      attributes: { codigo_postal: self.place.codigo_postal },
+      attributes: { codigo_postal: self.locality.codigo_postal },
     }),
   ],
   sat_certificates: (self, today) => {

@@ -1,5 +1,5 @@
 /** A piece of text on a page: from the left and from the bottom, in points. */
-export interface Placed {
+export interface PositionedText {
   x: number
   y: number
   size: number
@@ -12,12 +12,12 @@ export const pdfOf = (title: string, lines: readonly string[]): Uint8Array =>
   pdfOfPages(title, [
     [
       { x: 56, y: 748, size: 13, isBold: true, text: title },
-      ...lines.map((text, n): Placed => ({ x: 56, y: 720 - 15 * n, size: 10, isBold: false, text })),
+      ...lines.map((text, n): PositionedText => ({ x: 56, y: 720 - 15 * n, size: 10, isBold: false, text })),
     ],
   ])
 
 /** Returns a PDF with these pages. The text must consist of windows-1252 characters. */
-export function pdfOfPages(title: string, pages: readonly (readonly Placed[])[]): Uint8Array {
+export function pdfOfPages(title: string, pages: readonly (readonly PositionedText[])[]): Uint8Array {
   const font = (name: string) => `<< /Type /Font /Subtype /Type1 /BaseFont /${name} /Encoding /WinAnsiEncoding >>`
   const first = 6
   const pageAt = (n: number) => first + 2 * n

@@ -42,7 +42,11 @@ export function sandboxMailbox(
       const found = await find(login, notification, now)
       if (isPending(found, now)) throw new WouldNotify()
       if (found.document_kind === null) return null
-      return { name: `${found.kind}-${notification}.pdf`, content_type: 'application/pdf', bytes: await documents.letter(login.rfc, found) }
+      return {
+        name: `${found.kind}-${notification}.pdf`,
+        content_type: 'application/pdf',
+        bytes: await documents.letter(login.rfc, found),
+      }
     },
   }
 }

@@ -272,7 +272,7 @@ export function comprobante({ key, fecha, ...parties }: Draft, rest: Rest & Pick
   const moneda = rest.moneda ?? 'MXN'
   const uuid = uuidOf(key)
   return {
-    ...{ uuid, fecha, emisor, receptor, moneda, lugar: emisor.place, uso: usoOf(rest.tipo, fecha, emisor, receptor) },
+    ...{ uuid, fecha, emisor, receptor, moneda, lugar: emisor.locality, uso: usoOf(rest.tipo, fecha, emisor, receptor) },
     folio: fecha.slice(2, 4) + fecha.slice(5, 7) + String((Number.parseInt(uuid.slice(0, 6), 16) % 9000) + 1000),
     ...{ metodo: null, forma: null, condiciones: null, relacion: null, global: null, pago: null, nomina: null, retencion: null },
     ...{ cancellation: null, isReplaced: false, tipo_cambio: exchangeRate(moneda, fecha.slice(0, 10)) },

@@ -62,7 +62,7 @@ export function invoicesOf(rfc: string, direction: Direction, month: string): Sa
   let substitutions = 0
   for (let i = 0; i < regular; i++) {
     const draft = draftOf(rfc, direction, `${rfc}|${direction}|${month}|${i}`, hourOf(draws, month, 1, 31))
-    const lugar = direction === 'issued' ? branchOf(draws, self) : draft.emisor.place
+    const lugar = direction === 'issued' ? branchOf(draws, self) : draft.emisor.locality
     const invoice = saleOf(draws, draft, lugar, i === 0 ? manyLines(rfc, direction, month) : null)
     list.push(invoice)
     if (substitutions < 2 && Number(invoice.fecha.slice(8, 10)) <= 22 && draws.chance(0.05)) {
@@ -87,7 +87,7 @@ function manyLines(rfc: string, direction: Direction, month: string): number | n
   return rfc.startsWith('DEM') ? [300, 1_200, 3_000][Number(month.slice(0, 4)) % 3]! : random(`${key}|${month}`).int(20, 120)
 }
 
-const branchOf = (draws: Random, self: Taxpayer): Locality => (draws.chance(0.1) ? draws.pick([TIJUANA, CANCUN]) : self.place)
+const branchOf = (draws: Random, self: Taxpayer): Locality => (draws.chance(0.1) ? draws.pick([TIJUANA, CANCUN]) : self.locality)
 
 function saleOf(draws: Random, draft: Draft, lugar: Locality, lines: number | null = null): SandboxComprobante {
   const products = productsOf(draws.pick(draft.emisor.lines))
@@ -142,7 +142,7 @@ function advance(draws: Random, draft: Draft): SandboxComprobante[] {
   const write = (step: number, fecha: string, valor_unitario: number, product: Product, rest: Rest) => {
     const at = { ...draft, key: `${draft.key}|${step}`, fecha }
     const amounts = { cantidad: 1, valor_unitario, descuento: 0, no_identificacion: 'ANT' }
-    const conceptos = [conceptoOf(at, draft.emisor.place, product, amounts)]
+    const conceptos = [conceptoOf(at, draft.emisor.locality, product, amounts)]
     return comprobante(at, { ...{ metodo: 'PUE', forma: '03', moneda: currencyOf(draft) }, conceptos, ...rest })
   }
   const part = priceIn(draft, Math.floor(whole * 0.3))
@@ -166,7 +166,7 @@ function publicSales(draws: Random, self: Taxpayer, month: string): SandboxCompr
     const draft = draftAt(`${self.rfc}|${month}|public|${i}`, fecha, self, receptor)
     const conceptos = Array.from({ length: draws.int(2, 6) }, () => {
       const valor_unitario = draws.int(...TICKETS.price)
-      return conceptoOf(draft, self.place, TICKETS, {
+      return conceptoOf(draft, self.locality, TICKETS, {
         ...{ cantidad: 1, valor_unitario, descuento: 0 },
         no_identificacion: `T${draws.int(10_000, 99_999)}`,
       })
@@ -185,7 +185,7 @@ function exports(draws: Random, rfc: string, month: string): SandboxComprobante[
   return foreigners
     .filter(() => draws.chance(0.4))
     .map((receptor) =>
-      saleOf(draws, draftAt(`${rfc}|${month}|export|${receptor.moneda}`, hourOf(draws, month, 1, 28), self, receptor), self.place),
+      saleOf(draws, draftAt(`${rfc}|${month}|export|${receptor.moneda}`, hourOf(draws, month, 1, 28), self, receptor), self.locality),
     )
 }
 

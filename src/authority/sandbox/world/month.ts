@@ -75,12 +75,12 @@ function paymentPlanOf(invoice: SandboxComprobante): PaymentPlan {
 /** Returns the line of a credit or debit note for a percentage of a sold line, with its taxes. */
 export function partOf(sold: SandboxConcepto, percent: number, descripcion: string): SandboxConcepto {
   const importe = share(sold.importe - sold.descuento, percent, 100)
-  const portion = (tax: SandboxConcepto['traslados'][number]) => shareOf(tax, percent, 100)
+  const recipientBatch = (tax: SandboxConcepto['traslados'][number]) => shareOf(tax, percent, 100)
   return {
     ...{ clave: '84111506', clave_unidad: 'ACT', unidad: null, no_identificacion: null, descripcion },
     ...{ cantidad: 1, valor_unitario: importe, importe, descuento: 0, objeto_imp: sold.objeto_imp },
-    traslados: sold.traslados.map(portion),
-    retenciones: sold.retenciones.map(portion),
+    traslados: sold.traslados.map(recipientBatch),
+    retenciones: sold.retenciones.map(recipientBatch),
     local: sold.local && { ...sold.local, importe: share(importe, sold.local.tasa, 10_000) },
   }
 }
@@ -226,7 +226,7 @@ function othersOf(
       return paymentOf(`${key}|${month}`, month, 'MXN', [part], receptor, emisor)
     }
     const conceptos = [partOf(invoice.conceptos[0]!, 10, 'Bonificación')]
-    const rest = { tipo, serie: 'NC', forma: '03', lugar: emisor.place, conceptos, relacion: { tipo: '01', uuid: invoice.uuid } }
+    const rest = { tipo, serie: 'NC', forma: '03', lugar: emisor.locality, conceptos, relacion: { tipo: '01', uuid: invoice.uuid } }
     return noteOn(invoice, `${direction}|others`, month, rest, { emisor, receptor })
   })
 }

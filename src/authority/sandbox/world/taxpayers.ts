@@ -165,7 +165,7 @@ export interface Taxpayer {
   rfc: string
   nombre: string
   regimen: string
-  place: Locality
+  locality: Locality
   /** The lines of business in which it sells. */
   lines: readonly LineOfBusiness[]
   /** The currency of its invoices. */
@@ -208,14 +208,14 @@ const OWN_PREFIXES = ['COMERCIALIZADORA', 'GRUPO', 'SOLUCIONES', 'INDUSTRIAS', '
 
 function drawSelf(rfc: string): Taxpayer {
   const draws = random(`${rfc}|self`)
-  const place = draws.pick(CENTRAL_PLACES)
-  const shared = { rfc, place, moneda: 'MXN', foreign: null } as const
+  const locality = draws.pick(CENTRAL_PLACES)
+  const shared = { rfc, locality, moneda: 'MXN', foreign: null } as const
   if (isCompany(rfc))
     return { ...shared, nombre: `${draws.pick(OWN_PREFIXES)} ${rfc.slice(0, 3)}`, regimen: '601', lines: OWN_COMPANY_LINES }
   return { ...shared, nombre: draws.pick(PEOPLE)[0], regimen: draws.pick(['612', '612', '626']), lines: OWN_PERSON_LINES }
 }
 
-const SUPPLIER_COMPANIES: readonly { lines: readonly LineOfBusiness[]; place?: Locality; moneda?: 'USD' | 'EUR' }[] = [
+const SUPPLIER_COMPANIES: readonly { lines: readonly LineOfBusiness[]; locality?: Locality; moneda?: 'USD' | 'EUR' }[] = [
   { lines: ['papeleria'] },
   { lines: ['papeleria', 'computo'] },
   { lines: ['computo'], moneda: 'USD' },
@@ -224,8 +224,8 @@ const SUPPLIER_COMPANIES: readonly { lines: readonly LineOfBusiness[]; place?: L
   { lines: ['alimentos', 'cerveza'] },
   { lines: ['alimentos'] },
   { lines: ['combustible'] },
-  { lines: ['consultoria', 'educacion'], place: TIJUANA },
-  { lines: ['papeleria', 'hospedaje'], place: CANCUN },
+  { lines: ['consultoria', 'educacion'], locality: TIJUANA },
+  { lines: ['papeleria', 'hospedaje'], locality: CANCUN },
 ]
 const SUPPLIER_PEOPLE: readonly { line: LineOfBusiness; regimen: string }[] = [
   { line: 'honorarios', regimen: '612' },
@@ -251,14 +251,14 @@ function drawCircle(rfc: string): Circle {
     rfc: drawRfc(draws, letters),
     nombre,
     regimen: [...letters].length === 3 ? draws.pick(['601', '601', '603', '626']) : '612',
-    place: draws.pick(CENTRAL_PLACES),
+    locality: draws.pick(CENTRAL_PLACES),
     lines: [],
     moneda: 'MXN',
     foreign: null,
     ...rest,
   })
   const clients = [
-    ...companies.slice(0, 10).map((named, i) => party(named, i === 0 ? { moneda: 'USD' } : i === 1 ? { place: TIJUANA } : {})),
+    ...companies.slice(0, 10).map((named, i) => party(named, i === 0 ? { moneda: 'USD' } : i === 1 ? { locality: TIJUANA } : {})),
     ...people.slice(0, 2).map((named) => party(named)),
   ]
   const suppliers = [
@@ -270,7 +270,7 @@ function drawCircle(rfc: string): Circle {
       rfc: 'XEXX010101000',
       nombre,
       regimen: '616',
-      place: self.place,
+      locality: self.locality,
       lines: [],
       moneda,
       foreign: { pais, registro },

@@ -178,7 +178,7 @@ function retencionesXml(document: SandboxComprobante, retencion: SandboxRetencio
         : element('retenciones:Nacional', {
             [old ? 'RFCRecep' : 'RfcR']: receptor.rfc,
             NomDenRazSocR: receptor.nombre,
-            DomicilioFiscalR: old ? null : receptor.place.codigo_postal,
+            DomicilioFiscalR: old ? null : receptor.locality.codigo_postal,
           }),
     ),
     element('retenciones:Periodo', { MesIni: period, MesFin: period, [old ? 'Ejerc' : 'Ejercicio']: retencion.month.slice(0, 4) }),
@@ -281,7 +281,7 @@ export function cfdiXml(document: SandboxComprobante): string {
       Rfc: receptor.rfc,
       Nombre: receptor.nombre,
       // With regimen 616, which foreigners and the general public have, it is the postal code of the place of issue.
-      DomicilioFiscalReceptor: old ? null : receptor.regimen === '616' ? document.lugar.codigo_postal : receptor.place.codigo_postal,
+      DomicilioFiscalReceptor: old ? null : receptor.regimen === '616' ? document.lugar.codigo_postal : receptor.locality.codigo_postal,
       ResidenciaFiscal: receptor.foreign?.pais,
       NumRegIdTrib: receptor.foreign?.registro,
       RegimenFiscalReceptor: old ? null : receptor.regimen,

@@ -15,7 +15,7 @@ import {
 import { satLogins } from '../send.ts'
 import { announceConversations } from './conversation.ts'
 import { BEHIND_MS, isWithin } from './rules/periods.ts'
-import { hasBegun, isHeldUp, isLessAnnounced, isObtainable, listsOf, progressOf } from './rules/plan.ts'
+import { hasBegun, isDelayed, isLessAnnounced, isObtainable, listsOf, progressOf } from './rules/plan.ts'
 import { type AuthorityRequest, deadlineOf, isShort, packageKey, type WantedMonth } from './rules/requests.ts'
 import { makeDue, noteRefusal, readConversation } from './store.ts'
 
@@ -33,14 +33,14 @@ export const efirmaOf = (login: Login): Efirma | null => ('efirma' in login ? lo
 export const satAuthority = (system: System): TaxAuthority => ({
   ...satLogins(system),
   async step(request: DownloadRequest): Promise<Step> {
-    const { shard, entity, login, direction, month, asked_at, is_complete, is_awaited } = request
+    const { shard, entity, login, direction, month, asked_at, is_complete, is_interactive } = request
     const ledger = system.settings.ledgers[shard]!
     const factor = system.settings.authorityWaitFactor
     const efirma = efirmaOf(login)
     if (efirma === null) return stepOfFetch(system, request)
     const wanted: WantedMonth = {
       source: direction === 'issued' ? 'sat_cfdi_issued' : 'sat_cfdi_received',
-      ...{ month, asked_at: asked_at.getTime(), is_complete, is_awaited },
+      ...{ month, asked_at: asked_at.getTime(), is_complete, is_interactive },
     }
     const { conversation, requests } = await readConversation(ledger, entity, wanted.source)
     if (conversation?.refused === efirma.certificate.number) {
@@ -63,7 +63,9 @@ export const satAuthority = (system: System): TaxAuthority => ({
     }
     // Its requests end the wait before.
     const ask_again_at = new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor))
-    const part = isHeldUp(progress, request.until.getTime(), factor) ? { until, packages: packages(), lists: listsOf(progress) } : undefined
+    const part = isDelayed(progress, request.until.getTime(), factor)
+      ? { until, packages: packages(), lists: listsOf(progress) }
+      : undefined
     return { state: 'waiting', ask_again_at, ...(part && { part }) }
   },
   async documents(request) {

@@ -3,8 +3,19 @@ import { isGuardViolation } from '../../../platform/db/guard.ts'
 import { log } from '../../../platform/log.ts'
 import { sendHints } from '../../../platform/queues/send.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
-import { paceOf, sendOf } from '../send.ts'
+import { rateLimiterOf, sendOf } from '../send.ts'
 import { CertificateRefused, satSession } from '../session.ts'
+import {
+  type AwaitedMonth,
+  ask,
+  type ConversationPorts,
+  check,
+  download,
+  LEASE_MS,
+  LeasedConversation,
+  NOTHING,
+  PackageUnreadable,
+} from './ports.ts'
 import { again } from './rules/outcomes.ts'
 import { halvesOf } from './rules/periods.ts'
 import {
@@ -23,18 +34,7 @@ import {
 } from './rules/plan.ts'
 import { type AuthorityRequest, isUnfinished, SHORT, UNREADABLE, waitAfter } from './rules/requests.ts'
 import { type AnsweredRequest, roundsOf } from './rules/rounds.ts'
-import { endTurn, HELD_GUARD, insertRequests, noteRefusal, readConversation, takeTurn } from './store.ts'
-import {
-  type AwaitedMonth,
-  ask,
-  check,
-  download,
-  HELD_MS,
-  HeldConversation,
-  NOTHING,
-  PackageUnreadable,
-  type Surroundings,
-} from './surroundings.ts'
+import { insertRequests, LEASE_GUARD, noteRefusal, readConversation, releaseLease, takeLease } from './store.ts'
 
 /** XML that metadata announces and that does not come is asked for so often. */
 const MOST_XML_ROUNDS = 2
@@ -44,24 +44,24 @@ const MOST_SHORT_ROUNDS = 3
 const MOST_MOVES = 3
 
 /** Reads what came, once all packages of a request are in the bucket: of metadata one package at a time, and asks for the XML that is missing. */
-async function readPackages(held: HeldConversation, around: Surroundings, reading: AnsweredRequest): Promise<void> {
+async function readPackages(leased: LeasedConversation, around: ConversationPorts, reading: AnsweredRequest): Promise<void> {
   const { request, requests } = reading
   try {
-    if (request.kind === 'xml') return await readXml(held, around, reading)
+    if (request.kind === 'xml') return await readXml(leased, around, reading)
     const k = request.packages.findIndex(({ rows }) => rows === undefined)
-    if (k < 0) return await finishMetadata(held, reading)
+    if (k < 0) return await finishMetadata(leased, reading)
     const read = await around.readMetadata(request, k)
-    await held.commit([held.update(request, { packages: request.packages.map((one, i) => (i === k ? { ...one, ...read } : one)) })])
+    await leased.commit([leased.update(request, { packages: request.packages.map((one, i) => (i === k ? { ...one, ...read } : one)) })])
   } catch (error) {
     if (!(error instanceof PackageUnreadable)) throw error
-    const about = { entity: held.entity, request: request.n }
-    log.error(held.system, 'A package of the tax authority cannot be read. It is asked for anew.', about, error)
+    const about = { entity: leased.entity, request: request.n }
+    log.error(leased.system, 'A package of the tax authority cannot be read. It is asked for anew.', about, error)
     const outcome = request.attempts > MOST_MOVES ? again(request.attempts) : ({ state: 'replaced', how: 'moved' } as const)
-    await held.record(request, requests, outcome, { code: UNREADABLE, message: error.message })
+    await leased.record(request, requests, outcome, { code: UNREADABLE, message: error.message })
   }
 }
 
-async function finishMetadata(held: HeldConversation, reading: AnsweredRequest): Promise<void> {
+async function finishMetadata(leased: LeasedConversation, reading: AnsweredRequest): Promise<void> {
   const { request, requests } = reading
   const { announced } = request
   const { rows = 0, unread = 0 } = request.packages.at(-1)!
@@ -70,20 +70,20 @@ async function finishMetadata(held: HeldConversation, reading: AnsweredRequest):
   const said = isShort ? { code: SHORT, message: `${rows} of ${announced || 'unknown'} documents are listed.` } : {}
   const rounds = roundsOf(reading, { state: 'replaced', code: SHORT })
   if (said.code !== undefined && rounds < MOST_SHORT_ROUNDS && halvesOf(request) !== null)
-    return held.replace(request, requests, 'halved', said)
+    return leased.replace(request, requests, 'halved', said)
   const periods = xmlPeriods(addDays(request.packages.map(({ days }) => days!)))
-  await held.commit([
-    held.update(request, {
+  await leased.commit([
+    leased.update(request, {
       state: 'stored',
       ...said,
       announced: announced || rows,
       packages: request.packages.map(({ days: _, ...one }) => one),
     }),
-    ...held.plan(request, requests, { kind: 'xml', periods, asked_at: held.now, attempts: 0 }),
+    ...leased.plan(request, requests, { kind: 'xml', periods, asked_at: leased.now, attempts: 0 }),
   ])
 }
 
-async function readXml(held: HeldConversation, around: Surroundings, reading: AnsweredRequest): Promise<void> {
+async function readXml(leased: LeasedConversation, around: ConversationPorts, reading: AnsweredRequest): Promise<void> {
   const { request, requests } = reading
   const { family, source, attempts } = request
   const announcing = requests.filter(
@@ -93,9 +93,9 @@ async function readXml(held: HeldConversation, around: Surroundings, reading: An
   const packages = request.packages.map((one, k) => ({ ...one, ...(unannounced[k]!.length > 0 && { unannounced: unannounced[k]! }) }))
   const isLast = roundsOf(reading, { state: 'stored' }) + 1 >= MOST_XML_ROUNDS
   const periods = isLast ? [] : xmlPeriods(left)
-  await held.commit([
-    held.update(request, { state: 'stored', packages }),
-    ...held.plan(request, requests, { kind: 'xml', periods, asked_at: held.now, attempts }),
+  await leased.commit([
+    leased.update(request, { state: 'stored', packages }),
+    ...leased.plan(request, requests, { kind: 'xml', periods, asked_at: leased.now, attempts }),
   ])
 }
 
@@ -106,18 +106,18 @@ export interface ConversationHint {
   conversation: true
 }
 
-type Place = Omit<ConversationHint, 'conversation'>
+type Target = Omit<ConversationHint, 'conversation'>
 
 /** The platform delays no message for longer. */
 const LONGEST_DELAY_SECONDS = 12 * 3_600
-/** The most statements of a step: a package of metadata, of up to a million rows, is compared with what is held, 5,000 at a time. */
+/** The most statements of a step: a package of metadata, of up to a million rows, is compared with what is stored, 5,000 at a time. */
 const STEP_STATEMENTS = 220
 
 /** Sends the messages with which conversations go on. The sweep does without them. */
-export const announceConversations = (system: System, places: readonly Place[], due_at: number): Promise<void> => {
+export const announceConversations = (system: System, targets: readonly Target[], due_at: number): Promise<void> => {
   const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil((due_at - Date.now()) / 1_000)))
-  // A turn takes as long as the pace of the authority: it is in nobody's way there.
-  const messages = places.map(({ shard, entity }) => ({
+  // A session takes as long as the rate of the authority: it is in nobody's way there.
+  const messages = targets.map(({ shard, entity }) => ({
     body: { shard, entity, conversation: true } satisfies ConversationHint,
     delaySeconds,
   }))
@@ -129,7 +129,7 @@ export const announceConversations = (system: System, places: readonly Place[], 
  * them, brings their packages into the bucket, and wakes the jobs whose months are ready or have failed. Every request is noted before it is
  * sent, so that a worker that dies leaves nothing that is asked for twice; whoever holds the conversation is fenced by its token.
  */
-export async function converse(system: System, { shard, entity }: Place, around: Surroundings): Promise<void> {
+export async function converse(system: System, { shard, entity }: Target, around: ConversationPorts): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
   const factor = system.settings.authorityWaitFactor
   const { conversation, requests } = await readConversation(ledger, entity)
@@ -141,37 +141,37 @@ export async function converse(system: System, { shard, entity }: Place, around:
   const due_at = dueOf(requests, months, { now: now + ahead, factor, isIdle: () => false })
   const next = due_at === null ? null : due_at - ahead
   const isCheck = next !== null && next > now && !hasNews(months, requests, { now: now + ahead, factor })
-  const busy_until = isCheck ? Math.min(now + HELD_MS, next - 1) : now + HELD_MS
-  const turn = { entity, token: crypto.randomUUID(), due_at: isCheck ? next : now + HELD_MS }
-  if (!(await takeTurn(ledger, turn, now, busy_until))) return
-  const held = new HeldConversation(system, shard, turn, ahead, busy_until, conversation.failures)
-  const worker = new Worker(held, around, conversation.due_at, conversation.refused)
+  const busy_until = isCheck ? Math.min(now + LEASE_MS, next - 1) : now + LEASE_MS
+  const lease = { entity, token: crypto.randomUUID(), due_at: isCheck ? next : now + LEASE_MS }
+  if (!(await takeLease(ledger, lease, now, busy_until))) return
+  const leased = new LeasedConversation(system, shard, lease, ahead, busy_until, conversation.failures)
+  const worker = new ConversationSession(leased, around, conversation.due_at, conversation.refused)
   try {
     await worker.work(requests, months)
   } catch (error) {
     // The worker that holds it now goes on.
-    if (!isGuardViolation(error, HELD_GUARD)) throw error
+    if (!isGuardViolation(error, LEASE_GUARD)) throw error
   }
-  const isQuiet = isCheck && !held.isChanged && !worker.isMore && held.failures === conversation.failures
+  const isQuiet = isCheck && !leased.isChanged && !worker.isMore && leased.failures === conversation.failures
   const due = isQuiet && next > Date.now() ? next : await worker.end()
   if (typeof due === 'number') await announceConversations(system, [{ shard, entity }], due)
 }
 
-/** Does what is to be done in a turn of a conversation. */
-class Worker {
+/** Does what is to be done in a session of a conversation. */
+class ConversationSession {
   /** Whether the budget ended before the work. */
   isMore = false
-  readonly #held: HeldConversation
-  readonly #around: Surroundings
-  /** When the turn was due: checks of a time between that and now are made in it, each once. */
+  readonly #leased: LeasedConversation
+  readonly #around: ConversationPorts
+  /** When the session was due: checks of a time between that and now are made in it, each once. */
   readonly #since: number
   readonly #checked = new Set<number>()
   /** Requests for which there is no login now, and the numbers of certificates that the authority refuses. */
   readonly #idle = new Set<number>()
   readonly #refused: Set<string>
 
-  constructor(held: HeldConversation, around: Surroundings, since: number, refused: string | null) {
-    this.#held = held
+  constructor(leased: LeasedConversation, around: ConversationPorts, since: number, refused: string | null) {
+    this.#leased = leased
     this.#around = around
     this.#since = since
     this.#refused = new Set(refused === null ? [] : [refused])
@@ -179,54 +179,55 @@ class Worker {
 
   /** Works as far as the budget allows. */
   async work(requests: AuthorityRequest[], months: AwaitedMonth[]): Promise<void> {
-    const { system, ledger, entity } = this.#held
-    for (let known = { requests, months }; !this.#held.isOver; ) {
+    const { system, ledger, entity } = this.#leased
+    for (let known = { requests, months }; !this.#leased.isOver; ) {
       if (!system.budget.allows(STEP_STATEMENTS)) {
         this.isMore = true
         return
       }
       const step = await this.#next(known.requests, known.months)
       if (step === null) return
-      await this.#held.hold()
+      await this.#leased.hold()
       await step()
       known = { requests: (await readConversation(ledger, entity)).requests, months: await this.#around.months() }
     }
   }
 
-  /** Ends the turn. Returns when the conversation goes on; null when nothing is waited for. */
+  /** Ends the session. Returns when the conversation goes on; null when nothing is waited for. */
   async end(): Promise<number | null | undefined> {
-    const { ledger, entity, factor, turn, failures, isOver, ahead } = this.#held
+    const { ledger, entity, factor, lease, failures, isOver, ahead } = this.#leased
     const { requests } = await readConversation(ledger, entity)
     const [now, months] = [Date.now(), await this.#around.months()]
     const isIdle = ({ n }: AuthorityRequest) => this.#idle.has(n)
     const due_at = dueOf(requests, months, { now: now + ahead, factor, isIdle })
     const due = due_at === null ? null : due_at - ahead
     const later = isOver && due !== null ? Math.max(due, now + waitAfter(failures, factor)) : due
-    return endTurn(ledger, turn, this.isMore ? now : later, failures)
+    return releaseLease(ledger, lease, this.isMore ? now : later, failures)
   }
 
   /** The first thing to do; null when there is nothing. */
   async #next(requests: AuthorityRequest[], months: AwaitedMonth[]): Promise<(() => Promise<unknown>) | null> {
-    const held = this.#held
-    const { now } = held
+    const leased = this.#leased
+    const { now } = leased
     const lost = requests.find(({ state }) => state === 'asked')
     // Its worker died, and what the authority answered is not known.
-    if (lost) return () => held.replace(lost, requests, 'moved', NOTHING)
-    const expired = requests.find((one) => isExpired(one, now, held.factor))
+    if (lost) return () => leased.replace(lost, requests, 'moved', NOTHING)
+    const expired = requests.find((one) => isExpired(one, now, leased.factor))
     if (expired) return () => this.#expire(expired, months)
     const isNeeded = (request: AuthorityRequest) => months.some((month) => isAnsweredBy(month, request))
     const abandoned = requests.filter((one) => isUnfinished(one) && !isNeeded(one))
     const left = { state: 'failed', code: null, message: 'Nobody waits for it any more.' } as const
-    if (abandoned.length > 0) return () => held.commit(abandoned.map((one) => held.update(one, left)))
+    if (abandoned.length > 0) return () => leased.commit(abandoned.map((one) => leased.update(one, left)))
     const all = months.map((month) => ({ month, progress: progressOf(month, requests) }))
     const unplanned = all.flatMap(({ month, progress }) => (progress.state === 'unplanned' ? month : []))
     const planned = await this.#plan(unplanned, requests)
-    if (planned.length > 0) return () => held.commit(insertRequests(held.ledger, held.entity, planned, { asked_at: now, attempts: 0 }))
-    const news = all.flatMap(({ month, progress }) => (isToWake(month, progress, { now, factor: held.factor }) ? month : []))
+    if (planned.length > 0)
+      return () => leased.commit(insertRequests(leased.ledger, leased.entity, planned, { asked_at: now, attempts: 0 }))
+    const news = all.flatMap(({ month, progress }) => (isToWake(month, progress, { now, factor: leased.factor }) ? month : []))
     if (news.length > 0) return () => this.#wake(news)
     const unneeded = requests.filter((one) => isStoredAway(one) && !isNeeded(one))
     if (unneeded.length > 0) return () => this.#forget(unneeded)
-    const due = { now, since: this.#since + held.ahead, factor: held.factor }
+    const due = { now, since: this.#since + leased.ahead, factor: leased.factor }
     const isDue = (one: AuthorityRequest) => (one.state === 'planned' ? one.asked_at <= now : one.state === 'ready' || checksDue(one, due))
     const acting = requests.find((one) => !this.#idle.has(one.n) && !(one.state === 'waiting' && this.#checked.has(one.n)) && isDue(one))
     return acting ? () => this.#act(acting, requests, months) : null
@@ -239,7 +240,7 @@ class Worker {
       const { number } = (await this.#efirmaOf(month))?.certificate ?? {}
       if (number !== undefined) byLogin.set(number, [...(byLogin.get(number) ?? []), month])
     }
-    return [...byLogin.values()].flatMap((some) => metadataRequests(some, requests, this.#held.now))
+    return [...byLogin.values()].flatMap((some) => metadataRequests(some, requests, this.#leased.now))
   }
 
   async #efirmaOf({ organizations }: AwaitedMonth): Promise<Efirma | null> {
@@ -248,18 +249,18 @@ class Worker {
   }
 
   async #act(request: AuthorityRequest, requests: AuthorityRequest[], months: AwaitedMonth[]): Promise<void> {
-    const held = this.#held
+    const leased = this.#leased
     const isHere = request.packages.every(({ size }) => size !== undefined)
     const awaiting = months.filter((month) => isAnsweredBy(month, request))
     const since = Math.min(...awaiting.map(({ asked_at }) => asked_at))
-    if (request.state === 'ready' && isHere) return readPackages(held, this.#around, { request, requests, since })
+    if (request.state === 'ready' && isHere) return readPackages(leased, this.#around, { request, requests, since })
     const efirma = await this.#efirmaOf(awaiting[0]!)
     if (efirma === null) {
       this.#idle.add(request.n)
       return this.#wake(awaiting)
     }
-    const session = satSession(sendOf(held.system), efirma, paceOf(held.system, efirma.rfc))
-    const exchange = { held, around: this.#around, session, request, requests, since }
+    const session = satSession(sendOf(leased.system), efirma, rateLimiterOf(leased.system, efirma.rfc))
+    const exchange = { leased, around: this.#around, session, request, requests, since }
     try {
       if (request.state === 'planned') return await ask(exchange, awaiting)
       if (request.state === 'ready') return await download(exchange)
@@ -270,7 +271,7 @@ class Worker {
       const { number } = efirma.certificate
       this.#refused.add(number)
       // The jobs that log in with it tell the domain of taxpayers.
-      await held.commit([noteRefusal(held.ledger, held.entity, number)])
+      await leased.commit([noteRefusal(leased.ledger, leased.entity, number)])
       await this.#wake(months)
     }
   }
@@ -280,20 +281,20 @@ class Worker {
     const awaiting = months.find((month) => isAnsweredBy(month, request))
     const isAsked = awaiting !== undefined && (await this.#efirmaOf(awaiting)) !== null
     const message = 'The tax authority was not done in seven days.'
-    await this.#held.commit([this.#held.update(request, { state: isAsked ? 'failed' : 'replaced', code: null, message })])
+    await this.#leased.commit([this.#leased.update(request, { state: isAsked ? 'failed' : 'replaced', code: null, message })])
   }
 
   /** Has sleeping jobs run. */
   async #wake(months: readonly AwaitedMonth[]): Promise<void> {
     const asleep = months.filter(({ is_asleep }) => is_asleep)
     if (asleep.length === 0) return
-    this.#held.isChanged = true
+    this.#leased.isChanged = true
     await this.#around.wake(asleep)
   }
 
   /** Deletes packages that nobody needs any more. What was asked for stays known. */
   async #forget(requests: readonly AuthorityRequest[]): Promise<void> {
-    for (const request of requests) await this.#held.deletePackages(request)
-    await this.#held.commit(requests.map((request) => this.#held.update(request, { packages: [] })))
+    for (const request of requests) await this.#leased.deletePackages(request)
+    await this.#leased.commit(requests.map((request) => this.#leased.update(request, { packages: [] })))
   }
 }

@@ -50,8 +50,8 @@ export const makeDue = async (ledger: D1Database, entity: number, due_at: number
     ).run()
   ).meta.changes > 0
 
-/** A turn of the worker that holds the conversation. */
-export interface Turn {
+/** The lease of the worker that has the conversation. */
+export interface ConversationLease {
   entity: number
   token: string
   /** When the conversation goes on if this worker dies. */
@@ -59,7 +59,12 @@ export interface Turn {
 }
 
 /** Takes the conversation when it is due and nobody holds it. A check that finds a request still waiting writes nothing else. */
-export const takeTurn = async (ledger: D1Database, { entity, token, due_at }: Turn, now: number, busy_until: number): Promise<boolean> =>
+export const takeLease = async (
+  ledger: D1Database,
+  { entity, token, due_at }: ConversationLease,
+  now: number,
+  busy_until: number,
+): Promise<boolean> =>
   (
     await connect(ledger)
       .update(conversations)
@@ -67,20 +72,29 @@ export const takeTurn = async (ledger: D1Database, { entity, token, due_at }: Tu
       .where(sql`${conversations.entity} = ${entity} and ${conversations.due_at} <= ${now} and ${conversations.busy_until} <= ${now}`)
   ).meta.changes > 0
 
-const isHeld = ({ entity, token }: Turn): SQL => sql`${conversations.entity} = ${entity} and ${conversations.token} = ${token}`
+const isLeased = ({ entity, token }: ConversationLease): SQL =>
+  sql`${conversations.entity} = ${entity} and ${conversations.token} = ${token}`
 
-export const extendTurn = (ledger: D1Database, turn: Turn, busy_until: number) =>
-  connect(ledger).update(conversations).set({ busy_until }).where(isHeld(turn)).run()
+export const extendLease = (ledger: D1Database, lease: ConversationLease, busy_until: number) =>
+  connect(ledger).update(conversations).set({ busy_until }).where(isLeased(lease)).run()
 
-/** Changes when the conversation goes on if the worker of a turn dies, unless somebody made it due earlier meanwhile. */
-export const moveTurn = (ledger: D1Database, turn: Turn, next: number): D1PreparedStatement =>
-  prepared(ledger, sql`update ${conversations} set ${DUE_AT} = ${next} where ${isHeld(turn)} and ${conversations.due_at} is ${turn.due_at}`)
+/** Changes when the conversation goes on if the worker of a session dies, unless somebody made it due earlier meanwhile. */
+export const moveLease = (ledger: D1Database, lease: ConversationLease, next: number): D1PreparedStatement =>
+  prepared(
+    ledger,
+    sql`update ${conversations} set ${DUE_AT} = ${next} where ${isLeased(lease)} and ${conversations.due_at} is ${lease.due_at}`,
+  )
 
 /**
- * Ends a turn: the conversation goes on at an instant, or earlier when somebody made it due meanwhile; never when that is null. Returns when,
+ * Releases the lease: the conversation goes on at an instant, or earlier when somebody made it due meanwhile; never when that is null. Returns when,
  * and undefined when somebody else holds it.
  */
-export async function endTurn(ledger: D1Database, turn: Turn, next: number | null, failures: number): Promise<number | null | undefined> {
+export async function releaseLease(
+  ledger: D1Database,
+  lease: ConversationLease,
+  next: number | null,
+  failures: number,
+): Promise<number | null | undefined> {
   const { due_at } = conversations
   const [ended] = await connect(ledger)
     .update(conversations)
@@ -88,19 +102,19 @@ export async function endTurn(ledger: D1Database, turn: Turn, next: number | nul
       busy_until: 0,
       token: null,
       failures,
-      due_at: sql`iif(${due_at} is ${turn.due_at}, ${next}, coalesce(min(${due_at}, ${next}), ${due_at}, ${next}))`,
+      due_at: sql`iif(${due_at} is ${lease.due_at}, ${next}, coalesce(min(${due_at}, ${next}), ${due_at}, ${next}))`,
     })
-    .where(isHeld(turn))
+    .where(isLeased(lease))
     .returning({ due_at })
   return ended?.due_at
 }
 
 /** The guard of what only the holder of a conversation writes. */
-export const HELD_GUARD = 'authority_conversation.held'
+export const LEASE_GUARD = 'authority_conversation.leased'
 
 /** Commits statements unless somebody else holds the conversation. */
-export const commitTurn = (ledger: D1Database, turn: Turn, statements: readonly D1PreparedStatement[]) =>
-  ledger.batch([assertThat(ledger, sql`exists (select 1 from ${conversations} where ${isHeld(turn)})`, HELD_GUARD), ...statements])
+export const commitLeased = (ledger: D1Database, lease: ConversationLease, statements: readonly D1PreparedStatement[]) =>
+  ledger.batch([assertThat(ledger, sql`exists (select 1 from ${conversations} where ${isLeased(lease)})`, LEASE_GUARD), ...statements])
 
 const PLANNED = [
   ...[requests.entity, requests.n, requests.family, requests.source, requests.kind, requests.first, requests.last, requests.months],

@@ -51,7 +51,7 @@ export const authorityConversations = sqliteTable(
     due_at: integer('due_at'),
     token: text('token'),
     busy_until: integer('busy_until').notNull().default(0),
-    /** The number of the certificate that the authority has refused, until its login is told. */
+    /** The number of the certificate that the authority has refused, until its login is reported. */
     refused: text('refused'),
     /** How often in a row the authority did not answer. */
     failures: integer('failures').notNull().default(0),

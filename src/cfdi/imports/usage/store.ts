@@ -97,7 +97,7 @@ const countDocuments = (d1: D1Database, organization_id: string, import_ids: rea
 
 /**
  * Takes room for an import to have this many documents, or for as many as there is room. Returns in the second result how many it may have:
- * `documents` of the only row. It may lose places that it does not need.
+ * `documents` of the only row. It may lose units that it does not need.
  */
 export const takeDocuments = (
   d1: D1Database,

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { limitsNow, warnStatements } from '../../../accounts/plans/place.ts'
 import { explainLimit, type Limits, limitReached, type Quota } from '../../../accounts/plans/quotas.ts'
+import { limitsNow, warnStatements } from '../../../accounts/plans/reserve-quota.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
 import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { isGuardViolation } from '../../../platform/db/guard.ts'

@@ -5,7 +5,7 @@ import { each } from '../../../platform/context.ts'
 import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { newId } from '../../../platform/db/id.ts'
 import { Failure } from '../../../platform/failures.ts'
-import { placeOf } from '../../../platform/hash.ts'
+import { slotOf } from '../../../platform/hash.ts'
 import { type Message, sendHints } from '../../../platform/queues/send.ts'
 import { canLogIn, dueAt, isVerified } from '../../../taxpayers/login.ts'
 import { widenWindows } from '../../../taxpayers/login-answers.ts'
@@ -22,11 +22,11 @@ import {
   finishRun,
   insertRun,
   insertRuns,
-  keepPlace,
   markRun,
   plannedRuns,
   postponeRun,
   type RunRow,
+  saveCheckpoint,
   unfinishedRuns,
 } from './store.ts'
 import type { AskedRange } from './tables.ts'
@@ -154,7 +154,7 @@ async function planOf(system: System, { asked, extractor_id }: RunRow): Promise<
 
 /**
  * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the
- * outcome. When the budget ends first, the run keeps its place and sends itself on; the outcome returned then counts what has been dispatched.
+ * outcome. When the budget ends first, the run saves its checkpoint and sends itself on; the outcome returned then counts what has been dispatched.
  * It may be repeated after a crash at any point, because jobs are joined rather than duplicated and windows only widen. A connection whose
  * login is not verified is left out, and the same commit plans a run of that connection alone for the time of its next verification. One with
  * which nobody can log in is left out as a draft is.
@@ -181,7 +181,7 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
     const read = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
     if (!system.budget.allows(pageStatements(read) + RUN_STATEMENTS)) {
       const counts = { connections, dispatched, gap_jobs }
-      await commit(system.db.$client, [keepPlace(system.db, run, { after, ...counts }, new Date()), ...laterRuns()])
+      await commit(system.db.$client, [saveCheckpoint(system.db, run, { after, ...counts }, new Date()), ...laterRuns()])
       await announceRuns(system, [run])
       return { run_id: run.run_id, status: 'dispatched', ...counts, isDone: false }
     }
@@ -255,12 +255,12 @@ async function dispatchPage(
         : rangeOf(extractor.scope, extractor.scope_months, run.instant, extractor.timezone, watermark)
       const direction = source === 'sat_cfdi_issued' ? 'issued' : 'received'
       const gap = gapStart(range, connection[`${direction}_to`], connection.active_since)
-      const from = extractor.asked ? range.from : firstOf([range.from, gap, connection[`${direction}_struck`]])
+      const from = extractor.asked ? range.from : firstOf([range.from, gap, connection[`${direction}_revoked`]])
       wider[direction].push({ connection: connection.connection, from, to: run.instant.getTime(), last: extractor.asked?.to ?? null })
       const months = monthsOf({ ...range, from }, extractor.timezone)
       const again =
         isSwept && !extractor.asked
-          ? sweptMonths({ ...range, from }, connection[`${direction}_from`], connection[`${direction}_to`], placeOf(connection.rfc, 7))
+          ? sweptMonths({ ...range, from }, connection[`${direction}_from`], connection[`${direction}_to`], slotOf(connection.rfc, 7))
           : []
       return [
         ...months.map((month) => ({ source, month, is_gap: month < range.from.slice(0, 7) })),
@@ -269,9 +269,9 @@ async function dispatchPage(
     })
     return { entity: connection.entity, shard: connection.shard, rfc: connection.rfc, jobs }
   })
-  const is_awaited = run.trigger !== 'schedule'
-  const spread = is_awaited ? 0 : system.settings.spreadSeconds
-  const queued = await requestJobs(system, { ...run, is_awaited, is_range: extractor.asked !== null }, demands, spread)
+  const is_interactive = run.trigger !== 'schedule'
+  const spread = is_interactive ? 0 : system.settings.spreadSeconds
+  const queued = await requestJobs(system, { ...run, is_interactive, is_range: extractor.asked !== null }, demands, spread)
   const directions = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
   const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
   if (directions.length > 0) {
@@ -280,7 +280,7 @@ async function dispatchPage(
     const widened = await commit<{ connection: number }>(system.db.$client, statements)
     for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
   }
-  await announce(system, demands, is_awaited, spread)
+  await announce(system, demands, is_interactive, spread)
   return { ...queued, unwidened }
 }
 

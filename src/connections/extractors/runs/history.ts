@@ -1,5 +1,5 @@
 import { activeKeys, refuseUnknownKeys } from '../../../authority/sources.ts'
-import { type RunJobPlace, readRunJobs } from '../../../downloads/states/run-jobs.ts'
+import { type RunJobPosition, readRunJobs } from '../../../downloads/states/run-jobs.ts'
 import { listRunsOf, type RunGroup, readRunGroups } from '../../../downloads/states/states.ts'
 import { withdrawJobs } from '../../../downloads/withdrawn/withdraw.ts'
 import { change } from '../../../platform/audit/audit.ts'
@@ -44,9 +44,9 @@ export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) 
 }
 
 /** Deletes finished runs that are older than 30 days. A task. */
-export function pruneRuns(system: System, place = START): Promise<string> {
+export function pruneRuns(system: System, position = START): Promise<string> {
   const before = idsFrom('run', new Date(system.now.getTime() - KEPT_MS))
-  return pageByPage(system, 1, place, async () => ((await deleteRuns(system.db, before, RUNS_A_ROUND)) < RUNS_A_ROUND ? '' : START))
+  return pageByPage(system, 1, position, async () => ((await deleteRuns(system.db, before, RUNS_A_ROUND)) < RUNS_A_ROUND ? '' : START))
 }
 
 /** A run with its jobs, as far as they are in these groups. */
@@ -96,7 +96,7 @@ async function progressOf(ctx: Ctx, row: RunRow): Promise<RunProgress> {
 export async function listRunJobs(ctx: Ctx, run_id: string, query: RunJobQuery): Promise<Page<RunJob>> {
   const { fiscal_entity_id } = await requireRun(ctx, run_id)
   const scope = { list: `run_jobs:${run_id}`, filters: query }
-  const after = ((await openCursor(ctx, scope, query.cursor)) as RunJobPlace | undefined) ?? null
+  const after = ((await openCursor(ctx, scope, query.cursor)) as RunJobPosition | undefined) ?? null
   const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, fiscal_entity_id)
   const asked = rfcs.map(({ state, ...rfc }) => ({ ...rfc, isActive: state === 'active' }))
   const rows = await readRunJobs(ctx, run_id, asked, { after, status: query.status ?? null, limit: query.limit + 1 })
@@ -105,7 +105,7 @@ export async function listRunJobs(ctx: Ctx, run_id: string, query: RunJobQuery):
     scope,
     query.limit,
     rows,
-    ({ place }) => place,
+    ({ position }) => position,
     ({ job }) => job,
   )
 }

@@ -8,7 +8,7 @@ import { canLogIn, isUsable, isVerified } from '../../../taxpayers/login.ts'
 import { sourcesOf } from '../../../taxpayers/sources.ts'
 import { type ConnectionRow, connectionsOfRun, holds } from '../../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../../taxpayers/visibility/contract.ts'
-import { type Bounds, reachOf, type Window, windowsOf } from '../../../taxpayers/visibility/window.ts'
+import { type Bounds, grantedRangeOf, type Window, windowsOf } from '../../../taxpayers/visibility/window.ts'
 import type { ExtractorDraft, PreviewDraft } from '../contract.ts'
 import { type ExtractorRow, requireExtractor } from '../extractors.ts'
 import { arm, nextRunAt } from '../rules.ts'
@@ -42,7 +42,7 @@ export function hasLoginFor(system: System, connection: ConnectionRow): (source:
 /** RFCs that are added up, and those of them that are listed. */
 const RFCS = 1_000
 const LISTED = 100
-/** Runs that are told: those of a quarter, and of a rare cadence this many. */
+/** Runs that are reported: those of a quarter, and of a rare cadence this many. */
 const NEXT_RUNS = 5
 const NEXT_MS = 92 * 86_400_000
 
@@ -109,7 +109,7 @@ export async function previewExtractor(ctx: Ctx, { extractor_id, ...draft }: Pre
     return {
       ...{ fiscal_entity_id: connection.fiscal_entity_id, rfc: connection.rfc, sources: previewed },
       windows: viewWindows(readable),
-      windows_after: viewWindows(reachOf(after)),
+      windows_after: viewWindows(grantedRangeOf(after)),
     }
   })
   const sources = addUp(rfcs)

@@ -85,12 +85,12 @@ const WEEK = 7
 /**
  * Returns the months before a range that its run downloads again, as far as they lie within the floor of what the connection's runs have
  * reached: those of the last seven days and, when it is the first run in a week, the last 13. `since` is the ceiling, the instant of the last
- * run; `turn`, from 0 to 6, says on which day a week begins.
+ * run; `weekday`, from 0 to 6, says on which day a week begins.
  */
-export function sweptMonths({ from, to }: DownloadRange, floor: Day | null, since: Date | null, turn: number): string[] {
+export function sweptMonths({ from, to }: DownloadRange, floor: Day | null, since: Date | null, weekday: number): string[] {
   if (floor === null || since === null) return []
   const today = epochDayOf(localDayOf(to, WESTERNMOST))
-  const isNewWeek = Math.floor((epochDayOf(localDayOf(since, WESTERNMOST)) + turn) / WEEK) < Math.floor((today + turn) / WEEK)
+  const isNewWeek = Math.floor((epochDayOf(localDayOf(since, WESTERNMOST)) + weekday) / WEEK) < Math.floor((today + weekday) / WEEK)
   const begin = isNewWeek ? addMonths(dayOfEpoch(today).slice(0, 7), -SWEPT_MONTHS) : dayOfEpoch(today - WEEK).slice(0, 7)
   const months: string[] = []
   for (let month = last(begin, floor.slice(0, 7)); month < from.slice(0, 7); month = monthAfter(month)) months.push(month)

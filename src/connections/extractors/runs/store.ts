@@ -46,18 +46,23 @@ export const postponeRun = (db: Database, run_id: string, until: Date) =>
     .set({ moved_at: until })
     .where(and(eq(runs.run_id, run_id), eq(runs.status, 'planned')))
 
-const isAtPlace = ({ run_id, after }: RunRow) => and(eq(runs.run_id, run_id), eq(runs.status, 'planned'), eq(runs.after, after))
+const isAtCheckpoint = ({ run_id, after }: RunRow) => and(eq(runs.run_id, run_id), eq(runs.status, 'planned'), eq(runs.after, after))
 
-/** Moves a planned run to a place. Does nothing when a concurrent dispatch has moved it. */
-export const keepPlace = (db: Database, run: RunRow, place: Pick<RunRow, 'after' | 'connections' | 'dispatched' | 'gap_jobs'>, now: Date) =>
+/** Moves a planned run to a checkpoint. Does nothing when a concurrent dispatch has moved it. */
+export const saveCheckpoint = (
+  db: Database,
+  run: RunRow,
+  checkpoint: Pick<RunRow, 'after' | 'connections' | 'dispatched' | 'gap_jobs'>,
+  now: Date,
+) =>
   db
     .update(runs)
-    .set({ ...place, moved_at: now })
-    .where(isAtPlace(run))
+    .set({ ...checkpoint, moved_at: now })
+    .where(isAtCheckpoint(run))
 
 /** Records the outcome of a planned run. The first outcome is kept. */
 export const finishRun = (db: Database, run: RunRow, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched' | 'gap_jobs'>) =>
-  db.update(runs).set(outcome).where(isAtPlace(run))
+  db.update(runs).set(outcome).where(isAtCheckpoint(run))
 
 /** Records that a run was cancelled, and when: the first time is kept. */
 export const cancelStatement = (db: Database, run_id: string, now: Date) =>

@@ -39,10 +39,10 @@ export type Dispatch = { page: PageKey } | { runs: string[] }
 /**
  * Evaluates cadences. For each zone whose local day has advanced, inserts a page to plan for every cadence in use that has become due, in
  * the commit that advances the zone. Several missed days are one tick. Nothing is written for cadences that are not due, and a repeated or
- * overlapping tick finds the zone advanced. A task, which needs no place.
+ * overlapping tick finds the zone advanced. A task, which needs no cursor.
  */
-export const evaluateCadences = (system: System, place = START): Promise<string> =>
-  pageByPage(system, 0, place, async (_, fail) => {
+export const evaluateCadences = (system: System, cursor = START): Promise<string> =>
+  pageByPage(system, 0, cursor, async (_, fail) => {
     for (const zone of await listZones(system.db)) await evaluateZone(system, zone).catch(fail)
     return ''
   })

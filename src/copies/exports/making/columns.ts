@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
 import type { KnownDetail } from '../../../cfdi/chunks/content.ts'
-import { readContents, readStoredPlaces, type StoredPlace } from '../../../cfdi/chunks/contents.ts'
+import { readContents, readStoredLocations, type StoredLocation } from '../../../cfdi/chunks/contents.ts'
 import { Cfdi } from '../../../cfdi/contract.ts'
-import { inflated, readPacked, type XmlPlace } from '../../../cfdi/mirrored/mirrored.ts'
+import { inflated, readPacked, type XmlLocation } from '../../../cfdi/mirrored/mirrored.ts'
 import { view } from '../../../cfdi/read-row.ts'
 import type { PageItem } from '../../../cfdi/search/search.ts'
 import type { Concepto, Pago, Tax } from '../../../cfdi/xml/document.ts'
@@ -154,14 +154,14 @@ const paidOf = (common: Repeated, { pagos }: KnownDetail): PaidDocumentRow[] =>
     }))
   })
 
-type Known = StoredPlace & XmlPlace
+type Known = StoredLocation & XmlLocation
 
-const isKnown = (one: StoredPlace | undefined): one is Known => one !== undefined && one.xml_object !== null
+const isKnown = (one: StoredLocation | undefined): one is Known => one !== undefined && one.xml_object !== null
 
 /** A document of which the XML is known, with its place and the name of its file. */
 export interface FileOf {
   name: string
-  place: Known
+  location: Known
 }
 
 /** By month; what was imported apart, because the authority may deliver the same document. */
@@ -170,12 +170,12 @@ const nameOf = ({ row, context }: PageItem): string =>
 
 /** The files of those documents whose XML is known, in their order. One statement for each partition. */
 export async function filesOf(ledger: ScopedLedger, items: readonly PageItem[]): Promise<FileOf[]> {
-  const places = new Map<string, StoredPlace>()
+  const locations = new Map<string, StoredLocation>()
   for (const [partition, some] of byPartition(items))
-    for (const [uuid, place] of await readStoredPlaces(ledger, partition, some)) places.set(uuid, place)
+    for (const [uuid, location] of await readStoredLocations(ledger, partition, some)) locations.set(uuid, location)
   return items.flatMap((item) => {
-    const place = places.get(item.row.uuid)
-    return isKnown(place) ? [{ name: nameOf(item), place }] : []
+    const location = locations.get(item.row.uuid)
+    return isKnown(location) ? [{ name: nameOf(item), location }] : []
   })
 }
 
@@ -184,13 +184,13 @@ export function* batchesOf(files: readonly FileOf[], bytes: number): Generator<F
   let batch: FileOf[] = []
   let size = 0
   for (const file of files) {
-    if (batch.length > 0 && size + file.place.xml_length > bytes) {
+    if (batch.length > 0 && size + file.location.xml_length > bytes) {
       yield batch
       batch = []
       size = 0
     }
     batch.push(file)
-    size += file.place.xml_length
+    size += file.location.xml_length
   }
   if (batch.length > 0) yield batch
 }
@@ -199,11 +199,11 @@ export function* batchesOf(files: readonly FileOf[], bytes: number): Generator<F
 export async function addFiles(bucket: R2Bucket, zip: Zip, files: readonly FileOf[]): Promise<void> {
   const packed = await readPacked(
     bucket,
-    files.map(({ place }) => place),
+    files.map(({ location }) => location),
   )
-  for (const { name, place } of files) {
-    const bytes = packed.get(place)!
-    const { xml_method: method, xml_crc, xml_size } = place
+  for (const { name, location } of files) {
+    const bytes = packed.get(location)!
+    const { xml_method: method, xml_crc, xml_size } = location
     if (xml_crc !== null && xml_size !== null) {
       zip.add(name, bytes, { method, crc: xml_crc, size: xml_size })
       continue

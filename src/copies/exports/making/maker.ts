@@ -7,7 +7,7 @@ import type { Start } from '../start.ts'
 import type { ExportRow } from '../store.ts'
 import { addFiles, batchesOf, filesOf, type RowWriter, rowsOf, rowWriterOf, zipOf } from './columns.ts'
 import type { ExportLimits } from './output.ts'
-import { type Carried, completeObject, FileOutput, type MakingState, newState } from './output.ts'
+import { completeObject, FileOutput, type MakingState, newState, type SavedMaking } from './output.ts'
 
 const PAYMENTS = 'P'
 
@@ -18,7 +18,7 @@ const filtersOf = ({ filters }: Start, { kind }: ExportRow): FixedFilters | null
   return tipo_comprobante.includes(PAYMENTS) ? { ...filters, tipo_comprobante: [PAYMENTS] } : null
 }
 
-/** Makes one export, step by step. What it has done after a step is `carried`; whoever commits that, can continue from it elsewhere. */
+/** Makes one export, step by step. What it has done after a step is `saved`; whoever commits that, can continue from it elsewhere. */
 export class Maker {
   readonly #files: R2Bucket
   readonly #ledger: ScopedLedger
@@ -31,7 +31,7 @@ export class Maker {
   /** Objects of XML that were read. */
   objects = 0
 
-  private constructor(ctx: Ctx, row: ExportRow, start: Start, limits: ExportLimits, { state, tail, directory }: Carried) {
+  private constructor(ctx: Ctx, row: ExportRow, start: Start, limits: ExportLimits, { state, tail, directory }: SavedMaking) {
     this.#files = ctx.env.FILES
     this.#ledger = openLedger(ctx)
     this.#row = row
@@ -43,15 +43,15 @@ export class Maker {
   }
 
   /** Begins an export, or continues one. The context is that of the reader as of the start. */
-  static async of(ctx: Ctx, row: ExportRow, start: Start, limits: ExportLimits, carried: Carried | null): Promise<Maker> {
-    if (carried) return new Maker(ctx, row, start, limits, carried)
+  static async of(ctx: Ctx, row: ExportRow, start: Start, limits: ExportLimits, saved: SavedMaking | null): Promise<Maker> {
+    if (saved) return new Maker(ctx, row, start, limits, saved)
     const listed = writeListed([...(await listedOf(ctx))].flatMap(([rfc, all]) => all.map((as) => ({ ...as, rfc }))))
     const none = new Uint8Array()
     const state = newState(`exports/${row.export_id}/${row.token}`, listed)
     return new Maker(ctx, row, start, limits, { state, tail: none, directory: none })
   }
 
-  get carried(): Carried {
+  get saved(): SavedMaking {
     return { state: { ...this.#state, bytes: this.#output.at }, tail: this.#output.tail, directory: this.#output.directory }
   }
 
@@ -81,6 +81,11 @@ export class Maker {
   async step(): Promise<void> {
     if (this.#state.phase === 'reading') await this.#read()
     else await this.#copyDirectory()
+  }
+
+  /** Gives back what it holds of the memory of the isolate, when nothing more is to be done. */
+  release(): void {
+    this.#output.release()
   }
 
   /** Makes the object of a file that is written. It can be repeated. */
@@ -115,8 +120,8 @@ export class Maker {
   async #addFiles(items: readonly PageItem[]): Promise<void> {
     const zip = zipOf(this.#row, this.#state, this.#output, this.#limits)
     const files = await filesOf(this.#ledger, items)
-    this.objects += new Set(files.map(({ place }) => place.xml_object)).size
     for (const batch of batchesOf(files, this.#limits.xmlBytes)) {
+      this.objects += new Set(batch.map(({ location }) => location.xml_object)).size
       await addFiles(this.#files, zip, batch)
       await this.#output.flush()
     }

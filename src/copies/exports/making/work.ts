@@ -9,25 +9,25 @@ import { memory } from '../../../platform/memory-limiter.ts'
 import { isReadable } from '../../../taxpayers/connection.ts'
 import { readerAt, type Start, wakeExports } from '../start.ts'
 import {
-  assertHeld,
+  assertLeased,
   claimExport,
   deleteExportRow,
   type ExportRow,
   expiredExports,
   forgetExports,
-  HELD,
+  LEASED,
   openExports,
   releaseExport,
   setExport,
 } from '../store.ts'
 import { exports_ } from '../tables.ts'
 import type { Maker } from './maker.ts'
-import { type Carried, type ExportLimits, LIMITS, readState, STEP_STATEMENTS, TooLarge, writeState } from './output.ts'
+import { type ExportLimits, LIMITS, putState, readState, type SavedMaking, STEP_STATEMENTS, TooLarge } from './output.ts'
 
 /** Longer than an invocation works. */
 const LEASE_MS = 60_000
 /** How long an invocation works on an export, which then goes to the back of the queue. */
-const TURN_MS = 20_000
+const BUDGET_MS = 20_000
 const MOST_ATTEMPTS = 5
 const DAY_MS = 86_400_000
 const KEPT_MS = 7 * DAY_MS
@@ -47,7 +47,7 @@ const prefixOf = ({ export_id }: Pick<ExportRow, 'export_id'>): string => `expor
  */
 export const workOnExport = (system: System, export_id: string, limits = LIMITS): Promise<void> =>
   memory.hold(WEIGHT, async () => {
-    system.budget.restart(TURN_MS)
+    system.budget.restart(BUDGET_MS)
     const d1 = system.db.$client
     const row = await claimExport(d1, export_id, crypto.randomUUID(), Date.now(), Date.now() + LEASE_MS)
     if (!row) return
@@ -55,7 +55,7 @@ export const workOnExport = (system: System, export_id: string, limits = LIMITS)
       const isMore = row.status === 'deleting' ? await remove(system, row) : await make(system, row, limits)
       if (!isMore) return
     } catch (error) {
-      if (isGuardViolation(error, HELD)) return
+      if (isGuardViolation(error, LEASED)) return
       // The next attempt need not wait for the lease.
       await commit(d1, [releaseExport(d1, row)])
       throw error
@@ -72,8 +72,8 @@ async function remove(system: System, row: ExportRow): Promise<false> {
 
 /** Removes everything that the bucket has of an export. An upload that no state names ends by the rule of the bucket. */
 async function removeObjects({ env: { FILES } }: System, row: ExportRow): Promise<void> {
-  const carried = await readCarried(FILES, row)
-  const { key, upload } = carried?.state.output ?? {}
+  const saved = await readSaved(FILES, row)
+  const { key, upload } = saved?.state.output ?? {}
   // It fails when the upload has been completed.
   if (key && upload)
     await FILES.resumeMultipartUpload(key, upload)
@@ -86,7 +86,7 @@ async function removeObjects({ env: { FILES } }: System, row: ExportRow): Promis
   }
 }
 
-async function readCarried(files: R2Bucket, { state }: ExportRow): Promise<Carried | null> {
+async function readSaved(files: R2Bucket, { state }: ExportRow): Promise<SavedMaking | null> {
   const found = state === null ? null : await files.get(state)
   return found && readState(new Uint8Array(await found.arrayBuffer()))
 }
@@ -98,19 +98,21 @@ async function make(system: System, row: ExportRow, limits: ExportLimits): Promi
   const reader = await readerOf(system, row.organization_id, row.fiscal_entity_id)
   if (!reader || !isReadable(reader.connection)) return fail(system, row, 'fiscal_entity.not_active')
   const ctx: Ctx = { ...system, ...readerAt(reader, start), actor: { kind: 'system', process: 'exports' } }
-  const carried = await readCarried(system.env.FILES, row)
-  if (row.state !== null && carried === null) throw new Error(`There is no object ${row.state}.`)
+  const saved = await readSaved(system.env.FILES, row)
+  if (row.state !== null && saved === null) throw new Error(`There is no object ${row.state}.`)
   const { Maker } = await import('./maker.ts')
-  const maker = await Maker.of(ctx, row, start, limits, carried)
+  const maker = await Maker.of(ctx, row, start, limits, saved)
   try {
-    return await goOn(system, row, maker, limits)
+    return await continueExport(system, row, maker, limits)
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error
     return fail(system, row, 'export.too_large')
+  } finally {
+    maker.release()
   }
 }
 
-async function goOn(system: System, row: ExportRow, maker: Maker, limits: ExportLimits): Promise<boolean> {
+async function continueExport(system: System, row: ExportRow, maker: Maker, limits: ExportLimits): Promise<boolean> {
   while (maker.phase !== 'complete') {
     const [documents, parts] = [maker.documents, maker.parts]
     const isSteppedOn = () => maker.phase === 'reading' && maker.parts === parts && maker.documents - documents < limits.commit
@@ -127,25 +129,25 @@ async function goOn(system: System, row: ExportRow, maker: Maker, limits: Export
   return false
 }
 
-let saved = 0
+let saves = 0
 
 /** Commits what is made so far. The state lies in a new object, so that a worker that has lost the export cannot change it. */
 async function save(system: System, row: ExportRow, maker: Maker): Promise<void> {
   const d1 = system.db.$client
   const { FILES } = system.env
-  const key = (what: string) => `${prefixOf(row)}${what}-${row.token}-${++saved}`
+  const key = (what: string) => `${prefixOf(row)}${what}-${row.token}-${++saves}`
   const full = maker.takeDirectory()
   if (full) {
     const object = key('directory')
     await FILES.put(object, full as Uint8Array<ArrayBuffer>)
     maker.keepDirectory(object)
   }
-  const { carried } = maker
-  const { rows, documents, without_xml, bytes, after } = carried.state
+  const { saved } = maker
+  const { rows, documents, without_xml, bytes, after } = saved.state
   const [before, state] = [row.state, key('state')]
-  await FILES.put(state, writeState(carried))
+  await putState(FILES, state, saved)
   await commit(d1, [
-    assertHeld(d1, row),
+    assertLeased(d1, row),
     setExport(
       d1,
       row.export_id,
@@ -164,7 +166,7 @@ async function complete(system: System, row: ExportRow, maker: Maker): Promise<v
   const { key, size, etag } = await maker.complete()
   const now = Date.now()
   await commit(d1, [
-    assertHeld(d1, row),
+    assertLeased(d1, row),
     setExport(
       d1,
       row.export_id,
@@ -182,7 +184,7 @@ async function fail(system: System, row: ExportRow, code: string): Promise<false
   const d1 = system.db.$client
   await removeObjects(system, row)
   await commit(d1, [
-    assertHeld(d1, row),
+    assertLeased(d1, row),
     setExport(
       d1,
       row.export_id,
@@ -201,8 +203,8 @@ export const sweepExports = async (system: System): Promise<void> =>
 const PER_PAGE = 20
 
 /** Deletes the content of exports that have expired, and forgets those that ended long ago. A task, whose place says nothing. */
-export const expireExports = (system: System, place = START): Promise<string> =>
-  pageByPage(system, 2 + PER_PAGE, place, async () => {
+export const expireExports = (system: System, location = START): Promise<string> =>
+  pageByPage(system, 2 + PER_PAGE, location, async () => {
     const d1 = system.db.$client
     await commit(d1, [forgetExports(d1, system.now.getTime() - FORGOTTEN_MS, SWEPT)])
     const ids = await expiredExports(d1, system.now.getTime(), PER_PAGE)

@@ -12,7 +12,7 @@ import {
   endOpening,
   insertOpening,
   insertRequest,
-  isHeldOpening,
+  isLeasedOpening,
   isOpening,
   isOrphaned,
   type MailboxRequest,
@@ -112,7 +112,7 @@ export const withdrawOrphaned = async (system: System, organization_id: string):
 
 /** Records once in the audit log that a notification is opened whose opening was acknowledged. From then on only its document is waited for. */
 export const finishOpening = async (system: System, request: MailboxRequest): Promise<void> => {
-  const found = requestsWhere(isHeldOpening(request))
+  const found = requestsWhere(isLeasedOpening(request))
   const audited = auditedFound(bySystem(system), { action: 'notification.opened', changed: ['opened_at'] }, found)
   await system.db.$client.batch([audited, endOpening(system.db.$client, request)])
 }

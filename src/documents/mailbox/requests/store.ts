@@ -71,29 +71,29 @@ export const claimRequests = (
     .returning()
     .all()
 
-const isHeld = (request: MailboxRequest): SQL => sql`${isKey(request)} and ${token} = ${request.token}`
+const isLeased = (request: MailboxRequest): SQL => sql`${isKey(request)} and ${token} = ${request.token}`
 
-export const deleteRequest = (d1: D1Database, request: MailboxRequest): D1PreparedStatement => deleteWhere(d1, isHeld(request))
+export const deleteRequest = (d1: D1Database, request: MailboxRequest): D1PreparedStatement => deleteWhere(d1, isLeased(request))
 
 /** The condition for a request that is still held, and an opening that is not recorded yet. */
-export const isHeldOpening = (request: MailboxRequest): SQL => sql`${isHeld(request)} and ${acknowledged_by} is not null`
+export const isLeasedOpening = (request: MailboxRequest): SQL => sql`${isLeased(request)} and ${acknowledged_by} is not null`
 
 /** Whether an opening still waits, and somebody stands behind it. */
 export const isStillOpening = async (d1: D1Database, request: MailboxRequest, now: Date): Promise<boolean> =>
   (await prepared(
     d1,
-    sql`select 1 from ${mailboxRequests} where ${isHeldOpening(request)} and ${mayAcknowledge(sql`${acknowledged_by}`, now)}`,
+    sql`select 1 from ${mailboxRequests} where ${isLeasedOpening(request)} and ${mayAcknowledge(sql`${acknowledged_by}`, now)}`,
   ).first()) !== null
 
 /** Makes an opening that is recorded a request for its document. */
 export const endOpening = (d1: D1Database, request: MailboxRequest): D1PreparedStatement =>
-  prepared(d1, sql`update ${mailboxRequests} set ${bare(acknowledged_by)} = null where ${isHeldOpening(request)}`)
+  prepared(d1, sql`update ${mailboxRequests} set ${bare(acknowledged_by)} = null where ${isLeasedOpening(request)}`)
 
 export const postponeRequest = (d1: D1Database, request: MailboxRequest, until: number): D1PreparedStatement =>
   prepared(
     d1,
     sql`update ${mailboxRequests} set ${bare(token)} = null, ${bare(lease_until)} = 0, ${bare(attempts)} = ${attempts} + 1,
-        ${bare(not_before)} = ${until} where ${isHeld(request)}`,
+        ${bare(not_before)} = ${until} where ${isLeased(request)}`,
   )
 
 /** An active connection whose organization may read a notification, and the organization's events shard. */

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import type { Fault } from '../../failures.ts'
 
 /** A value in a request, and where it lies. */
-interface Place {
+interface Node {
   value: unknown
   key: PropertyKey
-  above: Place | null
+  above: Node | null
 }
 
 interface TextFault {
@@ -22,9 +22,9 @@ export function textFault(text: string): string | null {
   return text.includes('\0') ? 'Must not contain the character U+0000.' : null
 }
 
-const pathTo = (place: Place): PropertyKey[] => {
+const pathTo = (node: Node): PropertyKey[] => {
   const path: PropertyKey[] = []
-  for (let at: Place | null = place; at?.above; at = at.above) path.unshift(at.key)
+  for (let at: Node | null = node; at?.above; at = at.above) path.unshift(at.key)
   return path
 }
 
@@ -37,20 +37,20 @@ const isUnread = (schema: z.ZodType, name: string): boolean => {
 /** The texts and names in a request that are broken. A body can be nested deeper than functions can call themselves. */
 export function textFaultsOf(schema: z.ZodType, sent: unknown): TextFault[] {
   const faults: TextFault[] = []
-  const places: Place[] = [{ value: sent, key: '', above: null }]
-  for (let place = places.pop(); place && faults.length < MOST_FAULTS; place = places.pop()) {
-    const { value, above } = place
+  const nodes: Node[] = [{ value: sent, key: '', above: null }]
+  for (let node = nodes.pop(); node && faults.length < MOST_FAULTS; node = nodes.pop()) {
+    const { value, above } = node
     const message = typeof value === 'string' ? textFault(value) : null
-    if (message) faults.push({ path: pathTo(place), message })
+    if (message) faults.push({ path: pathTo(node), message })
     if (typeof value !== 'object' || value === null) continue
-    const inner: Place[] = []
+    const inner: Node[] = []
     for (const [name, one] of Object.entries(value)) {
       const isBroken = !Array.isArray(value) && textFault(name) !== null
-      if (isBroken) faults.push({ path: pathTo(place), message: `A name ${textFault(name)!.replace('Must', 'must')}` })
+      if (isBroken) faults.push({ path: pathTo(node), message: `A name ${textFault(name)!.replace('Must', 'must')}` })
       else if (above !== null || !isUnread(schema, name))
-        inner.push({ value: one, key: Array.isArray(value) ? Number(name) : name, above: place })
+        inner.push({ value: one, key: Array.isArray(value) ? Number(name) : name, above: node })
     }
-    for (const one of inner.reverse()) places.push(one)
+    for (const one of inner.reverse()) nodes.push(one)
   }
   return faults
 }

@@ -8,7 +8,7 @@ import { daily } from '../../../support/crons.ts'
 import { audited, freshRfc } from '../../../support/tenants.ts'
 import { send } from '../../../support/wire.ts'
 import { billed } from '../support/billing.ts'
-import { atStripe, eventOf, hmac, signed, stripeEnv, tell, WEBHOOK, WEBHOOK_SECRET } from '../support/stripe.ts'
+import { atStripe, eventOf, hmac, notify, signed, stripeEnv, WEBHOOK, WEBHOOK_SECRET } from '../support/stripe.ts'
 
 const logged = atStripe()
 
@@ -58,8 +58,8 @@ describe('the webhook', () => {
   it('refuses what is not signed, not JSON, not an event, or not for it', async () => {
     const body = eventOf('evt_1', 'invoice.paid', { id: 'in_1' })
     const refused = async (header?: string, text = body) => {
-      const { status, body: told } = await tell(text, header)
-      return [status, told.code]
+      const { status, body: notified } = await notify(text, header)
+      return [status, notified.code]
     }
     expect(await refused('')).toEqual([400, 'billing.signature'])
     expect(await refused(await signed(body, Date.now() - 301_000))).toEqual([400, 'billing.signature'])
@@ -77,7 +77,7 @@ describe('the webhook', () => {
       ['checkout.session.completed', { id: 'cs_unknown', payment_status: 'paid', metadata: { organization_id: 'org_unknown' } }],
       ['checkout.session.completed', { id: 'cs_other', payment_status: 'paid' }],
     ] as const)
-      expect((await tell(eventOf(`evt_${type}`, type, object))).body).toEqual({ received: true })
+      expect((await notify(eventOf(`evt_${type}`, type, object))).body).toEqual({ received: true })
     // Money that names what is not here is for somebody to look at.
     expect(logged.filter((line) => line.includes('that does not exist here')).map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ level: 'error', invoice_id: 'inv_unknown', stripe_invoice: 'in_unknown' }),
@@ -105,8 +105,8 @@ describe('the webhook', () => {
     await env.DB.prepare('update invoices set provider_ref = ? where invoice_id = ?').bind(`in_${of.owed}`, of.owed).run()
     const body = eventOf(`evt_${of.owed}`, 'invoice.paid', paidOf(`in_${of.owed}`))
     const again = eventOf(`evt_2_${of.owed}`, 'invoice.paid', paidOf(`in_${of.owed}`))
-    for (const { status } of await Promise.all([body, body, again, body].map((one) => tell(one)))) expect(status).toBe(200)
-    expect((await tell(body)).status).toBe(200)
+    for (const { status } of await Promise.all([body, body, again, body].map((one) => notify(one)))) expect(status).toBe(200)
+    expect((await notify(body)).status).toBe(200)
     expect([await of.states(), await of.runs()]).toEqual([['active'], ['connection_reactivated']])
     expect(await audited(of, 'invoice.paid')).toEqual([expect.objectContaining({ actor: 'system:stripe' })])
     expect(complaints()).toEqual([])
@@ -114,7 +114,7 @@ describe('the webhook', () => {
 
   it('pays an invoice that Stripe knows before its name there is kept here', async () => {
     const of = await owing()
-    await tell(eventOf(`evt_${of.owed}`, 'invoice.paid', paidOf('in_early', { metadata: { invoice_id: of.owed } })))
+    await notify(eventOf(`evt_${of.owed}`, 'invoice.paid', paidOf('in_early', { metadata: { invoice_id: of.owed } })))
     expect((await of.invoices())[0]!.status).toBe('paid')
   })
 
@@ -126,7 +126,7 @@ describe('the webhook', () => {
     expect((await send('POST', WEBHOOK, { headers, body, env: stripeEnv, breaks: true })).status).toBe(500)
     await env.DB.prepare('drop trigger refuse').run()
     expect((await of.invoices())[0]!.status).toBe('open')
-    expect((await tell(body)).status).toBe(200)
+    expect((await notify(body)).status).toBe(200)
     expect((await of.invoices())[0]!.status).toBe('paid')
   })
 
@@ -141,14 +141,14 @@ describe('the webhook', () => {
   ])('does not take %s for the invoice, and says so once', async (_, other) => {
     const of = await owing()
     const metadata = { invoice_id: of.owed }
-    await tell(eventOf('evt_1', 'invoice.paid', paidOf('in_other', { metadata, ...other })))
-    await tell(eventOf('evt_2', 'invoice.paid', paidOf('in_other', { metadata, ...other })))
+    await notify(eventOf('evt_1', 'invoice.paid', paidOf('in_other', { metadata, ...other })))
+    await notify(eventOf('evt_2', 'invoice.paid', paidOf('in_other', { metadata, ...other })))
     expect([(await of.invoices())[0]!.status, await of.states()]).toEqual(['open', ['paused active payment']])
     expect(await recorded()).toEqual(['evt_1', 'in_other'])
     expect(complaints()).toEqual([
       expect.objectContaining({ level: 'error', organization_id: of.id, invoice_id: of.owed, stripe_invoice: 'in_other' }),
     ])
-    await tell(eventOf('evt_3', 'invoice.paid', paidOf('in_right', { metadata })))
+    await notify(eventOf('evt_3', 'invoice.paid', paidOf('in_right', { metadata })))
     expect((await of.invoices())[0]!.status).toBe('paid')
   })
 
@@ -159,10 +159,10 @@ describe('the webhook', () => {
     const of = await owing()
     const metadata = { invoice_id: of.owed }
     const [one, two] = ['in_1', 'in_2'].map((id, n) => eventOf(`evt_${n}`, 'invoice.paid', paidOf(id, { metadata })))
-    if (isAtOnce) await Promise.all([tell(one!), tell(two!)])
-    else for (const body of [one, two]) await tell(body!)
-    for (const body of [one, two]) await tell(body!)
-    await tell(eventOf('evt_3', 'invoice.paid', paidOf('in_2', { metadata })))
+    if (isAtOnce) await Promise.all([notify(one!), notify(two!)])
+    else for (const body of [one, two]) await notify(body!)
+    for (const body of [one, two]) await notify(body!)
+    await notify(eventOf('evt_3', 'invoice.paid', paidOf('in_2', { metadata })))
     expect((await of.invoices())[0]!.status).toBe('paid')
     expect(await audited(of, 'invoice.paid')).toHaveLength(1)
     expect(await recorded()).toEqual(['evt_0', 'in_1', 'evt_1', 'in_2'])

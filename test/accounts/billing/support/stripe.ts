@@ -137,7 +137,7 @@ export const WEBHOOK = '/v1/billing/stripe/webhook'
 export const eventOf = (id: string, type: string, object: object) => JSON.stringify({ id, type, data: { object } })
 
 /** A body sent to the webhook, signed unless another header is given. */
-export async function tell(body: string, header?: string) {
+export async function notify(body: string, header?: string) {
   const headers = { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': header ?? (await signed(body, Date.now())) }
   return send('POST', WEBHOOK, { headers, body, env: stripeEnv })
 }

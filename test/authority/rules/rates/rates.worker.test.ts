@@ -17,7 +17,7 @@ const [YEN, POUND] = ['JPY', 'GBP']
 
 const load = (rates: readonly LoadedRate[], source = 'banxico') => env.DB.batch(loadSql(rates, source).map((sql) => env.DB.prepare(sql)))
 const writtenBy = async (rates: readonly LoadedRate[]) => (await load(rates)).reduce((sum, { meta }) => sum + meta.rows_written, 0)
-const held = async (currency: string) =>
+const stored = async (currency: string) =>
   (await env.DB.prepare('select date, rate, source from fx_rates where currency = ? order by date').bind(currency).raw()).map((row) =>
     (row as string[]).join(' '),
   )
@@ -125,14 +125,14 @@ describe('loading rates', () => {
       ],
       'operator',
     )
-    expect(await held(YEN)).toEqual([
+    expect(await stored(YEN)).toEqual([
       `${dayAt(5)} 0.125 banxico`,
       `${dayAt(6)} 0.99 operator`,
       `${dayAt(8)} 0.128 operator`,
       `${dayAt(9)} 0.129 banxico`,
       `${dayAt(30)} 0.13 banxico`,
     ])
-    expect(await held(POUND)).toEqual([`${dayAt(6)} 23.5 banxico`])
+    expect(await stored(POUND)).toEqual([`${dayAt(6)} 23.5 banxico`])
   })
 
   it('writes nothing the second time', async () => {
@@ -154,7 +154,7 @@ describe('loading rates', () => {
     expect(asked).not.toHaveBeenCalled()
     await daily()
     expect(asked.mock.calls.map(([url]) => url)).toEqual([ADDRESS])
-    expect(await held('USD')).toEqual(['2026-11-13 18.1 banxico', '2026-11-16 18.2 banxico'])
+    expect(await stored('USD')).toEqual(['2026-11-13 18.1 banxico', '2026-11-16 18.2 banxico'])
   })
 
   it('keeps the held rates when the file at the address is none, and says why', async () => {
@@ -167,6 +167,6 @@ describe('loading rates', () => {
     await expect(daily()).rejects.toThrow(/^FX_RATES_URL, at rates\.example, answered 503\.$/)
     vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError(`no route to ${ADDRESS}`))
     await expect(daily()).rejects.toThrow(/^FX_RATES_URL could not be fetched \(TypeError\)\.$/)
-    expect(await held('USD')).toEqual(['2026-11-13 18.1 banxico'])
+    expect(await stored('USD')).toEqual(['2026-11-13 18.1 banxico'])
   })
 })

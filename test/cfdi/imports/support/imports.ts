@@ -56,32 +56,32 @@ export async function consumeAll(kept: unknown[], through: Env = env): Promise<n
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects.
 export const quotasOf = async (caller: Caller): Promise<any> => (await api(caller, 'GET', '/v1/billing/usage')).body.quotas
 
-const TABLES = ['cfdi', 'cfdi_payments', 'cfdi_substitutions', 'cfdi_months', 'cfdi_suppliers', 'import_holdings', 'cfdi_chunks'] as const
-const NOT_COMPARED = ['entity', 'held', 'xml_object', 'xml_offset', 'updated_at', 'chunk', 'chunk_at', 'stored_by']
+const TABLES = ['cfdi', 'cfdi_payments', 'cfdi_substitutions', 'cfdi_months', 'cfdi_suppliers', 'import_sources', 'cfdi_chunks'] as const
+const NOT_COMPARED = ['entity', 'stored', 'xml_object', 'xml_offset', 'updated_at', 'chunk', 'chunk_at', 'stored_by']
 
 /** Every row of an organization's own partition, without what differs between any two partitions. */
 export async function partitionOf(organization_id: string, ledger: D1Database = env.LEDGER_0): Promise<Record<string, string[]>> {
-  const { results } = await env.DB.prepare('select -connection as book from connections where organization_id = ?')
+  const { results } = await env.DB.prepare('select -connection as import_partition from connections where organization_id = ?')
     .bind(organization_id)
-    .all<{ book: number }>()
+    .all<{ import_partition: number }>()
   const rows = async (table: string) => {
-    const column = table === 'import_holdings' ? 'book' : 'entity'
-    const isPacked = table === 'import_holdings' || table === 'cfdi_chunks'
+    const column = table === 'import_sources' ? 'import_partition' : 'entity'
+    const isPacked = table === 'import_sources' || table === 'cfdi_chunks'
     const list = (
       await ledger
         .prepare(`select ${isPacked ? 'hex(data) as data' : '*'} from ${table} where ${column} in (select value from json_each(?))`)
-        .bind(JSON.stringify(results.map(({ book }) => book)))
+        .bind(JSON.stringify(results.map(({ import_partition }) => import_partition)))
         .all()
     ).results
     // What stands in chunks and holdings is compared, and not in which of them: nothing of a document that is taken out may be left.
     const parts = isPacked ? list.flatMap(({ data }) => JSON.parse(unpacked(data as string).toString()) as unknown[]) : []
     // An import's own objects are its own.
-    const told = (part: unknown) =>
+    const notified = (part: unknown) =>
       table === 'cfdi_chunks' ? part : (part as unknown[]).map((one, n) => (n === 1 && one ? (one as unknown[]).slice(2) : one))
     if (isPacked)
       return parts
         .filter((part) => part !== 0)
-        .map((part) => JSON.stringify(told(part)))
+        .map((part) => JSON.stringify(notified(part)))
         .sort()
     return list.map((row) => JSON.stringify(Object.entries(row).filter(([name]) => !NOT_COMPARED.includes(name)))).sort()
   }

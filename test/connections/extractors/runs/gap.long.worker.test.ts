@@ -64,7 +64,7 @@ describe('a connection that is active again after longer than its extractors rea
     expect(await jobMonths(one, 'queued')).toEqual(['2026-08', '2026-09'])
   })
 
-  it('has no gap within the reach, nor for what it never fetched, nor when it was never away', async () => {
+  it('has no gap within the granted range, nor for what it never fetched, nor when it was never away', async () => {
     const { one } = await away(40)
     // June 29 less 30 days is May 30: the whole of May is downloaded with the run.
     expect((await runsOf(one))[0]).toMatchObject({ trigger: 'connection_reactivated', gap_jobs: 0 })

@@ -39,24 +39,24 @@ describe('the preview of an extractor', () => {
     const ids = [await active(of), await active(of, { data_source_keys: ['sat_cfdi_issued'] })].sort()
     await of.ask('POST', '/v1/fiscal-entities', { rfc: freshRfc() })
     const body = { ...draft, scope: 'last_n_months', scope_months: 12, data_source_keys: [...CFDIS, 'sat_csf'] }
-    const told = await preview(of, body)
-    expect([told.rfc_count, told.truncated, told.next_runs, told.rfcs.map(({ fiscal_entity_id }) => fiscal_entity_id)]).toEqual([
-      2,
-      false,
-      [],
-      ids,
-    ])
+    const notified = await preview(of, body)
+    expect([
+      notified.rfc_count,
+      notified.truncated,
+      notified.next_runs,
+      notified.rfcs.map(({ fiscal_entity_id }) => fiscal_entity_id),
+    ]).toEqual([2, false, [], ids])
     const { extractor_id } = await created(of, body)
     await of.ask('POST', `${EXTRACTORS}/${extractor_id}/run`)
-    for (const { fiscal_entity_id, sources, windows_after } of told.rfcs) {
+    for (const { fiscal_entity_id, sources, windows_after } of notified.rfcs) {
       expect(Object.fromEntries(sources.map((one) => [one.data_source_key, one.months + one.documents]))).toEqual(
         await asked(of, fiscal_entity_id),
       )
       expect(await windows(of, fiscal_entity_id)).toEqual(windows_after)
     }
-    const sum = (member: 'months' | 'documents') => told.rfcs.flatMap(({ sources }) => sources).reduce((n, one) => n + one[member], 0)
-    expect([told.totals.months, told.totals.documents]).toEqual([sum('months'), sum('documents')])
-    expect(told.sources.reduce((n, { months }) => n + months, 0)).toBe(told.totals.months)
+    const sum = (member: 'months' | 'documents') => notified.rfcs.flatMap(({ sources }) => sources).reduce((n, one) => n + one[member], 0)
+    expect([notified.totals.months, notified.totals.documents]).toEqual([sum('months'), sum('documents')])
+    expect(notified.sources.reduce((n, { months }) => n + months, 0)).toBe(notified.totals.months)
   })
 
   it('tells what can be read already from what a wider one adds', async () => {

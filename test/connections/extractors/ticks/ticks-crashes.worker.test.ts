@@ -22,7 +22,7 @@ const rows = async (sql: string, ...values: unknown[]) =>
 const ledgerRows = async (sql: string) => (await env.LEDGER_0.prepare(sql).all()).results
 const planned = () =>
   rows(`select extractor_id, local_date, count(*) as n, count(distinct run_id) as ids from runs group by 1, 2 order by 1, 2`)
-const deadLetters = () => rows('select queue, body, reason from dead_letters order by body')
+const readDeadLetters = () => rows('select queue, body, reason from dead_letters order by body')
 const midnight = (day: string) => `${day}T06:00:00.000Z`
 
 /** From one step on nothing more is done, as when the machine goes: the step itself happened or not. */
@@ -176,10 +176,10 @@ describe('a dispatch message', () => {
     const { retryMessages, explicitAcks } = await clockwork.deliver([...poison, page])
     expect([retryMessages, explicitAcks.length]).toEqual([[], 7])
     expect((await planned()).length).toBe(2)
-    const letters = await deadLetters()
+    const deadLetters = await readDeadLetters()
     // The last is a message of ours about a page that is not there.
-    expect(letters.map(({ body }) => JSON.parse(body as string))).toEqual(expect.arrayContaining(poison.slice(0, -1)))
-    expect(letters.map(({ queue, reason }) => `${queue}: ${reason}`)).toEqual(
+    expect(deadLetters.map(({ body }) => JSON.parse(body as string))).toEqual(expect.arrayContaining(poison.slice(0, -1)))
+    expect(deadLetters.map(({ queue, reason }) => `${queue}: ${reason}`)).toEqual(
       poison.slice(1).map(() => 'dispatch: Not a message of this queue.'),
     )
   })
@@ -214,7 +214,7 @@ describe('a dispatch message', () => {
     expect(delays).toEqual([10, 20, 40, 80, 160, 320])
     expect(await outcomes()).toEqual({ poisoned: ['planned'], healthy: ['no_connections'] })
     await clockwork.deliver([message], { queue: 'dead-letters', attempts: 1 })
-    expect(await deadLetters()).toEqual([
+    expect(await readDeadLetters()).toEqual([
       { queue: 'fiscal-local-dead-letters', body: JSON.stringify(message), reason: expect.stringMatching(/Every attempt failed/) },
     ])
   })

@@ -94,8 +94,8 @@ function xmlOf(bytes: Uint8Array): Element {
 const named = (element: Element, name: string): Element[] =>
   element.children.flatMap((child) => [...(child.name === name ? [child] : []), ...named(child, name)])
 
-const columnOf = (place: string): number =>
-  [...place.replace(/\d/g, '')].reduce((sum, letter) => 26 * sum + letter.charCodeAt(0) - 64, 0) - 1
+const columnOf = (cursor: string): number =>
+  [...cursor.replace(/\d/g, '')].reduce((sum, letter) => 26 * sum + letter.charCodeAt(0) - 64, 0) - 1
 
 /** The sheets of a workbook in their order: their names, and their rows as a spreadsheet shows them. */
 export function sheetsOf(xlsx: Uint8Array): { name: string; rows: Cell[][] }[] {

@@ -51,7 +51,7 @@ export async function reader(rfc = freshRfc(), ciec: string | null = 'empty123',
         .first<{ entity: number }>()) as { entity: number }
       await deliver([{ mailbox: { organization_id: of.id, entity } }])
     },
-    told: async (): Promise<Extract<EventPayload, { event: 'mailbox.notification_received' }>[]> => {
+    notified: async (): Promise<Extract<EventPayload, { event: 'mailbox.notification_received' }>[]> => {
       await relayed()
       return (await of.ask('GET', '/v1/events?limit=100&event_key=mailbox.notification_received')).body.data
     },

@@ -5,12 +5,12 @@ import { consume } from '../../../../src/app/queues.ts'
 import type { EfirmaInput } from '../../../../src/authority/efirma/efirma.ts'
 import * as logins from '../../../../src/authority/logins.ts'
 import * as sending from '../../../../src/authority/sat/send.ts'
-import type { Authority } from '../../../stand-in/authority.ts'
-import type { Behaviour } from '../../../stand-in/requests.ts'
-import type { Step } from '../../../stand-in/script.ts'
-import { newAuthority, sendTo } from '../../../stand-in/stand-in.ts'
-import { generate, type Wanted } from '../../../stand-in/truth/generate.ts'
-import type { Truth } from '../../../stand-in/truth/truth.ts'
+import type { Authority } from '../../../../tools/stand-in/authority.ts'
+import type { Behaviour } from '../../../../tools/stand-in/requests.ts'
+import type { Step } from '../../../../tools/stand-in/script.ts'
+import { newAuthority, sendTo } from '../../../../tools/stand-in/stand-in.ts'
+import { generate, type Wanted } from '../../../../tools/stand-in/truth/generate.ts'
+import type { Truth } from '../../../../tools/stand-in/truth/truth.ts'
 import { at } from '../../../support/clock.ts'
 import { efirmaOf } from '../../../taxpayers/support/efirmas.ts'
 import { bookOf, callOf, jobsOf, subscriber } from '../../support/downloads.ts'
@@ -105,7 +105,7 @@ export class SatWorld {
     for (let n = 0; n < minutes; n++) {
       if ((await jobsOf(this.rfc)).every(({ status }) => status === 'succeeded' || status === 'failed')) return
       this.pass(61_000)
-      for (const task of ['sweepJobs', 'sweepConversations']) await this.deliver({ task, at: this.now, place: 'start' }, 'tasks')
+      for (const task of ['sweepJobs', 'sweepConversations']) await this.deliver({ task, at: this.now, cursor: 'start' }, 'tasks')
       await this.work(30_000)
     }
     throw new Error('The jobs do not end.')
@@ -120,7 +120,7 @@ export class SatWorld {
       direction: number
       kind: string
     }[]
-    const held = new Map(rows.map((row) => [row.uuid, row]))
+    const stored = new Map(rows.map((row) => [row.uuid, row]))
     const months = [...new Set(this.truth.documents.map(({ fecha }) => fecha.slice(0, 7)))]
     const now = new Date(this.now)
     const families = new Map(this.truth.documents.map(({ uuid, family }) => [uuid, family]))
@@ -129,7 +129,7 @@ export class SatWorld {
         const of = [this.rfc, source, month, now] as const
         const [obtainable, cancelled] = [this.truth.obtainable(...of), this.truth.cancelled(...of)]
         return [...this.truth.announced(...of)].flatMap((uuid) => {
-          const row = held.get(uuid)
+          const row = stored.get(uuid)
           if (!row) return `${source} ${month} ${uuid} is missing.`
           const hasXml = row.xml_crc !== null
           if (obtainable.has(uuid) && !hasXml) return `${source} ${month} ${uuid} has no XML.`
@@ -160,7 +160,7 @@ export class SatWorld {
 
 /** From here on the deployment asks the authority for CFDIs only, and a turn takes the time that it waits for. */
 export function asWithAuthority(world: SatWorld): void {
-  vi.spyOn(sending, 'paceOf').mockReturnValue({ turn: async () => world.pass(2_500), answered: () => {} })
+  vi.spyOn(sending, 'rateLimiterOf').mockReturnValue({ turn: async () => world.pass(2_500), answered: () => {} })
   const real = logins.loginsOf
   vi.spyOn(logins, 'loginsOf').mockImplementation((system) => ({ ...real(system), sources: ['sat_cfdi_issued', 'sat_cfdi_received'] }))
 }

@@ -11,7 +11,7 @@ import type { Organization } from '../../../support/tenants.ts'
 const BOTH = ['sat_cfdi_issued', 'sat_cfdi_received']
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
-export type Told = any
+export type Notified = any
 
 export const systemNow = (more: Partial<Env> = {}) => systemOf({ ...env, ...more } as Env, new Date(), 'req_test')
 
@@ -34,8 +34,8 @@ export async function holder(months = 2, rfc?: string) {
   return {
     ...of,
     ...made,
-    list: async (filter = ''): Promise<Told[]> => (await pagesOf<Told>(of, `/v1/cfdi?limit=100&${query}${filter}`)).items,
-    get: async (uuid: string): Promise<Told> => (await of.ask('GET', `/v1/cfdi/${uuid}?${query}`)).body,
+    list: async (filter = ''): Promise<Notified[]> => (await pagesOf<Notified>(of, `/v1/cfdi?limit=100&${query}${filter}`)).items,
+    get: async (uuid: string): Promise<Notified> => (await of.ask('GET', `/v1/cfdi/${uuid}?${query}`)).body,
     check: (uuid: string) => of.ask('POST', `/v1/cfdi/${uuid}/status-check?${query}`),
     cancel: (uuid: string, cancelled_at?: string) =>
       of.ask('POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, {
@@ -48,18 +48,19 @@ export async function holder(months = 2, rfc?: string) {
       await drainNow(made.entity)
       await relayOutbox(systemNow(), 0)
     },
-    summary: async (): Promise<Told> => (await of.ask('GET', `/v1/cfdi/summary/monthly?${query}&from=2026-01&to=2026-03`)).body,
+    summary: async (): Promise<Notified> => (await of.ask('GET', `/v1/cfdi/summary/monthly?${query}&from=2026-01&to=2026-03`)).body,
   }
 }
 export type Holder = Awaited<ReturnType<typeof holder>>
 
-export const eventsOf = async (of: Organization): Promise<Told[]> =>
-  (await pagesOf<Told>(of, '/v1/events?limit=100')).items.filter(({ event }: Told) => event.startsWith('cfdi.'))
+export const eventsOf = async (of: Organization): Promise<Notified[]> =>
+  (await pagesOf<Notified>(of, '/v1/events?limit=100')).items.filter(({ event }: Notified) => event.startsWith('cfdi.'))
 
 /** The members of a row that a status check says. */
-export const checkedIn = ({ status_answer, es_cancelable, estatus_cancelacion, status_checked_at }: Told) => ({
+export const checkedIn = ({ status_answer, es_cancelable, estatus_cancelacion, status_checked_at }: Notified) => ({
   ...{ status_answer, es_cancelable, estatus_cancelacion, status_checked_at },
 })
 
-export const doubtsIn = async (entity: number): Promise<Told[]> =>
-  (await env.LEDGER_0.prepare('select uuid, due_at, doubt from status_doubts where entity = ? order by uuid').bind(entity).all()).results
+export const rechecksIn = async (entity: number): Promise<Notified[]> =>
+  (await env.LEDGER_0.prepare('select uuid, due_at, recheck from status_rechecks where entity = ? order by uuid').bind(entity).all())
+    .results

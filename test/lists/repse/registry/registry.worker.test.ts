@@ -24,7 +24,7 @@ afterEach(() => {
 const LIMPIEZA = {
   folio: '48213',
   name: 'LIMPIEZA &amp; MANTENIMIENTO DEL NORTE, S.A. DE C.V.',
-  place: 'Nuevo León / San Pedro Garza García',
+  cursor: 'Nuevo León / San Pedro Garza García',
   notice: 'AR12003 / 2021-08-03',
   until: '2027-08-03',
   services: ['Servicios de limpieza', 'Recolecci&#243;n de <b>residuos</b>'],
@@ -50,7 +50,7 @@ describe('a page of the registry', () => {
   })
 
   it('of a registration may leave notice, end and services empty', () => {
-    const page = registrationPage({ ...LIMPIEZA, notice: ' / ', until: '', services: [], place: 'Jalisco' })
+    const page = registrationPage({ ...LIMPIEZA, notice: ' / ', until: '', services: [], cursor: 'Jalisco' })
     expect(readRegistration(page)).toMatchObject({
       ...{ num_aviso: null, fecha_aviso: null, vigencia_hasta: null, entidad: 'Jalisco', municipio: null, actividades: [] },
     })
@@ -229,9 +229,9 @@ describe('the live registry', () => {
 })
 
 describe('the sandbox registry', () => {
-  const untold = { find: async () => null }
+  const unnotified = { find: async () => null }
   const kindOf = async (rfc: string, now: Date) => {
-    const record = await sandboxRegistry(untold, now).lookUp(rfc, named)
+    const record = await sandboxRegistry(unnotified, now).lookUp(rfc, named)
     if (!record.is_registered) return 'absent'
     const { is_expired, days_to_expiry } = registrationStatus(record, now.toISOString().slice(0, 10))
     return days_to_expiry === null ? 'endless' : is_expired ? 'expired' : days_to_expiry <= 60 ? 'expiring' : 'registered'

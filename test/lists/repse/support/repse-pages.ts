@@ -20,17 +20,17 @@ export const searchPage = (rows: readonly (readonly [string, string])[], total_p
 interface Registration {
   folio: string
   name: string
-  place: string
+  cursor: string
   notice: string
   until: string
   services: readonly string[]
 }
 
-export const registrationPage = ({ folio, name, place, notice, until, services }: Registration): string => `<!DOCTYPE html><html><body>
+export const registrationPage = ({ folio, name, cursor, notice, until, services }: Registration): string => `<!DOCTYPE html><html><body>
 <h3 class="text-center">REGISTRO LOCALIZADO FOLIO: ${folio}</h3><h6>Fecha de consulta: 2026-11-18 10:22:31</h6>
 <div class="row"><div class="col"><label><b>Nombre o Raz&oacute;n Social</b></label><p class="lead highlightname">${name}</p></div>
 <div class="col"><label><b>Entidad / Municipio</b></label>
-<p class="highlightname">${place}</p></div></div>
+<p class="highlightname">${cursor}</p></div></div>
 <div><b>Aviso de registro N. / Fecha de aviso de registro:</b><p class="highlightname">${notice}</p></div>
 <div><b>Vigencia del Registro</b><p class='highlightname'> ${until} </p></div>
 <p>Ofreciendo los siguientes servicios</p><ul class="list">${services.map((one) => `<li><i class="icon"></i> ${one}</li>`).join('')}</ul>

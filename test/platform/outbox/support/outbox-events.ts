@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { expect } from 'vitest'
 import { syncJobs } from '../../../../src/downloads/jobs/tables.ts'
 import { inlined } from '../../../../src/platform/db/statement.ts'
-import { askersOf } from '../../../../src/taxpayers/visibility/askers.ts'
+import { requestersOf } from '../../../../src/taxpayers/visibility/requesters.ts'
 import { created, draft, EXTRACTORS } from '../../../connections/extractors/support/extractors.ts'
 import { api } from '../../../support/client.ts'
 import { connect, type Organization, organization } from '../../../support/tenants.ts'
@@ -25,25 +25,32 @@ const LISTED = `select j.value as job, organizations->>0 as organization, create
 /** The ends of an entity's jobs that are still to be relayed. */
 async function endsOf(entity: number): Promise<Kept[]> {
   const { results } = await env.LEDGER_0.prepare(
-    `select s.*, ${inlined(askersOf(alias(syncJobs, 's')))} as askers, l.organization, l.created_at as listed_at from (${LISTED}) l cross join sync_jobs s
+    `select s.*, ${inlined(requestersOf(alias(syncJobs, 's')))} as requesters, l.organization, l.created_at as listed_at from (${LISTED}) l cross join sync_jobs s
        on s.entity = ?1 and s.source = l.job->>0 and s.month = l.job->>1 and s.job_id = l.job->>2
      where s.open = 0`,
   )
     .bind(entity)
     .all<
-      JobRow & { askers: string; late: string | null; carried: string; finished_at: number; organization: string | null; listed_at: number }
+      JobRow & {
+        requesters: string
+        late: string | null
+        deferred: string
+        finished_at: number
+        organization: string | null
+        listed_at: number
+      }
     >()
   return results.map((row) => {
     const { source, month, job_id, error_class, attempts, organization } = row
     const kind = row.status === 'succeeded' ? 'sync.completed' : 'sync.failed'
     const late = JSON.parse(row.late ?? '[]') as string[]
-    const named = organization === null ? (JSON.parse(row.askers) as string[]).filter((one) => !late.includes(one)) : [organization]
+    const named = organization === null ? (JSON.parse(row.requesters) as string[]).filter((one) => !late.includes(one)) : [organization]
     const completed_at = organization === null ? row.finished_at : row.listed_at
     const body = {
       job_id,
       data_source_key: source,
       period: month || null,
-      carried: JSON.parse(row.carried),
+      deferred: JSON.parse(row.deferred),
       error_class,
       attempts,
       completed_at,

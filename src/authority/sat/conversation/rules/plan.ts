@@ -3,6 +3,7 @@ import { fellShort, isDivided, isOpen } from './divided.ts'
 import {
   DAY_SECONDS,
   earlier,
+  grantedRangeOf,
   isCovered,
   later,
   literalOf,
@@ -10,7 +11,6 @@ import {
   overlap,
   type Period,
   periodOfMonth,
-  reachOf,
   secondsAfter,
   secondsBetween,
   unusedPeriod,
@@ -65,7 +65,7 @@ export const isLessAnnounced = (month: WantedMonth, requests: readonly Authority
  */
 export function wantedOf(month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period | null {
   const whole = periodOfMonth(month.month)
-  const reach = reachOf(month.asked_at)
+  const grantedRange = grantedRangeOf(month.asked_at)
   const start = later(whole.first, oldestAt(month.asked_at))
   const before = requests.filter(
     (one) => one.kind === 'metadata' && one.family === family && isFor(month, one) && isDone(one) && one.asked_at < month.asked_at,
@@ -82,9 +82,9 @@ export function wantedOf(month: WantedMonth, family: Family, requests: readonly 
   const swept = isOld ? month.asked_at : Math.max(...reached.map(sweptAt))
   const isRare = !isOld && month.asked_at - last >= RARE_MS
   const isNew = last === Number.NEGATIVE_INFINITY || (!month.is_complete && isObtainable(month))
-  const isWhole = month.is_awaited || isNew || isRare || month.asked_at - swept >= SWEPT_EVERY_MS
+  const isWhole = month.is_interactive || isNew || isRare || month.asked_at - swept >= SWEPT_EVERY_MS
   const first = isWhole ? start : later(start, secondsAfter(literalOf(last), -AGAIN_SECONDS))
-  const end = earlier(whole.last, reach)
+  const end = earlier(whole.last, grantedRange)
   return first < end ? { first, last: end } : null
 }
 
@@ -102,7 +102,7 @@ export const isObtainable = ({ month, asked_at }: WantedMonth): boolean => perio
  * Whether a month had begun in the centre of Mexico when it was asked for. In the east it begins an hour earlier, and is asked for then, but
  * the authority is asked for nothing of it yet.
  */
-export const hasBegun = ({ month, asked_at }: WantedMonth): boolean => periodOfMonth(month).first < reachOf(asked_at)
+export const hasBegun = ({ month, asked_at }: WantedMonth): boolean => periodOfMonth(month).first < grantedRangeOf(asked_at)
 
 interface MonthProgress {
   /** `unplanned`: something is to be asked for. */
@@ -156,7 +156,7 @@ const READING_MS = 10 * MINUTE_MS
  * How long the one waits for the other: of the families, and metadata for its XML. Then what there is of a month is taken in twice: now, and
  * with the rest.
  */
-const HELD_UP_MS = 30 * MINUTE_MS
+const DELAYED_MS = 30 * MINUTE_MS
 
 /** The state of the job of a month: whether it sleeps until it is woken, and how many lists of documents it has taken in. */
 export interface Asleep {
@@ -185,10 +185,10 @@ export const isStoredAway = ({ packages }: AuthorityRequest): boolean =>
   packages.some(({ size, attempts }) => size !== undefined || attempts !== undefined)
 
 /** Whether some of a month has been there for long, and the rest keeps it waiting. */
-export const isHeldUp = ({ state, requests }: MonthProgress, now: number, factor: number): boolean =>
+export const isDelayed = ({ state, requests }: MonthProgress, now: number, factor: number): boolean =>
   state === 'waiting' &&
   requests.length > 0 &&
-  Math.max(...requests.map(({ asked_at }) => asked_at)) + Math.ceil(HELD_UP_MS * factor) <= now
+  Math.max(...requests.map(({ asked_at }) => asked_at)) + Math.ceil(DELAYED_MS * factor) <= now
 
 /** Whether the sleeping job of a month has something to do: its end, or to take in what there is. */
 export const isToWake = (
@@ -196,7 +196,8 @@ export const isToWake = (
   progress: MonthProgress,
   { now, factor }: { now: number; factor: number },
 ): boolean =>
-  is_asleep && (progress.state === 'ready' || progress.state === 'failed' || (lists < listsOf(progress) && isHeldUp(progress, now, factor)))
+  is_asleep &&
+  (progress.state === 'ready' || progress.state === 'failed' || (lists < listsOf(progress) && isDelayed(progress, now, factor)))
 
 /** Whether anything but checks is to be done for months: to plan, or to tell of. */
 export const hasNews = (
@@ -267,9 +268,9 @@ export function metadataRequests(months: readonly WantedMonth[], requests: reado
   const planned: PlannedRequest[] = []
   for (const some of Map.groupBy(wanted, ({ family, month }) => `${family} ${month.source}`).values()) {
     const [{ family, month }] = some as [(typeof some)[0], ...typeof some]
-    const presents = new Set(some.filter((one) => one.last === reachOf(one.month.asked_at)).map(({ last }) => last))
+    const presents = new Set(some.filter((one) => one.last === grantedRangeOf(one.month.asked_at)).map(({ last }) => last))
     for (const { first, last } of merged(some)) {
-      const end = presents.has(last) ? later(last, reachOf(now)) : last
+      const end = presents.has(last) ? later(last, grantedRangeOf(now)) : last
       const within = some.filter((one) => first <= one.first && one.last <= last)
       const named = { family, source: month.source, kind: 'metadata', months: within.map((one) => one.month.month).sort() } as const
       planned.push(unused({ ...named, first, last: end }, [...requests, ...planned]))
@@ -290,8 +291,8 @@ export function upToNow(
 ): AuthorityRequest {
   const ends = months.flatMap(({ month, asked_at }) => {
     const { last } = periodOfMonth(month)
-    const reach = reachOf(asked_at)
-    return reach < last && reach <= request.last ? [earlier(last, reachOf(now))] : []
+    const grantedRange = grantedRangeOf(asked_at)
+    return grantedRange < last && grantedRange <= request.last ? [earlier(last, grantedRangeOf(now))] : []
   })
   if (request.kind !== 'metadata' || ends.length === 0) return request
   const others = requests.filter(({ n }) => n !== request.n)
@@ -331,7 +332,7 @@ export function addDays(all: readonly DayCounts[]): DayCounts {
 
 /**
  * The periods whose XML is to be asked for: from the first missing document to the last one, cut between days where more than `most` would be
- * delivered. Nothing when nothing is missing. All that lies within a period is delivered, also what is held.
+ * delivered. Nothing when nothing is missing. All that lies within a period is delivered, also what is stored.
  */
 export function xmlPeriods(days: DayCounts, most = MOST_DOCUMENTS): Period[] {
   const periods: Period[] = []

@@ -7,7 +7,7 @@ const HOUR_MS = 60 * MINUTE_MS
 /** When a request is checked, after it was sent; then every hour. */
 const CHECKS_MS = [1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE_MS)
 /** How long anything is waited for. */
-const PATIENCE_MS = 7 * 24 * HOUR_MS
+const SLOW_LIMIT_MS = 7 * 24 * HOUR_MS
 
 /**
  * The first time after `now` at which a request that was sent at an instant is checked, in milliseconds; null after seven days. `factor`
@@ -16,7 +16,7 @@ const PATIENCE_MS = 7 * 24 * HOUR_MS
 export function nextCheck(asked_at: number, now: number, factor: number): number | null {
   const passed = (now - asked_at) / factor
   const next = CHECKS_MS.find((wait) => wait > passed) ?? CHECKS_MS.at(-1)! + HOUR_MS * hoursAfter(passed)
-  return next > PATIENCE_MS ? null : asked_at + Math.ceil(next * factor)
+  return next > SLOW_LIMIT_MS ? null : asked_at + Math.ceil(next * factor)
 }
 
 /** The number of the first hour behind the last of the first checks that has not passed. */
@@ -29,10 +29,10 @@ export const waitAfter = (attempts: number, factor: number): number => {
 }
 
 /** How often something is tried in seven days. */
-export const MOST_ATTEMPTS = CHECKS_MS.length + PATIENCE_MS / HOUR_MS
+export const MOST_ATTEMPTS = CHECKS_MS.length + SLOW_LIMIT_MS / HOUR_MS
 
 /** When what was asked for at an instant is not waited for any longer. */
-export const deadlineOf = (asked_at: number, factor: number): number => asked_at + Math.ceil(PATIENCE_MS * factor)
+export const deadlineOf = (asked_at: number, factor: number): number => asked_at + Math.ceil(SLOW_LIMIT_MS * factor)
 
 /** Requests that are to be checked so soon are checked together. */
 export const togetherMs = (factor: number): number => Math.ceil((MINUTE_MS / 3) * factor)
@@ -62,7 +62,7 @@ export interface RequestPackage {
   rows?: number
   unread?: number
   days?: DayCounts
-  /** Of XML, once it is read: the places of the entries whose names no metadata lists. */
+  /** Of XML, once it is read: the locations of the entries whose names no metadata lists. */
   unannounced?: number[]
 }
 
@@ -100,13 +100,13 @@ export interface AuthorityRequest extends Period {
  * What can be wrong with what came, as the code of its request: metadata lists fewer documents than were announced, a package is none, or the
  * authority says that it has no documents where it had some.
  */
-export const [SHORT, UNREADABLE, DENIED] = ['short', 'unreadable', 'denied'] as const
+export const [SHORT, UNREADABLE, DISPUTED] = ['short', 'unreadable', 'denied'] as const
 
 export const isUnfinished = ({ state }: Pick<AuthorityRequest, 'state'>): boolean =>
   state === 'planned' || state === 'asked' || state === 'waiting' || state === 'ready'
 
 /** Whether a code says that the authority listed less than it has. */
-export const saysShort = (code: string | null): boolean => code === SHORT || code === DENIED
+export const saysShort = (code: string | null): boolean => code === SHORT || code === DISPUTED
 
 /** Whether the authority listed less than it has: then no month of the request is known to be whole. */
 export const isShort = ({ kind, code }: AuthorityRequest): boolean => kind === 'metadata' && saysShort(code)
@@ -125,5 +125,5 @@ export interface WantedMonth {
   /** Whether an earlier download brought everything that the month had. */
   is_complete: boolean
   /** Whether somebody may wait for it: then all of it is asked about again. */
-  is_awaited: boolean
+  is_interactive: boolean
 }

@@ -297,21 +297,21 @@ const escaped = (text: string): string =>
     .replace(FORBIDDEN, (one) => `_x${hex(one)}_`)
     .replace(/[&<>\r]/g, (one) => MARKUP[one]!)
 
-const textCell = (place: string, text: string, style = 0): string =>
-  `<c r="${place}" t="inlineStr"${style === 0 ? '' : ` s="${style}"`}><is><t xml:space="preserve">${escaped(text)}</t></is></c>`
+const textCell = (cell: string, text: string, style = 0): string =>
+  `<c r="${cell}" t="inlineStr"${style === 0 ? '' : ` s="${style}"`}><is><t xml:space="preserve">${escaped(text)}</t></is></c>`
 
 /** A cell; nothing for an empty one. */
-export function cellXml(place: string, type: ColumnType, value: unknown): string {
-  if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`
+export function cellXml(cell: string, type: ColumnType, value: unknown): string {
+  if (typeof value === 'boolean') return `<c r="${cell}" t="b"><v>${value ? 1 : 0}</v></c>`
   const text = cellText(value)
   if (text === '') return ''
   // A count has no decimals.
-  if (type === 'number' && isExact(text)) return `<c r="${place}"${text.includes('.') ? ` s="${DECIMALS}"` : ''}><v>${text}</v></c>`
+  if (type === 'number' && isExact(text)) return `<c r="${cell}"${text.includes('.') ? ` s="${DECIMALS}"` : ''}><v>${text}</v></c>`
   const time = type === 'time' ? serialOf(text) : null
-  return time ? `<c r="${place}" s="${time.style}"><v>${time.serial}</v></c>` : textCell(place, text)
+  return time ? `<c r="${cell}" s="${time.style}"><v>${time.serial}</v></c>` : textCell(cell, text)
 }
 
-const headingCell = (place: string, text: string): string => textCell(place, text, HEADING)
+const headingCell = (cell: string, text: string): string => textCell(cell, text, HEADING)
 
 /** A column of a table: its heading, what its values are, and how a row says its value. */
 export interface ExportColumn {
@@ -356,8 +356,8 @@ const WIDTHS = { text: 14, number: 15, time: 20 } as const
 const UUID_WIDTH = 38
 const WIDEST_HEADING = 30
 function widthOf({ heading, type }: ExportColumn): number {
-  const held = /uuid/i.test(heading) ? UUID_WIDTH : WIDTHS[type]
-  return Math.max(held, Math.min(heading.length + 3, WIDEST_HEADING))
+  const leased = /uuid/i.test(heading) ? UUID_WIDTH : WIDTHS[type]
+  return Math.max(leased, Math.min(heading.length + 3, WIDEST_HEADING))
 }
 const colsOf = (columns: Columns): string =>
   `<cols>${columns.map((one, n) => `<col min="${n + 1}" max="${n + 1}" width="${widthOf(one)}" customWidth="1"/>`).join('')}</cols>`

@@ -1,0 +1,104 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { MEANING_IN_WORDS, meaningForPackage, meaningOf, unansweredInWords } from '../answers.ts'
+import { fellShort, isDivided, isOpen } from './rules/divided.ts'
+import { type AuthorityRequest, DISPUTED, isUnfinished, nextCheck, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
+import { authorityConversations, authorityRequests } from './tables.ts'
+
+/** A request as it is reported. */
+export interface StatedRequest extends Omit<AuthorityRequest, 'months' | 'request_id' | 'packages'> {
+  /** A JSON array. */
+  months: string
+  /** When the conversation goes on; null while nothing is waited for. */
+  due_at: number | null
+}
+
+/** So many requests, the newest ones, are looked at. The first download of all years has a dozen, and a day has a few. */
+const LOOKED_AT = 100
+
+const r = authorityRequests
+const NOTIFIED = [
+  ...[r.n, r.family, r.source, r.kind, r.first, r.last, r.months, r.state, r.code, r.message, r.announced, r.asked_at, r.attempts],
+]
+
+/** Selects the newest requests about a taxpayer. */
+export const statedRequests = (entity: number): SQL =>
+  sql`select ${sql.join(NOTIFIED, sql`, `)},
+      (select ${authorityConversations.due_at} from ${authorityConversations} where ${authorityConversations.entity} = ${entity}) as due_at
+    from ${r} where ${r.entity} = ${entity} order by ${r.n} desc limit ${sql.raw(String(LOOKED_AT))}`
+
+const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
+  [SHORT]: 'The metadata lists fewer documents than the tax authority announced. The next run asks for it again.',
+  [DISPUTED]: 'The tax authority says that it has no documents for a period in which it had some. It is asked again later.',
+  [UNREADABLE]: 'A package of the tax authority could not be read. It is asked for anew.',
+}
+
+/**
+ * The last answer to a request, as its code or the kind of an answer that is none, with what it says. What a few codes say depends on the
+ * authority's message, and on whether it had announced documents: then the answer is about a package.
+ */
+function answerInWords({ code, message, announced }: StatedRequest): string {
+  const meaning = ((announced ?? 0) > 0 ? meaningForPackage : meaningOf)(code!, message ?? '')
+  return `${code}: ${WRONG_IN_WORDS[code!] ?? unansweredInWords(code!) ?? MEANING_IN_WORDS[meaning]}`
+}
+
+/** What the words of an answer end with when the same is asked for again; and what they say when it was given up. */
+const AGAIN = 'It is asked again later.'
+const NEXT_RUN = 'The next run asks for it again.'
+
+/** What is reported of the conversation about a month. */
+export interface StatedMonth {
+  /** The last code of the authority, in words. */
+  last_code: string | null
+  /** Whether a request was given up. */
+  hasFailed: boolean
+  attempts: number
+  /** When the authority is asked next, in milliseconds; null when nothing is waited for. */
+  next_check_at: number | null
+}
+
+/**
+ * How much what was answered to a request says of its month: most what keeps that from being complete, least that there is nothing. Of what
+ * waits, and of what is there, XML says more than the metadata from which it is known.
+ */
+function weightOf(request: StatedRequest, own: readonly StatedRequest[], all: readonly StatedRequest[]): number {
+  const { family, kind, state, code } = request
+  if ((state === 'stored' && saysShort(code)) || (isDivided(request) && !isOpen(request, all) && fellShort(request, all))) return 7
+  if (state === 'failed') return 6
+  const waiting = own.filter((one) => one.family === family && isUnfinished(one))
+  if (waiting.some((one) => one.kind === kind)) return 5
+  if (waiting.length > 0) return 4
+  if (state === 'empty') return 1
+  // What took its place has said what there is.
+  if (state === 'replaced') return 0
+  return kind === 'xml' ? 3 : 2
+}
+
+/**
+ * Tells of the conversation about a month what has happened since an instant, in milliseconds: requests from before may be for others.
+ * `factor` multiplies all waits.
+ */
+export function statedOf(
+  requests: readonly StatedRequest[],
+  { source, month, since, now, factor }: { source: string; month: string; since: number; now: number; factor: number },
+): StatedMonth {
+  const own = requests.filter(
+    (one) => one.source === source && one.asked_at >= since && (JSON.parse(one.months) as string[]).includes(month),
+  )
+  // Among those that say as much, the newest.
+  const [coded] = own
+    .filter(({ code }) => code !== null)
+    .sort((one, other) => weightOf(other, own, requests) - weightOf(one, own, requests))
+  const checks = own.flatMap(({ state, asked_at, due_at }) => {
+    if (!isUnfinished({ state })) return []
+    const next = state === 'waiting' ? nextCheck(asked_at, now, factor) : state === 'planned' ? asked_at : due_at
+    // Nothing happens before the conversation goes on.
+    return next === null ? [] : [Math.max(next, due_at ?? 0, now)]
+  })
+  const words = coded ? answerInWords(coded) : null
+  return {
+    last_code: checks.length === 0 ? (words?.replace(AGAIN, NEXT_RUN) ?? null) : words,
+    hasFailed: own.some(({ state }) => state === 'failed'),
+    attempts: Math.max(0, ...own.map(({ attempts }) => attempts)),
+    next_check_at: checks.length === 0 ? null : Math.min(...checks),
+  }
+}

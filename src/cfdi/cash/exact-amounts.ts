@@ -1,0 +1,93 @@
+import { dividedBy, fits, type Micros, micros } from '../../platform/money.ts'
+import { BREAKDOWN, type Breakdown, converted } from '../taxes/breakdown.ts'
+import { inMxn, rateOf } from '../totals.ts'
+
+/** The `source` of a cash event, parsed. Micros and other amounts are text. */
+export type EventSource = [
+  amount: string | number,
+  currency: string | null,
+  /** Null where nothing is converted, or it is not known how. */
+  conversion: string | null,
+  taxes: string | null,
+  invoice_currency: string | null,
+  invoice_rate: string | null,
+  invoice_total: string | number,
+  subtotal: string | null,
+  descuento: string | null,
+  invoice_taxes: string | null,
+  iva_trasladado: string | number | null,
+]
+
+/** What a cash event adds, in micros of MXN. */
+export interface ExactAmounts extends Breakdown {
+  paid: Micros
+  net: Micros
+}
+
+/** A cash event as far as its amounts depend on it: a complement (P), or an invoice (I) or credit note (E) that is paid at once. */
+export interface ExactEvent {
+  tipo: string
+  day: string
+  source: string
+}
+
+/** Returns MXN for one unit of a currency on a day (CFF 20), as decimal text; null where no rate is loaded. */
+export type RateOfDay = (currency: string, day: string) => string | null
+
+/** The amounts in the currency of an invoice, before taxes and by tax. */
+function ownAmounts([, , , , currency, rate, , subtotal, descuento, taxes, iva]: EventSource): Breakdown & { net: Micros } {
+  const net = (micros(subtotal) ?? 0n) - (micros(descuento) ?? 0n)
+  const list = taxes === null ? [] : (JSON.parse(taxes) as [...(number | string)[]] | unknown[])
+  const nested = list[BREAKDOWN.length]
+  const amounts = (Array.isArray(nested) ? nested : list) as (number | string)[]
+  const isPlain = taxes === null && rateOf(currency, rate) === '1'
+  const of = (name: keyof Breakdown, n: number): Micros =>
+    isPlain ? (name === 'base_16' ? net : name === 'iva_16' ? BigInt(iva ?? 0) : 0n) : BigInt(amounts[n] ?? 0)
+  return { net, ...(Object.fromEntries(BREAKDOWN.map((name, n) => [name, of(name, n)])) as Breakdown) }
+}
+
+/** A part of an amount, `paid ÷ total`, rounded half up to millionths. */
+export const shareOf = (amount: Micros, paid: Micros, total: Micros): Micros =>
+  paid === total ? amount : total === 0n ? 0n : dividedBy(amount * paid, total.toString())
+
+/**
+ * Computes what a cash event adds, exactly: what SQL leaves to it because amounts are large, in proportion, or have no stated exchange rate.
+ * Returns why it adds nothing instead. `dof` says whether the rate of a day was used.
+ */
+export function exactAmounts(
+  { tipo, day, source }: ExactEvent,
+  rateOfDay: RateOfDay,
+): (ExactAmounts & { dof: boolean }) | 'missing_rate' | 'not_counted' {
+  const parsed = JSON.parse(source) as EventSource
+  const [amount, currency, conversion, taxes, invoiceCurrency, invoiceRate, invoiceTotal] = parsed
+  const own = ownAmounts(parsed)
+  const isComplement = tipo === 'P'
+  const isPesos = rateOf(currency ?? invoiceCurrency, null) !== null
+  let dof = false
+  const rateOfTable = (code: string): string | null => {
+    dof = true
+    return rateOfDay(code, day)
+  }
+  const rate = isComplement || isPesos ? '1' : (rateOf(invoiceCurrency, invoiceRate) ?? rateOfTable(invoiceCurrency!))
+  const convert = (one: Micros): Micros | null => {
+    if (!isComplement) return inMxn(one, rate)
+    return isPesos ? one : conversion === null ? null : converted(one, conversion, rateOfTable)
+  }
+  const [paid, total] = [BigInt(amount), BigInt(invoiceTotal ?? 0)]
+  const paidInMxn = convert(paid)
+  if (paidInMxn === null) return 'missing_rate'
+  const part = (one: Micros): Micros => convert(isComplement ? shareOf(one, paid, total) : one)!
+  const listed = isComplement && taxes !== null ? (JSON.parse(taxes) as (number | string)[]) : null
+  // The list of a complement is in MXN already, unless its rate is not stated.
+  const taxOf = (name: keyof Breakdown, n: number): Micros =>
+    listed === null ? part(own[name]) : dof ? convert(BigInt(listed[n] ?? 0))! : BigInt(listed[n] ?? 0)
+  const exact: ExactAmounts = {
+    paid: paidInMxn,
+    net: part(own.net),
+    ...(Object.fromEntries(BREAKDOWN.map((name, n) => [name, taxOf(name, n)])) as Breakdown),
+  }
+  if (!Object.values(exact).every(fits)) return 'not_counted'
+  const sign = tipo === 'E' ? -1n : 1n
+  for (const name of Object.keys(exact) as (keyof ExactAmounts)[]) exact[name] *= sign
+  return { ...exact, dof }
+}

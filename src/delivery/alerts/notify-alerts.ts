@@ -1,0 +1,46 @@
+import { type AlertRow, markNotified, unnotifiedAlerts } from '../../platform/alerts/alerts.ts'
+import { NOTIFIED } from '../../platform/alerts/kinds.ts'
+import type { System } from '../../platform/context.ts'
+import { each } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
+import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
+
+/** Alerts of one shard that are reported at once; the next minute goes on. */
+const PAGE = 100
+/** The statements of an alert that was raised and resolved. */
+const STATEMENTS = 10
+
+/**
+ * Notifies organizations of the alerts that were raised or resolved since the last minute. An alert is marked in the commit of its events, so that
+ * each is reported once, whatever is repeated.
+ */
+export const notifyAlerts = (system: System): Promise<void> =>
+  each([...system.settings.events.entries()], async ([shard, d1]) => {
+    const rows = await unnotifiedAlerts(d1, PAGE)
+    await each([...Map.groupBy(rows, ({ organization_id }) => organization_id).values()], (own) => notifyOf(system, shard, d1, own))
+  })
+
+async function notifyOf(system: System, shard: number, d1: D1Database, rows: readonly AlertRow[]): Promise<void> {
+  for (const row of rows) {
+    if (!system.budget.allows(STATEMENTS)) return
+    const events = eventsOf(row).flatMap((event) => ownEventStatements(d1, row.organization_id, event))
+    try {
+      const results = await commit(d1, [...markNotified(d1, [row]), ...events])
+      await wakeOwnEvent(system, shard, results.slice(-events.length))
+    } catch (error) {
+      // Somebody else reported it, or it changed meanwhile.
+      if (!isGuardViolation(error, 'alerts.unnotified')) throw error
+    }
+  }
+}
+
+type Notified = Parameters<typeof ownEventStatements>[2]
+
+function eventsOf({ notified, created_at, resolved_at, alert_id, kind, severity, resource_id, message, message_es }: AlertRow): Notified[] {
+  const members = { alert_id, kind, severity, resource_id, message, message_es }
+  const raised: Notified = { event: 'alert.raised', occurred_at: created_at.toISOString(), ...members }
+  const at = (resolved_at ?? created_at).toISOString()
+  const resolved: Notified = { event: 'alert.resolved', occurred_at: at, ...members, resolved_at: at }
+  return notified === NOTIFIED.nothing ? [raised] : notified === NOTIFIED.raised ? [resolved] : [raised, resolved]
+}

@@ -1,0 +1,70 @@
+import { sql } from 'drizzle-orm'
+import { unitOf } from '../../accounts/plans/quotas.ts'
+import {
+  assertUnnotified,
+  keepWarnings,
+  markWarningsNotified,
+  type QuotaWarning,
+  unnotifiedWarnings,
+} from '../../accounts/plans/reserve-quota.ts'
+import type { System } from '../../platform/context.ts'
+import { each } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
+import { organizations } from '../../platform/tenant/tables.ts'
+import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
+
+/** Warnings of one database that are dealt with at once; the next minute goes on. */
+const PAGE = 100
+const STATEMENTS = 6
+
+/**
+ * Notifies organizations of the quotas of which they have used 80 %. Warnings of the control plane come into the events shards first. There, a
+ * warning is marked in the commit of its event, so that it is reported once, whatever is repeated.
+ */
+export async function notifyQuotas(system: System): Promise<void> {
+  await each([() => moveWarnings(system), () => notifyWarnings(system)], (step) => step())
+}
+
+async function moveWarnings({ db, settings }: System): Promise<void> {
+  const control = db.$client
+  const warnings = await unnotifiedWarnings(control, PAGE)
+  if (warnings.length === 0) return
+  const ids = JSON.stringify(warnings.map(({ organization_id }) => organization_id))
+  const { results } = await prepared(
+    control,
+    sql`select ${organizations.id}, ${organizations.events_shard} from ${organizations} where ${organizations.id} in (
+      select value from json_each(${ids}))`,
+  ).all<{ id: string; events_shard: number }>()
+  const shards = new Map(results.map(({ id, events_shard }) => [id, events_shard]))
+  await each([...Map.groupBy(warnings, ({ organization_id }) => shards.get(organization_id)!)], async ([shard, own]) => {
+    const d1 = settings.events[shard]!
+    await commit(d1, [keepWarnings(d1, own)])
+    await commit(control, [markWarningsNotified(control, own)])
+  })
+}
+
+const notifyWarnings = (system: System): Promise<void> =>
+  each([...system.settings.events.entries()], async ([shard, d1]) => {
+    for (const warning of await unnotifiedWarnings(d1, PAGE)) {
+      if (!system.budget.allows(STATEMENTS)) return
+      await notify(system, shard, d1, warning)
+    }
+  })
+
+async function notify(system: System, shard: number, d1: D1Database, warning: QuotaWarning): Promise<void> {
+  const { organization_id, quota, period, used, most, marked_at } = warning
+  const event = ownEventStatements(d1, organization_id, {
+    event: 'quota.warning',
+    occurred_at: new Date(marked_at).toISOString(),
+    ...{ quota, period, used, limit: most, unit: unitOf(quota) },
+  })
+  try {
+    const results = await commit(d1, [assertUnnotified(d1, warning), markWarningsNotified(d1, [warning]), ...event])
+    await wakeOwnEvent(system, shard, results.slice(-event.length))
+  } catch (error) {
+    // Somebody else reported it, or it changed meanwhile.
+    if (!isGuardViolation(error, 'quota_warning.unnotified')) throw error
+  }
+}

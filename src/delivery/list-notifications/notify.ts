@@ -1,0 +1,109 @@
+import { readerOf } from '../../accounts/organization/organization.ts'
+import { labelOf } from '../../lists/catalog.ts'
+import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/changed.ts'
+import { connectionsAfter, findChanged, findMarked, keepListed, type Marked, outdatedOf } from '../../lists/listed/counterparties.ts'
+import type { System } from '../../platform/context.ts'
+import { pageByPage, START } from '../../platform/context.ts'
+import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
+import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import {
+  findAllChanges,
+  findChanges,
+  markNotified,
+  type RecordedChange,
+  type UnnotifiedList,
+  unnotifiedLists,
+  visibleCounterparties,
+} from './store.ts'
+
+/** Connections of one page, and the most statements that it takes. */
+const CONNECTIONS = 20
+const PAGE_STATEMENTS = 200
+
+/** So many changes are kept in memory. After more, and after a first load, all counterparties are looked up on all lists. */
+const MOST_CHANGES = 10_000
+
+type Changes = ReadonlyMap<string, readonly RecordedChange[]>
+
+/** Where the task goes on: with these versions of lists, behind a connection. */
+interface Position {
+  lists: UnnotifiedList[]
+  after: number
+}
+
+/**
+ * Goes through the connections of those who see a list that was loaded: keeps which of their counterparties are listed, and tells of each
+ * counterparty whose place on the list has changed, once. A task. What a page does is repeated without harm, because the events derive from
+ * the change; the list is marked as reported at the end. What it reads grows with what has changed, and not with the lists.
+ */
+export const notifyListings = (system: System, cursor: string): Promise<string> => {
+  const d1 = system.db.$client
+  let known: { of: string; changes: Changes | null } | null = null
+  const changesOf = async (lists: readonly UnnotifiedList[]): Promise<Changes | null> => {
+    const of = JSON.stringify(lists)
+    if (known?.of !== of) {
+      const all = lists.some(({ notified_version }) => notified_version === 0) ? null : await findAllChanges(d1, lists, MOST_CHANGES)
+      known = { of, changes: all && byRfc(all) }
+    }
+    return known.changes
+  }
+  return pageByPage(system, PAGE_STATEMENTS, cursor, async (from) => {
+    const { lists, after } = from === '' ? { lists: await unnotifiedLists(d1), after: 0 } : (JSON.parse(from) as Position)
+    if (lists.length === 0) return ''
+    const changes = await changesOf(lists)
+    const page = changes?.size === 0 ? [] : await connectionsAfter(d1, lists[0]!.organization_id, after, CONNECTIONS)
+    // A connection that changed meanwhile is looked at again.
+    if (page.length > 0 && !(await notifyPage(system, lists, page, changes))) return JSON.stringify({ lists, after })
+    if (page.length === CONNECTIONS) return JSON.stringify({ lists, after: page.at(-1)!.connection } satisfies Position)
+    await markNotified(d1, lists).run()
+    return START
+  })
+}
+
+const byRfc = (changes: readonly RecordedChange[]): Changes => Map.groupBy(changes, ({ rfc }) => rfc)
+
+/** Keeps and tells what concerns the connections of a page, in one commit. Returns whether all could be kept. */
+async function notifyPage(
+  system: System,
+  lists: readonly UnnotifiedList[],
+  page: Parameters<typeof findMarked>[1],
+  known: Changes | null,
+): Promise<boolean> {
+  const d1 = system.db.$client
+  const marked = known ? await findChanged(system, page, known) : await findMarked(system, page)
+  const changes = known ?? byRfc(await findChanges(d1, lists, [...new Set(marked.flatMap(({ counterparties }) => counterparties))]))
+  const labels = new Map(lists.map(({ source, label }) => [source, labelOf(source, label)]))
+  const events: OutboxEvent[] = []
+  for (const one of marked) {
+    const changed = one.state === 'active' ? one.counterparties.filter((rfc) => changes.has(rfc)) : []
+    const visible = changed.length === 0 ? new Set<string>() : await visibleTo(system, one, changed)
+    for (const rfc of visible) for (const change of changes.get(rfc)!) events.push(eventOf(one, change, labels.get(change.source)!))
+  }
+  const outdated = outdatedOf(marked)
+  if (outdated.length + events.length === 0) return true
+  const [kept] = await d1.batch([keepListed(d1, outdated), ...insertOutboxEvents(d1, events, Date.now())])
+  if (events.length > 0) await wakeRelay(system, 'control')
+  return kept!.results.length === outdated.length
+}
+
+async function visibleTo(
+  system: System,
+  { organization_id, fiscal_entity_id }: Marked<unknown>,
+  rfcs: readonly string[],
+): Promise<Set<string>> {
+  const reader = await readerOf(system, organization_id, fiscal_entity_id)
+  if (reader?.connection.state !== 'active') return new Set()
+  return visibleCounterparties(openLedger({ settings: system.settings, ...reader }), rfcs)
+}
+
+const eventOf = (
+  { connection, entity, organization_id }: Marked<unknown>,
+  { rfc, version, name, ...change }: RecordedChange,
+  list_label: string,
+): OutboxEvent => ({
+  outbox_event_id: `${BLACKLIST_CHANGED}:${change.source}:${version}:${rfc}:${connection}`,
+  kind: BLACKLIST_CHANGED,
+  entity,
+  organizations: [organization_id],
+  body: { counterparty_rfc: rfc, counterparty_name: name, list_label, ...change } satisfies BlacklistChangedBody,
+})

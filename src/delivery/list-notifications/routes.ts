@@ -1,0 +1,24 @@
+import type { App } from '../../platform/context.ts'
+import { Hono } from '../../platform/http/hono.ts'
+import { operation, query, returns } from '../../platform/http/operation.ts'
+import { pageOf } from '../../platform/http/shapes.ts'
+import { EventPayload } from '../catalog/payload-contract.ts'
+import { WatchQuery } from './contract.ts'
+import { watchBlacklists } from './list-notifications.ts'
+
+/** What changes on lists, mounted at /v1/blacklists. */
+export const watchRoutes = new Hono<App>().get(
+  '/watch',
+  operation(
+    'watchBlacklists',
+    'Blacklists',
+    'List what changed on blacklists about your counterparties, oldest first',
+    'Lists the events `blacklist.changed` of the last 90 days: a counterparty of a document that your windows show came onto a list, left it, ' +
+      'or got another situation, with a new version of that list. The first load of a list changes nothing. To follow the changes, store ' +
+      '`next_cursor` and send it with the next request, as with `GET /v1/events`: a page may hold fewer items than `limit`, or none, ' +
+      'although `has_more` is true, and the last page has a `next_cursor` too.',
+  ),
+  query(WatchQuery),
+  returns(200, pageOf(EventPayload)),
+  async (c) => c.json(await watchBlacklists(c.var.ctx, c.req.valid('query'))),
+)

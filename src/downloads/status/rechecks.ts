@@ -1,0 +1,113 @@
+import { statusesOf } from '../../authority/statuses.ts'
+import { checkWith, needsRecheck, parseChecks, type StatusCheck } from '../../cfdi/checks/checks.ts'
+import { nextDaily, type Recheck } from '../../cfdi/checks/rechecks.ts'
+import { commitChecked } from '../../cfdi/commits/commits.ts'
+import type { SliceOutcome } from '../../cfdi/ingest/ingest.ts'
+import { type CfdiToRecheck, cancelDocument, readToRecheck } from '../../cfdi/ingest/status.ts'
+import type { System } from '../../platform/context.ts'
+import { ledgerByLedger, START } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { Unavailable } from '../../platform/failures.ts'
+import { log } from '../../platform/log.ts'
+import { wakeRelay } from '../../platform/outbox/outbox.ts'
+import { cancellationStatements } from '../missed-cancellations.ts'
+import { type PartitionHint, wakeRechecks } from './check-status.ts'
+import { endRecheck, keepCheck, partitionsToRecheck, putOff, takeRechecks } from './store.ts'
+
+/** Documents of one message. */
+const MOST = 20
+/** The most statements that one of them takes, with a cancellation that has to be computed again a few times. */
+const STATEMENTS = 110
+/** When a recheck is due again that could not be resolved, because the authority did not answer or the worker died. */
+const AGAIN_MS = 10 * 60_000
+
+/**
+ * Resolves the rechecks of a partition that are due: commits and tells the cancellations that were found, and asks the authority about the other
+ * documents. An answer changes the checks of the organizations whose own checks left the recheck, and nothing else unless the document is
+ * cancelled. What the authority does not answer stays to be rechecked. A repetition does no harm.
+ */
+export async function resolveRechecks(system: System, { shard, entity }: PartitionHint): Promise<void> {
+  const ledger = system.settings.ledgers[shard]!
+  const now = Date.now()
+  const rechecks = await takeRechecks(ledger, entity, now, now + AGAIN_MS, MOST)
+  let isNotified = false
+  let isAnswered = true
+  const left: Recheck[] = []
+  for (const recheck of rechecks) {
+    if (!isAnswered || !system.budget.allows(STATEMENTS)) {
+      if (isAnswered) left.push(recheck)
+      continue
+    }
+    try {
+      isNotified = (await resolve(system, ledger, recheck)) || isNotified
+    } catch (error) {
+      // The others are asked about when the authority answers again.
+      isAnswered = !(error instanceof Unavailable)
+      log.error(system, 'The status of a CFDI could not be resolved. It is tried again.', { entity, uuid: recheck.uuid }, error)
+    }
+  }
+  if (left.length > 0)
+    await commit(
+      ledger,
+      left.map((recheck) => putOff(ledger, recheck, now)),
+    )
+  if (isNotified) await wakeRelay(system, shard)
+  if (left.length > 0 || (isAnswered && rechecks.length === MOST)) await wakeRechecks(system, [{ shard, entity }])
+}
+
+/** Resolves a recheck. Returns whether something is to be reported. */
+async function resolve(system: System, ledger: D1Database, recheck: Recheck): Promise<boolean> {
+  const { entity, uuid } = recheck
+  const document = await readToRecheck(ledger, entity, uuid)
+  const end = () => [endRecheck(ledger, recheck)]
+  if (document?.cancelled !== 0) {
+    await commit(ledger, end())
+    return false
+  }
+  if (recheck.recheck === 'found') return cancel(system, ledger, document, recheck, end())
+  const now = Date.now()
+  const open = Object.entries(parseChecks(document.status_checks)).filter(([, check]) => needsRecheck(check, now))
+  if (open.length === 0 && !(recheck.recheck === 'unproven' && document.has_xml === 0)) {
+    await commit(ledger, end())
+    return false
+  }
+  const answer = await statusesOf(system).status(document, new Date(now))
+  if (answer.estatus === 'unknown') {
+    await commit(ledger, open.length === 0 ? end() : [putOff(ledger, recheck, nextDaily(now))])
+    return false
+  }
+  const renewed = open.map(([id, before]) => ({ id, before, check: checkWith(answer, now, before) }))
+  const checks = renewed.map(({ id, before, check }) => keepCheck(ledger, recheck, id, check, before))
+  const ids = renewed.map(({ id }) => id)
+  if (ids.length > 0) checks.push(commitChecked(ledger, recheck, ids, now))
+  if (answer.estatus === 'cancelado') return cancel(system, ledger, document, recheck, [...checks, ...end()])
+  const isOpen = renewed.some(({ check }: { check: StatusCheck }) => needsRecheck(check, now))
+  await commit(ledger, [...checks, ...(isOpen ? [putOff(ledger, recheck, nextDaily(now))] : end())])
+  return false
+}
+
+/** Cancels a document with everything that follows, in one commit. Nobody is notified of an import, which its organization alone sees. */
+async function cancel(
+  { env }: System,
+  ledger: D1Database,
+  { uuid, rfc }: CfdiToRecheck,
+  { entity }: Recheck,
+  also: readonly D1PreparedStatement[],
+): Promise<boolean> {
+  const now = new Date()
+  const isImport = entity < 0
+  const notified = ({ cancellations }: SliceOutcome) => (isImport ? [] : cancellationStatements(ledger, entity, cancellations, now))
+  const target = { ledger, files: env.FILES, entity, rfc, now, provenance: isImport ? 'import' : 'authority' } as const
+  await cancelDocument(target, uuid, (outcome) => [...notified(outcome), ...also])
+  return !isImport
+}
+
+/** Announces the partitions with rechecks that are due. A task, whose cursor is a ledger; it reads nothing where there is none. */
+export const sweepRechecks = (system: System, cursor = START): Promise<string> =>
+  ledgerByLedger(system, cursor, async (shard, ledger) => {
+    const partitions = await partitionsToRecheck(ledger, Date.now())
+    await wakeRechecks(
+      system,
+      partitions.map((entity) => ({ shard, entity })),
+    )
+  })

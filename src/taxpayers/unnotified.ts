@@ -1,0 +1,61 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { Database } from '../platform/db/commit.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
+import type { Connection } from '../platform/tenant/tenant.ts'
+import { connections } from './tables.ts'
+
+const c = alias(connections, 'c')
+
+/**
+ * The state of `connections.unnotified`, which a trigger sets when a connection leaves active: since when, in milliseconds, cancellations may
+ * not have been reported, and the windows as they were then.
+ */
+export interface Unnotified extends Pick<Connection, 'issued_from' | 'issued_to' | 'received_from' | 'received_to'> {
+  since: number
+  /** The last cancellation that has been considered: found_at and UUID. Absent before the first. */
+  after?: [found_at: number, uuid: string]
+}
+
+/** A connection that is active again, whose organization has not been notified yet of every cancellation of the time between. */
+export interface UnnotifiedConnection {
+  connection: number
+  organization_id: string
+  entity: number
+  shard: number
+  active_since: number
+  extractor_count: number
+  /** An `Unnotified`, as JSON. */
+  unnotified: string
+}
+
+const SELECT = sql`select ${c.connection}, ${c.organization_id}, ${c.entity}, ${c.shard}, ${c.active_since}, ${c.unnotified}, o.extractor_count
+  from ${connections} ${c} indexed by connections_unnotified cross join organizations o on o.id = ${c.organization_id}
+  where ${c.unnotified} is not null and ${c.state} = 'active'`
+
+/** A page of these connections, behind `after`. */
+export const findUnnotified = async ({ $client }: Database, after: number, limit: number): Promise<UnnotifiedConnection[]> =>
+  (
+    await prepared(
+      $client,
+      sql`${SELECT} and ${c.connection} > ${after} order by ${c.connection} limit ${limit}`,
+    ).all<UnnotifiedConnection>()
+  ).results
+
+export const findUnnotifiedConnection = ({ $client }: Database, connection: number): Promise<UnnotifiedConnection | null> =>
+  prepared($client, sql`${SELECT} and ${c.connection} = ${connection}`).first<UnnotifiedConnection>()
+
+/** Moves on to another state, or to none. False when the connection was left or has moved on since it was read. */
+export async function moveUnnotified(
+  { $client }: Database,
+  { connection, active_since, unnotified }: UnnotifiedConnection,
+  next: string | null,
+): Promise<boolean> {
+  const moved = await prepared(
+    $client,
+    sql`update ${connections} set ${bare(connections.unnotified)} = ${next} where ${connections.connection} = ${connection}
+      and ${connections.state} = 'active' and ${connections.active_since} = ${active_since} and ${connections.unnotified} = ${unnotified}
+      returning ${bare(connections.connection)}`,
+  ).first()
+  return moved !== null
+}
