@@ -62,12 +62,12 @@ export function givenFile(file: string): Buffer {
   }
 }
 
-const slotOf = (env: 'test' | 'live' | undefined): string[] =>
+const targetOf = (env: 'test' | 'live' | undefined): string[] =>
   env ? ['--remote', '--env', env] : ['--local', '--persist-to', resolve(ROOT, process.env['STATE_DIR'] || '.state')]
 
 /** Executes a statement in the control plane of a hosted service, or of the local one in STATE_DIR, and returns its rows. */
 export async function executeInControlPlane<Row>(env: 'test' | 'live' | undefined, sql: string): Promise<Row[]> {
-  const answer = await wrangler('d1', 'execute', 'DB', ...slotOf(env), '--json', '--command', sql)
+  const answer = await wrangler('d1', 'execute', 'DB', ...targetOf(env), '--json', '--command', sql)
   const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ results: Row[] }]
   return results
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Customer, randomRfc } from './customer.ts'
 import { showInsight } from './demo-insight.ts'
 import { runnerOf } from './leftovers.ts'
-import { Refusal, Service, slotOf } from './service.ts'
+import { placeOf, Refusal, Service } from './service.ts'
 import { amount, short, table } from './table.ts'
 
 interface Cfdi {
@@ -135,7 +135,7 @@ const interrupted = async () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void interrupted())
 
 try {
-  const place = slotOf(process.env)
+  const place = placeOf(process.env)
   const running = runnerOf(place.stateDir)
   console.log(running ? `The service is already running: ${running.url}` : `Starting the service on ${place.stateDir} …`)
   if (!running) starting = Service.start(place, stopping.signal)

@@ -2,7 +2,7 @@ import { objectOf, PUBLIC_SOURCES, type PublicSource } from '../src/lists/catalo
 import { givenFile, locationOfFile, operatorRequest } from './control-plane.ts'
 import { scheduledPath } from './crons.ts'
 import { runnerOf } from './leftovers.ts'
-import { slotOf } from './service.ts'
+import { placeOf } from './service.ts'
 import { wrangler } from './wrangler.ts'
 
 const USAGE = `Loads a file of one of the authority's lists, and shows which lists are held (docs/operating.md).
@@ -67,7 +67,7 @@ function commandOf([file, source = 'sat_69b', ...rest]: readonly string[]): { fi
 
 const { command, env: environment } = operatorRequest(USAGE, commandOf)
 try {
-  const { stateDir } = slotOf(process.env)
+  const { stateDir } = placeOf(process.env)
   const where = environment === undefined ? ['--local', '--persist-to', stateDir] : ['--remote', '--env', environment]
   if (command) {
     await put(locationOfFile(command.file), command.source, `fiscal-${environment ?? 'local'}-files`, where)

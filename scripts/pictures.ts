@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, Page } from 'playwright-core'
 import { followLink, openBrowser, settle } from './browser.ts'
 import { Customer, type Sync } from './customer.ts'
-import { Service, slotOf } from './service.ts'
+import { placeOf, Service } from './service.ts'
 import { ROOT } from './wrangler.ts'
 
 const FOLDER = join(ROOT, 'docs/pictures')
@@ -78,7 +78,7 @@ async function take(context: BrowserContext, page: Page, name: string): Promise<
 }
 
 const stateDir = mkdtempSync(join(tmpdir(), 'fiscal-pictures-'))
-const place = slotOf({ ...process.env, STATE_DIR: stateDir })
+const place = placeOf({ ...process.env, STATE_DIR: stateDir })
 const service = await Service.start(place, new AbortController().signal)
 const browser = await openBrowser()
 try {

@@ -30,7 +30,7 @@ const SINKS = ['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const
 const VARIABLES = ['TAX_AUTHORITY', 'AUTHORITY_WAIT_FACTOR', 'FETCHER_SOURCES']
 const SECRETS = ['FETCHER_KEYS']
 
-export function slotOf(environment: Record<string, string | undefined>): Place {
+export function placeOf(environment: Record<string, string | undefined>): Place {
   const port = Number(environment['PORT'] || 8787)
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new Refusal(`PORT must be a number from 1 to 65535, not “${environment['PORT']}”.`)

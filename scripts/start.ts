@@ -1,6 +1,6 @@
 import { scheduledPath } from './crons.ts'
 import { follow } from './log.ts'
-import { Refusal, Service, slotOf } from './service.ts'
+import { placeOf, Refusal, Service } from './service.ts'
 
 /** The next midnight in Mexico City, which is six hours behind UTC all year, in milliseconds. */
 function nextMidnight(): number {
@@ -9,7 +9,7 @@ function nextMidnight(): number {
 }
 
 try {
-  const place = slotOf(process.env)
+  const place = placeOf(process.env)
   console.log(`Starting on ${place.stateDir} …`)
   const unfollow = follow(place.log, (line) => console.log(line))
   const stopping = new AbortController()

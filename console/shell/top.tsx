@@ -16,7 +16,7 @@ async function leave(): Promise<void> {
 
 export function Top({ session: who, translate }: { session: Session | null; translate: () => void }) {
   const t = useWords(words)
-  const [dark, notify] = useState(isDark)
+  const [dark, tell] = useState(isDark)
   const Other = dark ? Sun : Moon
   return (
     <header class={css.top}>
@@ -52,7 +52,7 @@ export function Top({ session: who, translate }: { session: Session | null; tran
         label={t.theme}
         onClick={() => {
           turnTheme()
-          notify(isDark())
+          tell(isDark())
         }}
       >
         <Other size={18} aria-hidden="true" />

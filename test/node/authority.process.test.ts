@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Customer } from '../../scripts/customer.ts'
-import { slotOf } from '../../scripts/service.ts'
+import { placeOf } from '../../scripts/service.ts'
 import { makeEfirma } from '../../tools/stand-in/certificates.ts'
 import { type StandIn, startStandIn } from '../../tools/stand-in/stand-in.ts'
 import { generate } from '../../tools/stand-in/truth/generate.ts'
@@ -66,7 +66,7 @@ describe('npm start with the real authority, whose stand-in is on loopback', () 
 })
 
 it('npm start takes the authority from its environment, and nothing else of the settings', () => {
-  const { variables, sinks } = slotOf({
+  const { variables, sinks } = placeOf({
     TAX_AUTHORITY: 'sat',
     SAT_STAND_IN: 'http://127.0.0.1:9000',
     AUTHORITY_WAIT_FACTOR: '',
@@ -74,5 +74,5 @@ it('npm start takes the authority from its environment, and nothing else of the 
   })
   expect(variables).toEqual({ TAX_AUTHORITY: 'sat' })
   expect(sinks.SAT_STAND_IN).toBe('http://127.0.0.1:9000')
-  expect(slotOf({}).variables).toEqual({})
+  expect(placeOf({}).variables).toEqual({})
 })

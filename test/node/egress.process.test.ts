@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestHarness, type TestHarness } from 'wrangler'
-import { slotOf } from '../../scripts/service.ts'
+import { placeOf } from '../../scripts/service.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
 import { sinkOf } from '../../src/platform/egress/sink.ts'
 import { Receiver, type Script } from './support/receiver.ts'
@@ -317,7 +317,7 @@ describe.each(['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const)('%s', (
     ['http://127.0.0.1', '127.0.0.1', 80],
   ])('may be %s', (text, hostname, port) => expect(sinkOf(name, text)).toEqual({ hostname, port }))
 
-  it('may be nothing', () => expect([sinkOf(name, ''), slotOf({}).sinks[name]]).toEqual([null, '']))
+  it('may be nothing', () => expect([sinkOf(name, ''), placeOf({}).sinks[name]]).toEqual([null, '']))
 
   it.each([
     'https://127.0.0.1:9000',
@@ -332,7 +332,7 @@ describe.each(['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const)('%s', (
     '127.0.0.1:9000',
     'localhost',
   ])('may not be %s', (sink) => {
-    expect(() => slotOf({ [name]: sink })).toThrow(
+    expect(() => placeOf({ [name]: sink })).toThrow(
       `${name} must be http://127.0.0.1:{port} (or localhost, or [::1]) without a path, not “${sink}”.`,
     )
   })

@@ -86,7 +86,7 @@ function lanesOf({ authority, ...others }: Record<string, Measure>): Record<stri
   return IS_SHORT ? [{ authority }, others] : [{ ...others, authority }]
 }
 
-const slotOf = ({ key }: Taken): number => (ORDER.findIndex((prefix) => key.startsWith(prefix)) + ORDER.length + 1) % (ORDER.length + 1)
+const placeOf = ({ key }: Taken): number => (ORDER.findIndex((prefix) => key.startsWith(prefix)) + ORDER.length + 1) % (ORDER.length + 1)
 
 /** In the short form the machine has other things to do, so that a ratio of times says nothing. */
 const isJudged = ({ isRatioOfTimes }: Figure): boolean => !(IS_SHORT && isRatioOfTimes)
@@ -124,7 +124,7 @@ try {
     running: runningRigs,
     notify: console.error,
   })
-  const all = taken.sort((a, b) => slotOf(a) - slotOf(b))
+  const all = taken.sort((a, b) => placeOf(a) - placeOf(b))
   const missed = all.filter((it) => isMissed(it) && isJudged(it.figure)).map(({ key }) => key)
   console.log(args.includes('--json') ? objectOf(all, missed, failed) : tableOf(all))
   for (const { name, error } of failed) console.error(`\n${name} failed:`, error)

@@ -50,13 +50,13 @@ export class S3StandIn implements StandIn {
     const refused = await s3Refusal(signed, (id) => (id === KEY_ID ? SECRET : undefined), REGION)
     if (refused) return refusal(refused.status, refused.code)
     if ((headers['x-amz-security-token'] ?? undefined) !== this.#token) return refusal(400, 'InvalidToken')
-    const [bucket, key] = this.#slotOf(url)
+    const [bucket, key] = this.#placeOf(url)
     if (bucket !== BUCKET) return refusal(404, 'NoSuchBucket')
     return this.#apply(request.method, key, headers, body)
   }
 
   /** Bucket and key, by the host name that the connector's endpoint has. */
-  #slotOf({ host, pathname }: URL): [string, string] {
+  #placeOf({ host, pathname }: URL): [string, string] {
     const { host: own, pathname: base } = new URL(this.#config.endpoint ?? `https://s3.${REGION}.amazonaws.com`)
     const path = pathname.slice(base === '/' ? 1 : base.length + 1)
     const [bucket, rest] = host === own ? [path.split('/')[0]!, path.slice(path.indexOf('/') + 1)] : [host.slice(0, -own.length - 1), path]

@@ -18,7 +18,7 @@ Every error has the same form:
 - Decide by **\`code\`**: it never changes. New codes can come; treat one that you do not know as its status says.
 - **\`detail\`** is for people: what is wrong, where, and what to do. On 429 it is an object with \`message\` and \`retry_after_seconds\`.
 - **\`errors\`**, with 422, names every fault at once.
-- **\`request_id\`** is what to notify us when you ask about an error.
+- **\`request_id\`** is what to tell us when you ask about an error.
 
 | status | send it again? |
 |---|---|

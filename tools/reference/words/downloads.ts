@@ -88,7 +88,7 @@ export const DOWNLOADS: Record<string, string> = {
   'InsightBasis.key': 'The key of the rule.',
   'Obligations.key': 'The key of the rule.',
   'Listed.source': 'The list.',
-  'CustomBlacklist.source': 'The name of the list where lists are notified apart.',
+  'CustomBlacklist.source': 'The name of the list where lists are told apart.',
   export_id: 'The identifier of the export.',
   'Export.export_id': 'The identifier of the export.',
   'Export.format': 'The format of its content.',

@@ -2894,7 +2894,7 @@ export type CustomBlacklists = {
 
 export type CustomBlacklist = {
     /**
-     * The name of the list where lists are notified apart.
+     * The name of the list where lists are told apart.
      */
     source: string;
     /**

@@ -99,7 +99,7 @@ function useProduct() {
   }
 }
 
-function Notified({ preview }: { preview: ExtractorPreview }) {
+function Told({ preview }: { preview: ExtractorPreview }) {
   const { next_runs, rfc_count, totals, sources, rfcs, truncated } = preview
   const t = useWords(words)
   const zone = useZone()
@@ -156,14 +156,14 @@ interface Props {
 /** What saving would fetch. What was told last stays while a field is wrong. */
 export function Preview({ preview: { data, error, refetch }, mayAsk }: Props) {
   const t = useWords(words)
-  const notified = useRef<ExtractorPreview>()
-  notified.current = data ?? notified.current
+  const told = useRef<ExtractorPreview>()
+  told.current = data ?? told.current
   if (!mayAsk)
     return (
       <Panel title={t.preview}>
         <p>{t.previewMember}</p>
       </Panel>
     )
-  if (notified.current) return <Notified preview={notified.current} />
+  if (told.current) return <Told preview={told.current} />
   return error ? <Failed error={error} retry={refetch} /> : <Skeleton rows={3} />
 }

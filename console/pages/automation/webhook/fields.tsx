@@ -13,7 +13,7 @@ import { words } from './words.ts'
 
 /** What tells of downloads, which most listeners want. They stand first, and what is not sent yet last. */
 const ADVISED: EventKey[] = ['extraction.completed', 'extraction.failed']
-const slotOf = ({ key, available }: { key: EventKey; available: boolean }): number => (ADVISED.includes(key) ? 0 : available ? 1 : 2)
+const placeOf = ({ key, available }: { key: EventKey; available: boolean }): number => (ADVISED.includes(key) ? 0 : available ? 1 : 2)
 
 type Header = 'keep' | 'none' | 'set'
 
@@ -81,7 +81,7 @@ export function Fields({ draft, set, error, stored }: Props) {
             set={(event_keys) => set({ ...draft, event_keys })}
             fault={faultOf(error, 'event_keys')}
             choices={events
-              .toSorted((one, other) => slotOf(one) - slotOf(other))
+              .toSorted((one, other) => placeOf(one) - placeOf(other))
               .map(({ key, description, available }) => ({
                 value: key,
                 name: <code>{key}</code>,

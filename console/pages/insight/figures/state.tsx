@@ -14,14 +14,14 @@ import { words } from './words.ts'
 const rangeEnd = (text: string): string => (text.length === 7 ? month(text, 'long') : day(text))
 
 /** Months that follow one another as one stretch: `ene 18 – nov 23`. */
-function visibleRangesOf(months: readonly string[]): string[] {
-  const visibleRanges: [first: string, last: string][] = []
+function stretchesOf(months: readonly string[]): string[] {
+  const stretches: [first: string, last: string][] = []
   for (const one of months) {
-    const open = visibleRanges.at(-1)
+    const open = stretches.at(-1)
     if (open && following(open[1]) === one) open[1] = one
-    else visibleRanges.push([one, one])
+    else stretches.push([one, one])
   }
-  return visibleRanges.map(([first, last]) => (first === last ? month(first) : `${month(first)} – ${month(last)}`))
+  return stretches.map(([first, last]) => (first === last ? month(first) : `${month(first)} – ${month(last)}`))
 }
 
 const DIRECTIONS = ['issued', 'received'] as const
@@ -30,7 +30,7 @@ const DIRECTIONS = ['issued', 'received'] as const
 function Which({ of: { missing_months, cut_months } }: { of: InsightQuality }) {
   const t = useWords(words)
   const facts = DIRECTIONS.flatMap((direction) => [
-    [t.missingOf(t[direction]), visibleRangesOf(missing_months[direction]).join(', ')] as const,
+    [t.missingOf(t[direction]), stretchesOf(missing_months[direction]).join(', ')] as const,
     [t.cutOf(t[direction]), cut_months[direction].map(({ from, to }) => `${day(from)} – ${day(to)}`).join(', ')] as const,
   ]).filter(([, text]) => text)
   if (facts.length === 0) return null

@@ -46,7 +46,7 @@ function useSaying({ key }: RiskIndicator) {
 function Indicator({ of }: { of: RiskIndicator }) {
   const t = useWords(words)
   const say = useSaying(of)
-  const notified = useSentence()
+  const told = useSentence()
   const { key, value, threshold, risky, sample_size, formula, drilldown } = of
   const isKnown = value !== null || key === 'blacklist_status'
   const most = SHARES.includes(key) ? MOST.share : INDEXES.includes(key) ? MOST.index : null
@@ -70,7 +70,7 @@ function Indicator({ of }: { of: RiskIndicator }) {
       <small>
         {key === 'blacklist_status' ? t.anyList : t.threshold(say(threshold))} · {t.sample(count(sample_size))}
       </small>
-      <small>{notified(formula)}</small>
+      <small>{told(formula)}</small>
     </Panel>
   )
 }

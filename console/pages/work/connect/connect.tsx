@@ -28,12 +28,12 @@ function New() {
   const [kind, choose] = useState<Kind>('ciec')
   const { data: billing } = useQuery(billingQuery)
   const connecting = useSend((body: Draft, headers) => answer(api.POST('/v1/fiscal-entities', { body, headers })), CHANGES)
-  const [doubted, recheck] = useState<Draft | null>(null)
+  const [doubted, doubt] = useState<Draft | null>(null)
   const connect = (draft: Draft) => connecting.mutate(draft, { onSuccess: ({ fiscal_entity_id }) => go(`/rfcs/${fiscal_entity_id}`) })
   const submit = async (form: FormData) => {
     const name = String(form.get('name') ?? '').trim()
     const draft = { rfc: String(form.get('rfc')).trim().toUpperCase(), ...(name && { name }), ...(await loginOf(form, kind)) }
-    if (isOddRfc(draft.rfc)) recheck(draft)
+    if (isOddRfc(draft.rfc)) doubt(draft)
     else connect(draft)
   }
   const { error } = connecting
@@ -73,15 +73,15 @@ function New() {
         )}
         <Call call="POST /v1/fiscal-entities" />
         {doubted && (
-          <Dialog title={t.exactRow(doubted.rfc)} close={() => recheck(null)}>
+          <Dialog title={t.odd(doubted.rfc)} close={() => doubt(null)}>
             <p>{t.oddLead}</p>
             <Actions>
-              <Button kind="primary" onClick={() => recheck(null)}>
+              <Button kind="primary" onClick={() => doubt(null)}>
                 {t.correct}
               </Button>
               <Button
                 onClick={() => {
-                  recheck(null)
+                  doubt(null)
                   connect(doubted)
                 }}
               >

@@ -131,7 +131,7 @@ function Node({ one, fiscal_entity_id }: { one: CfdiRelation; fiscal_entity_id: 
       ) : (
         <>
           <code>{uuid}</code>
-          <small>{t.notStored}</small>
+          <small>{t.notHeld}</small>
         </>
       )}
     </li>

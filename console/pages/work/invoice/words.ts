@@ -111,7 +111,7 @@ const es = {
     pago: 'Pago',
     cancelacion: 'Sustituto en la cancelación',
   } as Record<string, string>,
-  notStored: 'No está en sus documentos',
+  notHeld: 'No está en sus documentos',
   history: 'Historia',
   historyLead: 'Qué pasó, y desde cuándo se podía saber.',
   event: {
@@ -243,7 +243,7 @@ const en: typeof es = {
     pago: 'Payment',
     cancelacion: 'Substitute in the cancellation',
   },
-  notStored: 'Not among your documents',
+  notHeld: 'Not among your documents',
   history: 'History',
   historyLead: 'What happened, and since when it could be known.',
   event: {

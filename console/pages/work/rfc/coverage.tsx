@@ -33,7 +33,7 @@ function Month({ one, fiscal_entity_id }: { one: CoverageMonth; fiscal_entity_id
         facts={[
           // Nothing was announced while the authority has not answered.
           [t.announced, one.last_success_at === null && one.announced_count === 0 ? NOTHING : count(one.announced_count)],
-          [t.stored, count(one.held_count)],
+          [t.held, count(one.held_count)],
           [t.withXml, count(one.with_xml_count)],
           [t.metadata, count(one.metadata_only_count)],
           [t.rejected, count(one.rejected_count)],
