@@ -80,7 +80,7 @@ const OF_RFC = 'Identifiers are those of one fiscal entity, so check that the pa
 
 /** Why each thing may be absent, and where those are found that are not. */
 const CHECK = {
-  alert: `${ELSEWHERE} GET /v1/alerts lists those that there are.`,
+  alert: `${ELSEWHERE} List alerts with GET /v1/alerts.`,
   blacklist: `${ELSEWHERE} GET /v1/blacklists/custom lists your own, and POST makes one.`,
   cfdi:
     'Your windows may not show it, its month may not be downloaded, or neither party is the RFC of this fiscal entity. visible_from and visible_to of ' +
@@ -94,20 +94,20 @@ const CHECK = {
   document: `${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/documents lists its documents.`,
   event:
     'It may be older than the feed, which keeps events for 90 days and sync.completed without changes for 14, be about an RFC that was unlinked, or ' +
-    'belong to another organization or environment. GET /v1/events lists those that there are.',
-  export: `${ELSEWHERE} GET /v1/exports lists those that there are.`,
-  extractor: `${ELSEWHERE} GET /v1/extractors lists those that there are.`,
+    'belong to another organization or environment. List events with GET /v1/events.',
+  export: `${ELSEWHERE} List exports with GET /v1/exports.`,
+  extractor: `${ELSEWHERE} List extractors with GET /v1/extractors.`,
   fiscal_entity: 'The organization has no connection to it. GET /v1/fiscal-entities lists those that it has.',
   import: `It may be deleted. ${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports lists its imports.`,
   invitation: 'It may be accepted, withdrawn or expired. GET /v1/team/invitations lists those that are open.',
-  invoice: `${ELSEWHERE} GET /v1/billing/invoices lists those that there are.`,
-  member: 'They may have been removed, or belong to another organization. GET /v1/team/members lists those that there are.',
+  invoice: `${ELSEWHERE} List invoices with GET /v1/billing/invoices.`,
+  member: 'They may have been removed, or belong to another organization. List members with GET /v1/team/members.',
   notification: `${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/buzon/notifications lists its notifications.`,
   report: 'GET /v1/reports lists the keys of all reports.',
-  run: `${ELSEWHERE} GET /v1/extractors/{extractor_id}/runs and GET /v1/fiscal-entities/{fiscal_entity_id}/runs list those that there are.`,
-  storage_connector: `${ELSEWHERE} GET /v1/storage-connectors lists those that there are.`,
+  run: `${ELSEWHERE} List runs with GET /v1/extractors/{extractor_id}/runs or GET /v1/fiscal-entities/{fiscal_entity_id}/runs.`,
+  storage_connector: `${ELSEWHERE} List storage connectors with GET /v1/storage-connectors.`,
   sync_job: `${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/sync-jobs lists its jobs.`,
-  webhook: `${ELSEWHERE} GET /v1/webhooks lists those that there are.`,
+  webhook: `${ELSEWHERE} List webhooks with GET /v1/webhooks.`,
 } as const
 
 /**

@@ -214,7 +214,7 @@ const TOGETHER = 2
 const grouped = (visibleRanges: readonly VisibleRange[]): (readonly VisibleRange[])[] =>
   Array.from({ length: Math.ceil(visibleRanges.length / TOGETHER) }, (_, n) => visibleRanges.slice(n * TOGETHER, (n + 1) * TOGETHER))
 
-/** The legs of a walk: first those that tell, then those that name. They follow from the walk alone, whatever happens meanwhile. */
+/** The steps of a scan: full rows first, then references. They depend on the walk alone. */
 export function legsOf(
   { windows }: ChangesPosition,
   { to, closed, imports }: Walk,

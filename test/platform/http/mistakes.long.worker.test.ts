@@ -614,7 +614,7 @@ const LABELS: Mistake[] = [
 
 const MISTAKES = { LABELS, AUTHENTICATION, PATHS, QUERIES, BODIES }
 
-describe.each(Object.entries(MISTAKES))('%s: what a newcomer typed is notified what, where and what to do', (_, mistakes) => {
+describe.each(Object.entries(MISTAKES))('%s: what a newcomer typed is told what, where and what to do', (_, mistakes) => {
   it.each(mistakes)('$typed', expectNotified)
 })
 

@@ -27,25 +27,25 @@ const EXTRACTOR = { name: 'Nightly', trigger_kind: 'schedule', schedule_kind: 'd
 /** What does not exist: what to check, and where those are listed that do. */
 const ABSENT: Mistake[] = (
   [
-    ['alert', () => ['POST', `/v1/alerts/${newId('alr')}/read`, asOwner()], /GET \/v1\/alerts lists/],
+    ['alert', () => ['POST', `/v1/alerts/${newId('alr')}/read`, asOwner()], /with GET \/v1\/alerts/],
     ['blacklist', () => ['DELETE', '/v1/blacklists/custom/nadie', asOwner()], /GET \/v1\/blacklists\/custom lists/],
     ['cfdi', () => cfdi(`/${crypto.randomUUID()}`), /windows may not show.*visible_from.*\/coverage.*GET \/v1\/sync/],
     ['cfdi', () => cfdi(`/${crypto.randomUUID()}/xml`), /\/coverage/],
     ['coverage_month', () => get(ofEntity('coverage/sat_cfdi_issued/2001-01')), /what your windows show.*coverage lists/],
     ['credential', () => ['DELETE', `/v1/credentials/fds_test_key_${'a'.repeat(22)}`, asOwner()], /revoked.*GET \/v1\/credentials lists/],
     ['document', () => get(ofEntity(`documents/${newId('doc')}`)), /one fiscal entity.*documents lists/],
-    ['event', () => get(`/v1/events/${newId('evt')}`), /90 days.*GET \/v1\/events lists/],
-    ['export', () => get(`/v1/exports/${newId('exp')}`), /another organization or environment.*GET \/v1\/exports lists/],
-    ['extractor', () => get(`/v1/extractors/${newId('ext')}`), /GET \/v1\/extractors lists/],
+    ['event', () => get(`/v1/events/${newId('evt')}`), /90 days.*with GET \/v1\/events/],
+    ['export', () => get(`/v1/exports/${newId('exp')}`), /another organization or environment.*with GET \/v1\/exports/],
+    ['extractor', () => get(`/v1/extractors/${newId('ext')}`), /with GET \/v1\/extractors/],
     ['fiscal_entity', () => get(`/v1/fiscal-entities/${newId('fe')}`), /no connection.*GET \/v1\/fiscal-entities lists/],
     ['import', () => get(ofEntity(`cfdi/imports/${newId('imp')}`)), /imports lists/],
     ['invitation', () => ['DELETE', `/v1/team/invitations/${newId('ivt')}`, asOwner()], /GET \/v1\/team\/invitations lists/],
-    ['member', () => ['DELETE', `/v1/team/members/${newId('mem')}`, asOwner()], /GET \/v1\/team\/members lists/],
+    ['member', () => ['DELETE', `/v1/team/members/${newId('mem')}`, asOwner()], /with GET \/v1\/team\/members/],
     ['notification', () => get(ofEntity(`buzon/notifications/${newId('ntf')}`)), /notifications lists/],
     ['report', () => get(`/v1/reports/nothing?fiscal_entity_id=${ours.fiscal_entity_id}`), /GET \/v1\/reports lists/],
-    ['run', () => get(`/v1/runs/${newId('run')}`), /runs list/],
-    ['storage_connector', () => get(`/v1/storage-connectors/${newId('stc')}`), /GET \/v1\/storage-connectors lists/],
-    ['webhook', () => get(`/v1/webhooks/${newId('wh')}/deliveries`), /GET \/v1\/webhooks lists/],
+    ['run', () => get(`/v1/runs/${newId('run')}`), /List runs with/],
+    ['storage_connector', () => get(`/v1/storage-connectors/${newId('stc')}`), /with GET \/v1\/storage-connectors/],
+    ['webhook', () => get(`/v1/webhooks/${newId('wh')}/deliveries`), /with GET \/v1\/webhooks/],
   ] satisfies [string, Mistake['ask'], RegExp][]
 ).map(([what, ask, says]) => ({ typed: `${what} that does not exist`, ask, status: 404, code: `${what}.not_found`, says }))
 
@@ -187,7 +187,7 @@ const RECEIVERS: Mistake[] = [
 
 const MISTAKES = { ABSENT, VALUES, USUAL, BODIES, RECEIVERS }
 
-describe.each(Object.entries(MISTAKES))('%s: an integrator is notified what, where and what to do', (_, mistakes) => {
+describe.each(Object.entries(MISTAKES))('%s: an integrator is told what, where and what to do', (_, mistakes) => {
   it.each(mistakes)('$typed', expectNotified)
 })
 

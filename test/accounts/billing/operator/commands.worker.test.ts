@@ -126,7 +126,7 @@ describe('what an operator records', () => {
       .run()
     await minute()
     const gone =
-      'There is no such invoice. It may be deleted, or belong to another organization or environment. GET /v1/billing/invoices lists those that there are.'
+      'There is no such invoice. It may be deleted, or belong to another organization or environment. List invoices with GET /v1/billing/invoices.'
     expect(await outcomes(of.id)).toEqual([`pay 1 ${gone}`, 'plan 1 plan: There is no such plan.'])
     expect(error.mock.calls.map(([line]) => JSON.parse(line))).toEqual([
       expect.objectContaining({ command_id: 'o1', refused: gone }),
