@@ -91,7 +91,7 @@ function afterDownload(before: MonthCoverage, month: string, { outcome, as_of, u
       : last === 'over' || until >= spanOf(month).over
         ? 'over'
         : 'so_far'
-  // What it was asked for has been downloaded completely meanwhile, at another organization's request.
+  // Another organization's request already completed this month.
   const isMade = outcome === 'failed' && as_of <= since && (last === 'over' || last === 'so_far')
   return end === last || isMade ? before : [...before, [Math.max(since, as_of), end] as const].slice(-MOST_CHANGES)
 }
