@@ -7,7 +7,7 @@ import { type VisibleRange, visibleRangesBetween } from './visible-ranges.ts'
 import type { VisibleRangePosition } from './within.ts'
 
 export { lastCommits } from '../commits/commits.ts'
-export { inflated, readPacked, type XmlLocation } from '../xml/xml-store.ts'
+export { eachPacked, inflated, readPacked, type XmlLocation } from '../xml/xml-store.ts'
 
 interface Commits {
   of: Partition['origin']

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { KnownDetail } from '../../../cfdi/chunks/content.ts'
 import { readContents, readStoredLocations, type StoredLocation } from '../../../cfdi/chunks/contents.ts'
 import { Cfdi } from '../../../cfdi/contract.ts'
-import { inflated, readPacked, type XmlLocation } from '../../../cfdi/mirrored/mirrored.ts'
+import { eachPacked, inflated, type XmlLocation } from '../../../cfdi/mirrored/mirrored.ts'
 import { view } from '../../../cfdi/read-row.ts'
 import type { PageItem } from '../../../cfdi/search/search.ts'
 import type { Concepto, Pago, Tax } from '../../../cfdi/xml/document.ts'
@@ -197,20 +197,17 @@ export function* batchesOf(files: readonly FileOf[], bytes: number): Generator<F
 
 /** Adds files to an archive as they are stored, without packing them again. */
 export async function addFiles(bucket: R2Bucket, zip: Zip, files: readonly FileOf[]): Promise<void> {
-  const packed = await readPacked(
-    bucket,
-    files.map(({ location }) => location),
-  )
-  for (const { name, location } of files) {
-    const bytes = packed.get(location)!
+  const names = new Map(files.map(({ name, location }) => [location, name]))
+  await eachPacked(bucket, [...names.keys()], (location, bytes) => {
+    const name = names.get(location)!
     const { xml_method: method, xml_crc, xml_size } = location
     if (xml_crc !== null && xml_size !== null) {
       zip.add(name, bytes, { method, crc: xml_crc, size: xml_size })
-      continue
+      return
     }
     const plain = inflated(bytes, method)
     zip.add(name, bytes, { method, crc: crc32(plain), size: plain.length })
-  }
+  })
 }
 
 /** The Spanish headings of columns, by the names of the API. */
