@@ -6,12 +6,15 @@ import { ROOT } from '../../scripts/wrangler.ts'
 /** Runs an operator's command that touches no service. */
 const run = (script: string, ...words: string[]) =>
   new Promise<{ code: number; out: string; error: string }>((resolve) =>
-    execFile(process.execPath, [join(ROOT, `scripts/${script}.ts`), ...words], { cwd: ROOT }, (failed, out, error) =>
-      resolve({ code: failed ? Number(failed.code) : 0, out, error }),
+    execFile(
+      process.execPath,
+      [join(ROOT, script === 'deploy' ? 'tools/deploy/deploy.ts' : `scripts/${script}.ts`), ...words],
+      { cwd: ROOT },
+      (failed, out, error) => resolve({ code: failed ? Number(failed.code) : 0, out, error }),
     ),
   )
 
-const SCRIPTS = ['rates', 'rules', 'lists', 'letters', 'billing', 'deploy']
+const SCRIPTS = ['rates', 'rules', 'lists', 'dead-letters', 'billing', 'deploy']
 
 it('every command of an operator says with --help how it is used', async () => {
   for (const script of SCRIPTS) {
@@ -25,7 +28,7 @@ it.each([
   ['a list that is a folder', ['lists', 'docs'], ' cannot be read (EISDIR).'],
   ['a list that there is not', ['lists', 'a.csv', 'sat_70'], 'There is no list sat_70. The lists are sat_69b, '],
   ['a rule that there is not', ['rules', 'show', 'nonsense'], 'There is no rule nonsense. `npm run rules` lists them.'],
-  ['an option that there is not', ['letters', '--all'], 'There is no option --all.'],
+  ['an option that there is not', ['dead-letters', '--all'], 'There is no option --all.'],
   ['another environment', ['billing', '--env', 'prod'], '--env is test or live, not “prod”.'],
   ['an environment without a name', ['rates', '--env'], '--env needs test or live behind it.'],
   ['words that are no command', ['rules', 'delete', 'uma'], 'The command cannot be understood: delete uma'],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { QUIET, ROOT } from '../../../scripts/wrangler.ts'
 
-const COPIED = ['assets', 'console', 'migrations', 'scripts', 'src', 'package-lock.json', 'package.json', 'tsconfig.json']
+const COPIED = ['assets', 'console', 'migrations', 'scripts', 'src', 'tools', 'package-lock.json', 'package.json', 'tsconfig.json']
 
 /** wrangler.toml as it is before an operator has written anything into it, whatever this repository's own has by now. */
 export function unconfigured(text: string): string {
