@@ -183,7 +183,7 @@ describe('a receiver that hangs', () => {
 describe('the limiter of a host', () => {
   const keys = (...webhooks: number[]) => webhooks.map((webhook) => `0.${webhook}`)
   const ours = (webhook: number) => ({ endpoint: `0.${webhook}`, organization_id: 'org_a' })
-  const got = (places: number, next: number[] = []) => ({ places, next: keys(...next) })
+  const got = (permits: number, next: number[] = []) => ({ permits, next: keys(...next) })
 
   it('calls the endpoints that wait, in turn, keeps a place for each, and never calls more than it has room for', async () => {
     const limiter = env.HOST_LIMITERS.getByName(host())
@@ -194,7 +194,7 @@ describe('the limiter of a host', () => {
       expect(await limiter.acquire(`other ${webhook}`, ours(webhook), 4, 20_000)).toEqual(got(0))
     expect(await limiter.release('third', ours(3), 0)).toEqual(keys(4, 5))
     expect(await limiter.release('nobody', ours(304), 0)).toEqual([])
-    // Who comes uncalled finds the places kept for others.
+    // Who comes uncalled finds the permits kept for others.
     expect(await limiter.acquire('again', ours(6), 4, 20_000)).toEqual(got(0))
     expect(await limiter.acquire('called', ours(4), 1, 20_000)).toEqual(got(1))
     expect(await limiter.release('first', ours(1), 0)).toEqual(keys(6, 7, 8, 9))
@@ -209,7 +209,7 @@ describe('the limiter of a host', () => {
     for (const n of [1, 2, 3]) await limiter.acquire(`dead ${n}`, ours(n), 4, 20_000)
     expect(await limiter.acquire('new', ours(9), 4, 20_000)).toEqual(got(0))
     at('2027-03-01T00:00:20Z')
-    // The third had got two places of the four that it wanted.
+    // The third had got two permits of the four that it wanted.
     expect(await limiter.acquire('newer', ours(10), 4, 20_000)).toEqual(got(4, [3, 9]))
   })
 })

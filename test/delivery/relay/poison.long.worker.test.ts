@@ -375,15 +375,15 @@ describe('an operator', () => {
     ])
   })
 
-  it('lists letters with their reasons, and decides on one or on all of them', async () => {
+  it('lists dead letters with their reasons, and decides on one or on all of them', async () => {
     await refusedByDatabase()
     const { entity } = await reader()
     const [one, other] = [poison(entity), poison(entity)]
     await notify(env.LEDGER_0, [one, other])
     await relay(0)
     const listed = async () =>
-      (await env.DB.prepare(DEAD_LETTERS).all<{ dead_letter_id: string; reason: string; deadLetters: number }>()).results
-    expect((await listed()).map(({ reason, deadLetters }) => [reason, deadLetters])).toEqual(
+      (await env.DB.prepare(DEAD_LETTERS).all<{ dead_letter_id: string; reason: string; dead_letters: number }>()).results
+    expect((await listed()).map(({ reason, dead_letters }) => [reason, dead_letters])).toEqual(
       Array(2).fill([expect.stringMatching(/poison/), 2]),
     )
     const id = `outbox:${one.outbox_event_id}`

@@ -187,7 +187,7 @@ const PATHS: Mistake[] = [
     ask: () => get(`/v1/webhooks/${newId('wh')}`),
     status: 404,
     code: 'webhook.not_found',
-    says: /no such webhook.*GET \/v1\/webhooks lists/,
+    says: /no such webhook.*List webhooks with GET \/v1\/webhooks/,
   },
   {
     typed: 'the fiscal entity of another organization',
