@@ -330,8 +330,8 @@ export async function sweepUploads(system: System): Promise<void> {
 }
 
 /** Announces the imports that lost their message or their consumer. A task, whose cursor is a ledger. */
-export const sweepImports = (system: System, checkpoint = START): Promise<string> =>
-  ledgerByLedger(system, checkpoint, async (shard, ledger) => {
+export const sweepImports = (system: System, cursor = START): Promise<string> =>
+  ledgerByLedger(system, cursor, async (shard, ledger) => {
     const unfinished = await unfinishedImports(ledger, Date.now() - LEASE_MS, SWEEP_LIMIT)
     await announce(
       system,

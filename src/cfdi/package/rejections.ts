@@ -284,7 +284,7 @@ interface UnreadRows {
   add(rejection: Rejection, month: string | null): void
 }
 
-/** The rows that count. `others` is reported of each other one. */
+/** The rows that count. `others` is called with each other one. */
 async function* rowsOfMonth({ file, isOwn, family }: MonthFile, rejected?: UnreadRows, others?: (row: ListedRow) => void) {
   for await (const rows of rowsOf(file, rejected)) {
     const own = rows.filter((row) => {

@@ -353,9 +353,9 @@ export const sweepConnectors = (system: System): Promise<void> =>
  * Marks what active connectors have to copy although no event has reported it: a resumed connection, a window that opened. Has the copies since
  * the last manifest listed in one of this day. A task, whose cursor is a shard, a connector, and a connection of its organization.
  */
-export const reviewConnectors = (system: System, checkpoint = START): Promise<string> => {
+export const reviewConnectors = (system: System, cursor = START): Promise<string> => {
   const { events, ledgers } = system.settings
-  return pageByPage(system, 7 + 2 * ledgers.length, checkpoint, async (from) => {
+  return pageByPage(system, 7 + 2 * ledgers.length, cursor, async (from) => {
     const [shard = 0, before = 0, after = ''] = from.split('.')
     const d1 = events[Number(shard)]!
     const [row] = await activeConnectors(d1, Number(before), 1)

@@ -67,7 +67,7 @@ const PAGE = 500
 
 /** Deletes uploads that a crash left without a note. A task, whose cursor is a cursor of the bucket. */
 export async function pruneUploads({ env }: System, cursor = START): Promise<string> {
-  const listed = await env.FILES.list({ prefix: FETCHED, limit: PAGE, ...(cursor === START ? {} : { cursor: cursor }) })
+  const listed = await env.FILES.list({ prefix: FETCHED, limit: PAGE, ...(cursor === START ? {} : { cursor }) })
   const old = listed.objects.filter(({ uploaded }) => uploaded.getTime() < Date.now() - KEPT_MS).map(({ key }) => key)
   if (old.length > 0) await env.FILES.delete(old)
   return listed.truncated ? listed.cursor : ''

@@ -211,9 +211,9 @@ function rowReader(header: readonly string[], format: ListFormat): (record: read
   const published = find('Fecha de publicación', format.published)
   const named = find('Supuesto', format.named?.column)
   const no = header.findIndex((cell) => /^no\.?$/.test(cell))
-  const publication = (step: RegExp, name_of_place: string) => {
-    const fits = (kind: RegExp) => (cell: string) => kind.test(cell) && step.test(cell) && new RegExp(`\\b${name_of_place}\\b`).test(cell)
-    const name = `${name_of_place.toUpperCase()} (${step.source})`
+  const publication = (step: RegExp, publisher: string) => {
+    const fits = (kind: RegExp) => (cell: string) => kind.test(cell) && step.test(cell) && new RegExp(`\\b${publisher}\\b`).test(cell)
+    const name = `${publisher.toUpperCase()} (${step.source})`
     return { oficio: find(`oficio ${name}`, fits(/oficio/)), date: find(`publicación ${name}`, fits(/^publicacion/)) }
   }
   const steps = STEPS.filter(([key]) => format.steps.includes(key)).map(

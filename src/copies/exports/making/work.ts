@@ -103,12 +103,13 @@ async function make(system: System, row: ExportRow, limits: ExportLimits): Promi
   const { Maker } = await import('./maker.ts')
   const maker = await Maker.of(ctx, row, start, limits, saved)
   try {
-    return await continueExport(system, row, maker, limits)
+    const isMore = await continueExport(system, row, maker, limits)
+    // Not after a failure: something that failed may still read from the buffer.
+    maker.release()
+    return isMore
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error
     return fail(system, row, 'export.too_large')
-  } finally {
-    maker.release()
   }
 }
 
