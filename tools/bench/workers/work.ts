@@ -7,6 +7,7 @@ import { type Dispatch, evaluateCadences, planPage } from '../../../src/connecti
 import { sealCredentials } from '../../../src/copies/connector.ts'
 import { workOnConnector } from '../../../src/copies/mirror/work.ts'
 import { deliverDue } from '../../../src/delivery/deliveries/delivery.ts'
+import type { Granted } from '../../../src/delivery/hosts/host-permits.ts'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { releaseLease, requestStatements, takeLease } from '../../../src/downloads/lease-store.ts'
 import { claimJob, commitJob, finishJobStatements, type Job, progressStatements } from '../../../src/downloads/store.ts'
@@ -58,7 +59,7 @@ function webhooksIn({ DB, LEDGER_0, EVENTS_0, WEBHOOK_KEYS }: Work) {
     MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) },
     HOST_LIMITERS: {
       getByName: () => ({
-        acquire: async (_token: string, _caller: unknown, wanted: number) => ({ places: wanted, next: [] }),
+        acquire: async (_token: string, _caller: unknown, wanted: number): Promise<Granted> => ({ permits: wanted, next: [] }),
         release: async () => [],
       }),
     },
