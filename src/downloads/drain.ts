@@ -22,7 +22,7 @@ import { isShortOf, isWhole } from '../taxpayers/visibility/coverage.ts'
 import { countSlice } from '../taxpayers/visibility/slice-counts.ts'
 import { readBoundaries, readLastRun } from './counts/counts-store.ts'
 import { announce, type DownloadHint, queueOf, resumeDownloads } from './downloads.ts'
-import { extendLease, handOverStatements, isLeaseLost, type JobKey, releaseLease, takeLease } from './lease-store.ts'
+import { handOverStatements, type JobKey, jobsLease, type LeasedJobs, releaseLease, takeLease } from './lease-store.ts'
 import { cancellationStatements } from './missed-cancellations.ts'
 import { requestsOf, waitingSince } from './progress-store.ts'
 import {
@@ -40,8 +40,6 @@ import {
   sleepStatement,
 } from './store.ts'
 
-/** How long an RFC's jobs are leased. The lease is extended when half of it has passed. */
-const LEASE_MS = 30_000
 /** Jobs per message at most. The next message continues, so that RFCs take turns. */
 const JOBS_A_MESSAGE = 25
 
@@ -57,7 +55,7 @@ interface JobEnd {
 
 /** Has the lease on the jobs of an RFC while it runs them. */
 class DownloadLease {
-  readonly token = crypto.randomUUID()
+  readonly held: LeasedJobs
   /** Whether something is to be relayed that the relay was not called for. */
   hasUnrelayedChanges = false
   /** Whether documents came that may have new counterparties. */
@@ -81,16 +79,15 @@ class DownloadLease {
     this.system = system
     this.hint = hint
     this.notify = notify
+    this.held = { entity: hint.entity, token: crypto.randomUUID() }
     this.ledger = system.settings.ledgers[hint.shard]!
     this.logins = new Logins(system, hint.entity)
   }
 
   /** Takes the lease. Returns the jobs that are due; null when somebody else has it, or nothing is due. */
   async take(): Promise<JobKey[] | null> {
-    const now = Date.now()
-    this.#until = now + LEASE_MS
-    const of = { entity: this.hint.entity, token: this.token, now, until: this.#until, limit: JOBS_A_MESSAGE }
-    const lease = await takeLease(this.ledger, of)
+    this.#until = jobsLease.end
+    const lease = await takeLease(this.ledger, this.held, Date.now(), JOBS_A_MESSAGE)
     this.claimPerJob = lease?.claimPerJob ?? false
     this.isInteractive = lease?.isInteractive ?? true
     return lease?.jobs ?? null
@@ -98,17 +95,16 @@ class DownloadLease {
 
   /** Extends the lease when half of it has passed. */
   async extend(): Promise<void> {
-    const now = Date.now()
-    if (this.#until - now > LEASE_MS / 2) return
-    this.#until = now + LEASE_MS
-    await extendLease(this.ledger, this.hint.entity, this.token, this.#until).run()
+    if (this.#until - Date.now() > jobsLease.milliseconds / 2) return
+    this.#until = jobsLease.end
+    await jobsLease.extend(this.ledger, this.held).run()
   }
 
   /** Commits the end of a job. What changed something is relayed at once. */
   async finish(job: Job, error_class: string | null, { isChanged = false, more = [], ...end }: JobEnd = {}): Promise<void> {
     const now = Date.now()
     const statements = [...more, ...finishJobStatements(this.ledger, job, error_class, now, end)]
-    await commitJob(this.ledger, job, [...statements, ...(isChanged ? handOverStatements(this.ledger, job.entity, this.token, now) : [])])
+    await commitJob(this.ledger, job, [...statements, ...(isChanged ? handOverStatements(this.ledger, job, now) : [])])
     if (!isChanged) return
     this.hasUnrelayedChanges = false
     await wakeRelay(this.system, this.hint.shard)
@@ -116,7 +112,7 @@ class DownloadLease {
 
   /** Ends the lease. Returns whether another job is due. */
   async release(): Promise<boolean> {
-    const { isNotified, isMore } = await releaseLease(this.ledger, this.hint.entity, this.token, Date.now())
+    const { isNotified, isMore } = await releaseLease(this.ledger, this.held, Date.now())
     if (isNotified || this.hasUnrelayedChanges) await wakeRelay(this.system, this.hint.shard)
     return isMore
   }
@@ -174,8 +170,8 @@ async function runJob(worker: DownloadLease, key: JobKey): Promise<'over' | 'aga
   await scheduler.wait(1)
   const { system, ledger, hint } = worker
   await worker.extend()
-  const { token, claimPerJob } = worker
-  const claimed = await claimJob(ledger, { entity: hint.entity, token, now: Date.now(), claimPerJob }, key)
+  const { held, claimPerJob } = worker
+  const claimed = await claimJob(ledger, { ...held, now: Date.now(), claimPerJob }, key)
   if (!claimed) return 'over'
   let job = claimed
   try {
@@ -196,7 +192,7 @@ async function runJob(worker: DownloadLease, key: JobKey): Promise<'over' | 'aga
       job = await continueWithout(ledger, job, credential)
       await download(worker, job, credential.login)
     } catch (error) {
-      if (isLeaseLost(error)) throw error
+      if (jobsLease.isLost(error)) throw error
       if (error instanceof BudgetUsedUp) {
         await commitJob(ledger, job, [interruptStatement(ledger, job)])
         return 'again'
@@ -216,7 +212,7 @@ async function runJob(worker: DownloadLease, key: JobKey): Promise<'over' | 'aga
     return 'over'
   } catch (error) {
     // The worker that has the lease now continues with the RFC.
-    if (isLeaseLost(error)) return 'lost'
+    if (jobsLease.isLost(error)) return 'lost'
     throw error
   }
 }

@@ -4,10 +4,10 @@ import { entities as partitions } from '../cfdi/tables.ts'
 import { MAILBOX_SOURCE, notifyStatements } from '../documents/mailbox/keep.ts'
 import { documents } from '../documents/tables.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
-import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
 import { bare, inlined, prepared, rendered } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { outbox } from '../platform/outbox/tables.ts'
+import { RowLease } from '../platform/work/lease.ts'
 import { requestersOf } from '../taxpayers/visibility/requesters.ts'
 import { ASKED_FOR, isJob, LISTED, NEW_JOB } from './jobs/key.ts'
 import { extractions, syncJobs, syncWork } from './jobs/tables.ts'
@@ -44,7 +44,14 @@ const ENDED = rendered(sql`select json_group_array(json(entry)) from (
   union all select ${RUN} from json_each(${syncWork.runs}) r where ${IS_ENDED})`)
 
 const OPEN = rendered(sql`select json_group_array(json(j.value)) from ${JOBS_OF_WORK} where ${s.open} = 1`)
-const isLeased = (entity: number, token: string): SQL => sql`${syncWork.entity} = ${entity} and ${syncWork.token} = ${token}`
+
+/** The lease of a worker on the jobs of an RFC. It is short, because the worker extends it. */
+export const jobsLease = new RowLease<Pick<typeof syncWork.$inferSelect, 'entity'>>(syncWork, ['entity'], { milliseconds: 30_000 })
+/** What a worker holds: the jobs of an RFC. */
+export interface LeasedJobs {
+  entity: number
+  token: string
+}
 
 /**
  * Takes the lease on an RFC's jobs when one is due and nobody has it, and returns the jobs that are due, newest months first. Null when there
@@ -52,7 +59,9 @@ const isLeased = (entity: number, token: string): SQL => sql`${syncWork.entity} 
  */
 export async function takeLease(
   ledger: D1Database,
-  { entity, token, now, until, limit }: { entity: number; token: string; now: number; until: number; limit: number },
+  held: LeasedJobs,
+  now: number,
+  limit: number,
 ): Promise<{ jobs: JobKey[]; claimPerJob: boolean; isInteractive: boolean } | null> {
   const [taken, due] = await ledger.batch<{
     claim_per_job?: number
@@ -61,17 +70,19 @@ export async function takeLease(
     month?: string
     job_id?: string
   }>([
-    prepared(
+    jobsLease.claimStatement(
       ledger,
-      sql`update ${syncWork} set ${bare(syncWork.claim_per_job)} = max(${syncWork.claim_per_job}, ${syncWork.token} is not null),
-            ${bare(syncWork.token)} = ${token}, ${bare(syncWork.leased_at)} = ${now}, ${bare(syncWork.lease_until)} = ${until}
-          where ${syncWork.entity} = ${entity} and ${syncWork.due_at} <= ${now} and (${syncWork.token} is null or ${syncWork.lease_until} < ${now})
-          returning ${syncWork.claim_per_job}, ${syncWork.is_interactive}`,
+      held.token,
+      sql`${syncWork.entity} = ${held.entity} and ${syncWork.due_at} <= ${now} and ${jobsLease.isFree(now)}`,
+      {
+        set: sql`${bare(syncWork.claim_per_job)} = max(${syncWork.claim_per_job}, ${syncWork.token} is not null), ${bare(syncWork.leased_at)} = ${now}`,
+        returning: sql`${syncWork.claim_per_job}, ${syncWork.is_interactive}`,
+      },
     ),
     prepared(
       ledger,
       sql`select ${s.source}, ${s.month}, ${s.job_id} from ${syncWork} cross join ${JOBS_OF_WORK}
-          where ${isLeased(entity, token)} and ${s.open} = 1 and ${s.not_before} <= ${now} order by ${s.source} desc, ${s.month} desc limit ${limit}`,
+          where ${jobsLease.isLeased(held)} and ${s.open} = 1 and ${s.not_before} <= ${now} order by ${s.source} desc, ${s.month} desc limit ${limit}`,
     ),
   ])
   const [lease] = taken!.results
@@ -81,67 +92,48 @@ export async function takeLease(
 }
 
 /** Takes the lease when nobody has it, whether a job is due or not. Returns whether there are jobs and it was taken. */
-export const takeOver = async (
-  ledger: D1Database,
-  { entity, token, now, until }: { entity: number; token: string; now: number; until: number },
-): Promise<boolean> =>
-  (await prepared(
-    ledger,
-    sql`update ${syncWork} set ${bare(syncWork.token)} = ${token}, ${bare(syncWork.leased_at)} = ${now}, ${bare(syncWork.lease_until)} = ${until}
-        where ${syncWork.entity} = ${entity} and (${syncWork.token} is null or ${syncWork.lease_until} < ${now}) returning ${syncWork.entity}`,
-  ).first()) !== null
-
-export const extendLease = (ledger: D1Database, entity: number, token: string, until: number): D1PreparedStatement =>
-  prepared(ledger, sql`update ${syncWork} set ${bare(syncWork.lease_until)} = ${until} where ${isLeased(entity, token)}`)
-
-/** The condition that a worker has the lease. */
-export const holdsLease = (entity: number, token: string): SQL => sql`exists (select 1 from ${syncWork} where ${isLeased(entity, token)})`
-
-/** Refuses its batch unless the worker still has the lease. */
-export const assertLease = (ledger: D1Database, entity: number, token: string): D1PreparedStatement =>
-  assertThat(ledger, holdsLease(entity, token), 'sync_work.leased')
-
-/** Whether a batch was refused because the lease is lost. */
-export const isLeaseLost = (error: unknown): boolean => isGuardViolation(error, 'sync_work.leased')
+export const takeOver = async (ledger: D1Database, { entity, token }: LeasedJobs, now: number): Promise<boolean> => {
+  const taken = await jobsLease
+    .claimStatement(ledger, token, sql`${syncWork.entity} = ${entity} and ${jobsLease.isFree(now)}`, {
+      set: sql`${bare(syncWork.leased_at)} = ${now}`,
+    })
+    .run()
+  return taken.meta.changes > 0
+}
 
 /** Hands the jobs and extractions of a lease that have ended to the relay. Returns a row when there are any. */
-const handOver = (ledger: D1Database, entity: number, token: string, now: number): D1PreparedStatement =>
+const handOver = (ledger: D1Database, held: LeasedJobs, now: number): D1PreparedStatement =>
   prepared(
     ledger,
     sql`${INTO_OUTBOX}
         select entity, ${ENDED_JOBS}, ${ENDED_JOBS}, null, ended, ${now}
-        from (select ${syncWork.entity}, (${ENDED}) as ended from ${syncWork} where ${isLeased(entity, token)}) where ended <> '[]'
+        from (select ${syncWork.entity}, (${ENDED}) as ended from ${syncWork} where ${jobsLease.isLeased(held)}) where ended <> '[]'
         on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))} returning ${outbox.entity}`,
   )
 
 /** Hands the jobs that have ended to the relay, in the commit of the end of one of them. */
-export const handOverStatements = (ledger: D1Database, entity: number, token: string, now: number): D1PreparedStatement[] => [
-  handOver(ledger, entity, token, now),
+export const handOverStatements = (ledger: D1Database, held: LeasedJobs, now: number): D1PreparedStatement[] => [
+  handOver(ledger, held, now),
   prepared(
     ledger,
-    sql`update ${syncWork} set ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}) where ${isLeased(entity, token)}`,
+    sql`update ${syncWork} set ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}) where ${jobsLease.isLeased(held)}`,
   ),
 ]
 
 /** Ends a lease, and hands the jobs that have ended to the relay. `isMore`: another job is due already. */
-export async function releaseLease(
-  ledger: D1Database,
-  entity: number,
-  token: string,
-  now: number,
-): Promise<{ isNotified: boolean; isMore: boolean }> {
+export async function releaseLease(ledger: D1Database, held: LeasedJobs, now: number): Promise<{ isNotified: boolean; isMore: boolean }> {
   const [notified, , left] = await ledger.batch<{ due_at?: number }>([
-    handOver(ledger, entity, token, now),
+    handOver(ledger, held, now),
     prepared(
       ledger,
-      sql`delete from ${syncWork} where ${isLeased(entity, token)} and not exists (select 1 from ${JOBS_OF_WORK} where ${s.open} = 1)`,
+      sql`delete from ${syncWork} where ${jobsLease.isLeased(held)} and not exists (select 1 from ${JOBS_OF_WORK} where ${s.open} = 1)`,
     ),
     prepared(
       ledger,
       sql`update ${syncWork} set ${bare(syncWork.token)} = null, ${bare(syncWork.leased_at)} = null, ${bare(syncWork.lease_until)} = null,
             ${bare(syncWork.claim_per_job)} = 0, ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}),
             ${bare(syncWork.due_at)} = (select min(${s.not_before}) from ${JOBS_OF_WORK} where ${s.open} = 1)
-          where ${isLeased(entity, token)} returning ${syncWork.due_at}`,
+          where ${jobsLease.isLeased(held)} returning ${syncWork.due_at}`,
     ),
   ])
   const [row] = left!.results

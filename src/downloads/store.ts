@@ -9,7 +9,7 @@ import { requestersOf } from '../taxpayers/visibility/requesters.ts'
 import type { SliceCounts } from '../taxpayers/visibility/slice-counts.ts'
 import { isJob, LISTED, NEW_JOB } from './jobs/key.ts'
 import { coverage, extractions, syncJobs, syncWork } from './jobs/tables.ts'
-import { assertLease, holdsLease, type JobKey } from './lease-store.ts'
+import { type JobKey, jobsLease } from './lease-store.ts'
 
 export interface Job {
   entity: number
@@ -65,7 +65,7 @@ export async function claimJob(
   { entity, token, now, claimPerJob }: { entity: number; token: string; now: number; claimPerJob: boolean },
   key: JobKey,
 ): Promise<Job | null> {
-  const due = sql`where ${isJob(syncJobs, entity, key)} and ${syncJobs.open} = 1 and ${syncJobs.not_before} <= ${now} and ${holdsLease(entity, token)}`
+  const due = sql`where ${isJob(syncJobs, entity, key)} and ${syncJobs.open} = 1 and ${syncJobs.not_before} <= ${now} and ${jobsLease.holds({ entity, token })}`
   const read = () => prepared(ledger, sql`${readJob({ entity, token, now }, key)} ${due}`)
   const found = claimPerJob ? null : await read().first<Job & { rejected_count: number }>()
   if (!claimPerJob && !found?.rejected_count) return found
@@ -82,9 +82,9 @@ export async function claimJob(
   return claimed!.results[0] ?? null
 }
 
-/** Commits statements about a job, unless its lease is lost (`isLeaseLost`). */
-export const commitJob = (ledger: D1Database, { entity, token }: Job, statements: readonly D1PreparedStatement[]) =>
-  ledger.batch([assertLease(ledger, entity, token), ...statements])
+/** Commits statements about a job, unless its lease is lost (`jobsLease.isLost`). */
+export const commitJob = (ledger: D1Database, job: Job, statements: readonly D1PreparedStatement[]) =>
+  ledger.batch([jobsLease.assertLeased(ledger, job), ...statements])
 
 /** What a slice changed. */
 export interface Progress {
@@ -109,7 +109,7 @@ export const progressStatements = (
 ): D1PreparedStatement[] => {
   const slice = counts === null ? null : JSON.stringify(counts)
   return [
-    assertLease(ledger, job.entity, job.token),
+    jobsLease.assertLeased(ledger, job),
     prepared(
       ledger,
       sql`update ${syncJobs} set ${bare(syncJobs.created_count)} = ${syncJobs.created_count} + ${created},

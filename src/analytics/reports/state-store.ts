@@ -2,8 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { readTouched } from '../../cfdi/commits/touched.ts'
 import { cfdi, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/population/aliases.ts'
-import { assertThat } from '../../platform/db/guard.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type Cell, type PartKind, parseCells } from './parts/month.ts'
 import { reportParts, reportStates as states } from './tables.ts'
@@ -14,7 +14,6 @@ export type StateChange = Partial<Omit<StateRow, 'connection'>>
 
 const stateP = alias(reportParts, 'p')
 const dueAt = bare(states.due_at)
-const isLeased = (connection: number, token: string): SQL => sql`${states.connection} = ${connection} and ${states.token} = ${token}`
 
 const assigned = (change: StateChange): SQL =>
   sql.join(
@@ -72,27 +71,21 @@ export const askStatement = (ledger: ScopedLedger, connection: number, now: numb
       on conflict (${bare(states.connection)}) do update set ${dueAt} = min(coalesce(${states.due_at}, excluded.${dueAt}), excluded.${dueAt})`,
   )
 
-/** Takes the reports of a connection when they are due and nobody has them. */
-export const claimState = (ledger: D1Database, connection: number, token: string, now: number, until: number): Promise<StateRow | null> =>
-  prepared(
-    ledger,
-    sql`update ${states} set ${bare(states.token)} = ${token}, ${bare(states.lease_until)} = ${until}
-      where ${states.connection} = ${connection} and (${states.due_at} <= ${now} or ${states.round} is not null) and ${states.lease_until} < ${now}
-      returning *`,
-  ).first<StateRow>()
+/** The lease of a worker on the reports of a connection. */
+export const reportLease = new RowLease<StateRow>(states, ['connection'])
 
-const LEASED = 'report_states.leased'
+/** Claims the reports of a connection when they are due. Undefined when another worker holds them, or when there is nothing to do. */
+export const claimState = async (ledger: D1Database, connection: number, now: number): Promise<Leased<StateRow> | undefined> =>
+  (
+    await reportLease.claim(
+      ledger,
+      sql`${states.connection} = ${connection} and (${states.due_at} <= ${now} or ${states.round} is not null) and ${reportLease.isFree()}`,
+    )
+  )[0]
 
-/** Refuses its batch unless this worker still has the reports. */
-export const assertLeased = (ledger: D1Database, connection: number, token: string): D1PreparedStatement =>
-  assertThat(ledger, sql`exists (select 1 from ${states} where ${isLeased(connection, token)})`, LEASED)
-
-export const setState = (ledger: D1Database, connection: number, set: StateChange): D1PreparedStatement =>
-  prepared(ledger, sql`update ${states} set ${assigned(set)} where ${states.connection} = ${connection}`)
-
-/** Gives the reports back, if this worker still has them. */
-export const releaseState = (ledger: D1Database, connection: number, token: string): D1PreparedStatement =>
-  prepared(ledger, sql`update ${states} set ${assigned({ token: null, lease_until: 0 })} where ${isLeased(connection, token)}`)
+/** Makes changes to the reports that a worker holds. */
+export const setState = (ledger: D1Database, row: Leased<StateRow>, set: StateChange): D1PreparedStatement =>
+  reportLease.extend(ledger, row, assigned(set))
 
 /** Replaces the parts of a month. */
 export const replaceParts = (

@@ -6,10 +6,10 @@ import { WITHHOLDING_KEYS } from '../../authority/rules/withholding-classes.ts'
 import { syncWork } from '../../downloads/jobs/tables.ts'
 import { ledgerByLedger, START, type System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { isGuardViolation } from '../../platform/db/guard.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { sendHints } from '../../platform/queues/send.ts'
 import { addMonths, centralDayOf } from '../../platform/time/months.ts'
+import type { Leased } from '../../platform/work/lease.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -17,13 +17,12 @@ import { type Windows, windowStateOf } from '../../taxpayers/visibility/window.t
 import { KINDS, readMonth, writeCells } from './parts/month.ts'
 import {
   allMonths,
-  assertLeased,
   changedMonths,
   claimState,
   dueStates,
   readSequences,
-  releaseState,
   replaceParts,
+  reportLease,
   type Sequences,
   type StateChange,
   type StateRow,
@@ -98,8 +97,6 @@ export interface ReportHint {
   connection: number
 }
 
-/** Longer than an invocation works. */
-const LEASE_MS = 60_000
 /** How long they wait for downloads that are under way. */
 const SETTLE_MS = 30_000
 /** The most statements of a month, but for those of long lists. */
@@ -130,29 +127,20 @@ export const sweepReports = (system: System, cursor = START): Promise<string> =>
  */
 export async function workOnReports(system: System, { shard, connection }: ReportHint): Promise<void> {
   const d1 = system.settings.ledgers[shard]!
-  const token = crypto.randomUUID()
-  const now = Date.now()
-  const row = await claimState(d1, connection, token, now, now + LEASE_MS)
-  if (!row) return
-  const leased = { d1, row: { ...row, token }, token }
-  const isMore = await continueReport(system, leased).catch((error: unknown) => {
-    if (!isGuardViolation(error)) throw error
-    return false
-  })
-  await releaseState(d1, connection, token).run()
-  if (isMore) await wakeReports(system, [{ shard, connection }])
+  const row = await claimState(d1, connection, Date.now())
+  if (row && (await reportLease.work(d1, row, () => continueReport(system, { d1, row }))))
+    await wakeReports(system, [{ shard, connection }])
 }
 
-interface Leased {
+interface LeasedReports {
   d1: D1Database
-  row: StateRow
-  token: string
+  row: Leased<StateRow>
 }
 
-const save = ({ d1, row, token }: Leased, ...changes: StateChange[]): Promise<unknown> =>
-  commit(d1, [assertLeased(d1, row.connection, token), ...changes.map((change) => setState(d1, row.connection, change))])
+const save = ({ d1, row }: LeasedReports, ...changes: StateChange[]): Promise<unknown> =>
+  commit(d1, [reportLease.assertLeased(d1, row), ...changes.map((change) => setState(d1, row, change))])
 
-async function continueReport(system: System, leased: Leased): Promise<boolean> {
+async function continueReport(system: System, leased: LeasedReports): Promise<boolean> {
   const { row } = leased
   const ledger = await openedFor(system, row)
   if (ledger === null) {
@@ -175,9 +163,9 @@ async function continueReport(system: System, leased: Leased): Promise<boolean> 
     const [month, ...rest] = left as [string, ...string[]]
     const parts = writeCells(await readMonth(reading, month))
     await commit(leased.d1, [
-      assertLeased(leased.d1, row.connection, leased.token),
+      reportLease.assertLeased(leased.d1, row),
       ...replaceParts(leased.d1, row.connection, month, parts, KINDS),
-      setState(leased.d1, row.connection, { round: JSON.stringify({ ...round, months: rest }), lease_until: Date.now() + LEASE_MS }),
+      setState(leased.d1, row, { round: JSON.stringify({ ...round, months: rest }) }),
     ])
     left = rest
   }
@@ -203,7 +191,7 @@ const isDownloading = async ({ d1, entity }: ScopedLedger): Promise<boolean> =>
       and (${syncWork.lease_until} > ${Date.now()} or ${syncWork.due_at} <= ${Date.now() + SETTLE_MS})`,
   ).first()) !== null
 
-async function plan(system: System, leased: Leased, ledger: ScopedLedger, rules: Rules, today: string): Promise<ReportRound> {
+async function plan(system: System, leased: LeasedReports, ledger: ScopedLedger, rules: Rules, today: string): Promise<ReportRound> {
   const { row } = leased
   const to = await readSequences(ledger)
   const basis = basisOf(ledger.windows, rules, today)

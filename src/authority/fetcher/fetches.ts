@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { connect } from '../../platform/db/commit.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import { RowLease } from '../../platform/work/lease.ts'
 import type { FetchedFile, FetchRow } from './states.ts'
 import { fetches } from './tables.ts'
 
@@ -10,6 +11,9 @@ export interface FetchKey {
   source: string
   month: string
 }
+
+/** The lease of a fetcher on a fetch. */
+const fetchLease = new RowLease<{ fetch: number }>(fetches, ['fetch'], { until: fetches.due_at })
 
 const f = alias(fetches, 'f')
 const o = alias(fetches, 'o')
@@ -63,8 +67,8 @@ export const takeFetch = async (
   return meta.changes > 0
 }
 
-const hasToken = (fetch: number, token: string | null): SQL => sql`${fetches.fetch} = ${fetch} and ${fetches.token} = ${token}`
-const isLeased = (fetch: number, token: string | null): SQL => sql`${hasToken(fetch, token)} and ${fetches.state} = 'leased'`
+const hasToken = (fetch: number, token: string): SQL => fetchLease.isLeased({ fetch, token })
+const isLeased = (fetch: number, token: string): SQL => sql`${hasToken(fetch, token)} and ${fetches.state} = 'leased'`
 
 /** The fetch of a lease; null when somebody else has it, or it is needed no longer. */
 export const readLeased = (ledger: D1Database, fetch: number, token: string) =>
@@ -93,7 +97,7 @@ export const completeWith = (ledger: D1Database, { fetch, token, files }: FetchR
   prepared(
     ledger,
     sql`update ${fetches} set ${STATE} = 'complete', ${DUE_AT} = null, ${IS_WHOLE} = 1, ${FILES} = ${completed}
-      where ${isLeased(fetch, token)} and ${fetches.files} = ${files}`,
+      where ${isLeased(fetch, token!)} and ${fetches.files} = ${files}`,
   )
 
 export const failFetch = (ledger: D1Database, fetch: number, token: string, error_class: string) =>

@@ -49,7 +49,6 @@ export async function sweepUploadObjects({ env, settings, budget }: System): Pro
   }
 }
 
-export const LEASE_MS = 60_000
 const FILES_SHOWN = 1_000
 
 /** Imports work on a connection in any state; reading documents needs an active one. */

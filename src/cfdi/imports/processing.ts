@@ -4,8 +4,8 @@ import { bytesOfObject } from '../../platform/bytes/bytes.ts'
 import { type Ctx, each, eventsOf, ledgerByLedger, START, type System } from '../../platform/context.ts'
 import { BudgetUsedUp } from '../../platform/db/budget.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { isGuardViolation } from '../../platform/db/guard.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
+import type { Leased } from '../../platform/work/lease.ts'
 import { openReachedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import {
   type EntryResult,
@@ -18,22 +18,20 @@ import {
   type XmlContent,
 } from '../ingest/ingest.ts'
 import { ingestUpload, type UploadProgress } from '../ingest/upload.ts'
-import { announce, type ImportHint, LEASE_MS, type MarkDue } from './imports.ts'
+import { announce, type ImportHint, type MarkDue } from './imports.ts'
 import {
-  assertLeased,
   claimImport,
   completeImport,
   countThrough,
   deletePart,
   documentsOf,
-  endLease,
   extendLease,
   filesWithResult,
   type ImportRow,
+  importLease,
   insertFileResults,
   insertImportSources,
   interruptImport,
-  LEASED,
   PARTS_AT_ONCE,
   partsOfImport,
   readImport,
@@ -50,20 +48,21 @@ const SLICE_BYTES = 4 * 1024 * 1024
 const STEPS = 10
 const OBJECTS_AT_ONCE = 1_000
 
-/** Goes on deleting an import that this consumer has claimed, as far as one message may, and announces what is left. */
-async function continueDeletion(system: System, hint: ImportHint, row: ImportRow, token: string, markDue: MarkDue): Promise<void> {
-  const ledger = system.settings.ledgers[hint.shard]!
+/** Goes on deleting an import, as far as one message may. Returns whether something is left. */
+async function continueDeletion(system: System, ledger: D1Database, row: Leased<ImportRow>, markDue: MarkDue): Promise<boolean> {
   for (let step = 0; step < STEPS; step++)
-    if (!(await takeOutSlice(system, ledger, row, token))) return finish(system, ledger, row, token, markDue)
-  await commit(ledger, [endLease(ledger, row.import_id, token)])
-  await announce(system, [hint])
+    if (!(await takeOutSlice(system, ledger, row))) {
+      await finish(system, ledger, row, markDue)
+      return false
+    }
+  return true
 }
 
 /**
  * Takes out some of the documents of a part that only this import holds, and leaves the others to the imports that hold them too. Those of
  * one chunk come together. False when the import holds nothing any more.
  */
-async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, token: string): Promise<boolean> {
+async function takeOutSlice(system: System, ledger: D1Database, row: Leased<ImportRow>): Promise<boolean> {
   const { import_id, import_partition } = row
   const own = await partsOfImport(ledger, import_id)
   const [part] = own
@@ -86,10 +85,10 @@ async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, 
       return left
     },
     () => [
-      assertLeased(ledger, import_id, token),
+      importLease.assertLeased(ledger, row),
       ...(uuids.length === stored.length ? deletePart(ledger, import_id, import_partition, part) : []),
       countThrough(ledger, heirs),
-      extendLease(ledger, import_id, token, Date.now() + LEASE_MS, -lost),
+      extendLease(ledger, row, -lost),
     ],
   )
   await recordHeirs(system, ledger, row, heirs, () => 0)
@@ -155,7 +154,7 @@ async function withinWeight(
 }
 
 /** Deletes what is left of an import without documents. The row comes last, because it is what finds the rest. */
-async function finish(system: System, ledger: D1Database, row: ImportRow, token: string, markDue: MarkDue): Promise<void> {
+async function finish(system: System, ledger: D1Database, row: Leased<ImportRow>, markDue: MarkDue): Promise<void> {
   const { import_id, object, organization_id, fiscal_entity_id } = row
   const { FILES } = system.env
   const events = eventsOf(await actingFor(system, organization_id, 'imports')).$client
@@ -168,9 +167,11 @@ async function finish(system: System, ledger: D1Database, row: ImportRow, token:
     isMore = truncated
   }
   await leaveRoom(system, import_id)
-  await commit(ledger, removeImport(ledger, import_id, token))
+  await commit(ledger, removeImport(ledger, row))
 }
 
+/** An import on which nobody has worked for this long has lost its message or its worker. */
+const STALLED_MS = 60_000
 const MAX_ATTEMPTS = 5
 /** The most statements of a slice that has to be read again a few times. */
 const SLICE_STATEMENTS = 100
@@ -181,33 +182,22 @@ const ABANDONED_MS = 25 * 3_600_000
 /** Two imports at once in an isolate: each has some megabytes in memory. */
 const limiter = new MemoryLimiter(2, 15 * 60_000)
 
-/** Goes on with an import: ingests its upload, or deletes it. A consumer that has lost it to another one, or to its deletion, stops. */
+/** Goes on with an import: ingests its upload, or deletes it. A worker that has lost it to another one, or to its deletion, stops. */
 export const workOnImport = (system: System, hint: ImportHint, markDue: MarkDue): Promise<void> =>
-  limiter.hold(1, () => continueImport(system, hint, markDue))
-
-async function continueImport(system: System, hint: ImportHint, markDue: MarkDue): Promise<void> {
-  const ledger = system.settings.ledgers[hint.shard]!
-  const token = crypto.randomUUID()
-  const row = await claimImport(ledger, hint.import_id, token, Date.now(), Date.now() + LEASE_MS)
-  if (!row) return
-  try {
-    await (row.status === 'deleting'
-      ? continueDeletion(system, hint, row, token, markDue)
-      : ingestImport(system, hint, row, token, markDue))
-  } catch (error) {
-    if (!isGuardViolation(error, LEASED)) throw error
-    await commit(ledger, [endLease(ledger, row.import_id, null)])
-    await announce(system, [hint])
-  }
-}
+  limiter.hold(1, async () => {
+    const ledger = system.settings.ledgers[hint.shard]!
+    const row = await claimImport(ledger, hint.import_id)
+    if (!row) return
+    const work = row.status === 'deleting' ? continueDeletion : ingestImport
+    if (await importLease.work(ledger, row, () => work(system, ledger, row, markDue))) await announce(system, [hint])
+  })
 
 /**
  * Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. When
  * the budget ends, the import returns to the queue, and another invocation continues behind the files that have a result and the rows of
- * metadata that are stored.
+ * metadata that are stored. Returns whether that is so.
  */
-async function ingestImport(system: System, hint: ImportHint, row: ImportRow, token: string, markDue: MarkDue): Promise<void> {
-  const ledger = system.settings.ledgers[hint.shard]!
+async function ingestImport(system: System, ledger: D1Database, row: Leased<ImportRow>, markDue: MarkDue): Promise<boolean> {
   const { import_id, checkpoint } = row
   const progress: UploadProgress = {
     done: await filesWithResult(ledger, import_id),
@@ -215,15 +205,16 @@ async function ingestImport(system: System, hint: ImportHint, row: ImportRow, to
     results: [],
   }
   try {
-    await ingestRest(system, ledger, row, token, progress, markDue)
+    await ingestRest(system, ledger, row, progress, markDue)
+    return false
   } catch (error) {
     if (!(error instanceof BudgetUsedUp)) throw error
     await commit(ledger, [
-      assertLeased(ledger, import_id, token),
+      importLease.assertLeased(ledger, row),
       ...insertFileResults(ledger, import_id, progress.results),
-      interruptImport(ledger, import_id, token, JSON.stringify(progress.metadata), Date.now()),
+      interruptImport(ledger, row, JSON.stringify(progress.metadata)),
     ])
-    await announce(system, [hint])
+    return true
   }
 }
 
@@ -231,8 +222,7 @@ async function ingestImport(system: System, hint: ImportHint, row: ImportRow, to
 async function ingestRest(
   system: System,
   ledger: D1Database,
-  row: ImportRow,
-  token: string,
+  row: Leased<ImportRow>,
   progress: UploadProgress,
   markDue: MarkDue,
 ): Promise<void> {
@@ -240,18 +230,16 @@ async function ingestRest(
   const importer = await actingFor(system, row.organization_id, 'imports')
   const upload = await system.env.FILES.head(row.object)
   const results =
-    !upload || row.attempts > MAX_ATTEMPTS
-      ? [failedUpload(upload === null)]
-      : await ingest(importer, ledger, row, token, upload.size, progress)
+    !upload || row.attempts > MAX_ATTEMPTS ? [failedUpload(upload === null)] : await ingest(importer, ledger, row, upload.size, progress)
   const events = eventsOf(importer).$client
   // Before the import is completed, so that a crash in between repeats it.
   await refreshListed(system, row.entity)
   await commit(events, [markDue(events, row.organization_id, row.fiscal_entity_id)])
   const done = await commit<{ documents: number }>(ledger, [
     // When another consumer has taken the import over, it still needs the upload.
-    assertLeased(ledger, import_id, token),
+    importLease.assertLeased(ledger, row),
     ...insertFileResults(ledger, import_id, results),
-    completeImport(ledger, import_id, token, Date.now()),
+    completeImport(ledger, row, Date.now()),
   ])
   await system.env.FILES.delete(row.object)
   await recordDocuments(system, row.organization_id, new Map([[import_id, done.at(-1)!.results[0]!.documents]]), true)
@@ -285,8 +273,7 @@ async function alreadyVisible(
 async function ingest(
   importer: Ctx,
   ledger: D1Database,
-  row: ImportRow,
-  token: string,
+  row: Leased<ImportRow>,
   size: number,
   progress: UploadProgress,
 ): Promise<EntryResult[]> {
@@ -304,10 +291,10 @@ async function ingest(
       takeDocumentRoom(importer, row.import_id, (await documentsOf(ledger, [row.import_id])).get(row.import_id) ?? 0, documents),
     alreadyVisible: await alreadyVisible(importer, row),
     sideStatements: ({ entries, created, parts }) => [
-      assertLeased(ledger, row.import_id, token),
+      importLease.assertLeased(ledger, row),
       ...insertFileResults(ledger, row.import_id, entries),
       ...insertImportSources(ledger, row.import_id, row.import_partition, parts),
-      extendLease(ledger, row.import_id, token, Date.now() + LEASE_MS, created),
+      extendLease(ledger, row, created),
     ],
   }
   const bytes = bytesOfObject(importer.env.FILES, row.object, size)
@@ -332,7 +319,7 @@ export async function sweepUploads(system: System): Promise<void> {
 /** Announces the imports that lost their message or their consumer. A task, whose cursor is a ledger. */
 export const sweepImports = (system: System, cursor = START): Promise<string> =>
   ledgerByLedger(system, cursor, async (shard, ledger) => {
-    const unfinished = await unfinishedImports(ledger, Date.now() - LEASE_MS, SWEEP_LIMIT)
+    const unfinished = await unfinishedImports(ledger, Date.now() - STALLED_MS, SWEEP_LIMIT)
     await announce(
       system,
       unfinished.map(({ import_id }) => ({ shard, import_id })),

@@ -1,9 +1,8 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { connect } from '../../platform/db/commit.ts'
-import { assertThat } from '../../platform/db/guard.ts'
 import { packed, unpacked } from '../../platform/db/packed.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { EntryResult, ImportSource, ImportSourcePart, XmlContent } from '../ingest/ingest.ts'
 import { cfdi, entities } from '../tables.ts'
@@ -140,9 +139,9 @@ export const markDeleting = (ledger: D1Database, import_id: string): D1PreparedS
       where ${imports.import_id} = ${import_id} and ${imports.status} <> 'deleting'`,
   )
 
-export const removeImport = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement[] => [
-  prepared(ledger, sql`delete from ${importResults} where ${importResults.import_id} = ${import_id}`),
-  prepared(ledger, sql`delete from ${imports} where ${imports.import_id} = ${import_id} and ${imports.token} = ${token}`),
+export const removeImport = (ledger: D1Database, row: Leased<ImportRow>): D1PreparedStatement[] => [
+  prepared(ledger, sql`delete from ${importResults} where ${importResults.import_id} = ${row.import_id}`),
+  prepared(ledger, sql`delete from ${imports} where ${importLease.isLeased(row)}`),
 ]
 
 export type ImportRow = typeof imports.$inferSelect
@@ -246,46 +245,32 @@ export const listImportRows = async (
     ).all<ImportRow>()
   ).results
 
-/**
- * Claims a queued import, one with an expired lease, or one that is being deleted. Returns undefined when another consumer holds it, or
- * when there is nothing to do.
- */
-export const claimImport = async (ledger: D1Database, import_id: string, token: string, now: number, leaseUntil: number) => {
-  const { status, attempts, lease_until } = imports
-  const [claimed] = await connect(ledger)
-    .update(imports)
-    .set({
-      status: sql`iif(${status} = 'deleting', 'deleting', 'running')`,
-      token,
-      lease_until: leaseUntil,
-      attempts: sql`${attempts} + 1`,
-    })
-    .where(
-      sql`${imports.import_id} = ${import_id}
-        and (${status} = 'queued' or (${status} in ('running', 'deleting') and ${lease_until} < ${now}))`,
-    )
-    .returning()
-  return claimed
-}
-
-const isLeased = (import_id: string, token: string): SQL => sql`${imports.import_id} = ${import_id} and ${imports.token} = ${token}`
-
-/** The guard of `assertLeased`. */
-export const LEASED = 'import.leased'
-
-/** Refuses its batch unless the token holds the import: another consumer has not taken it over, and it is not to be deleted. */
-export const assertLeased = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement =>
-  assertThat(ledger, sql`exists (select 1 from ${imports} where ${isLeased(import_id, token)})`, LEASED)
-
 const [STATUS, TOKEN, LEASE_UNTIL] = [bare(imports.status), bare(imports.token), bare(imports.lease_until)]
 
-/** Ends the lease of an import that is being deleted and that this token holds, or nobody, so that its deletion can go on. */
-export const endLease = (ledger: D1Database, import_id: string, token: string | null): D1PreparedStatement =>
-  prepared(
+/**
+ * The lease of a worker on an import. One that is to be deleted keeps the lease of its worker, which may still write objects, until that
+ * worker notices that it holds the import no more, and gives it back.
+ */
+export const importLease = new RowLease<ImportRow>(imports, ['import_id'], {
+  release: (ledger, { import_id, token }) =>
+    prepared(
+      ledger,
+      sql`update ${imports} set ${TOKEN} = null, ${LEASE_UNTIL} = 0 where ${imports.import_id} = ${import_id}
+        and (${imports.token} = ${token} or (${imports.status} = 'deleting' and ${imports.token} is null))`,
+    ),
+})
+
+/** Claims an import that is to be ingested or deleted. Undefined when another worker holds it, or when there is nothing to do. */
+export const claimImport = async (ledger: D1Database, import_id: string): Promise<Leased<ImportRow> | undefined> => {
+  const { status, attempts } = imports
+  const [row] = await importLease.claim(
     ledger,
-    sql`update ${imports} set ${TOKEN} = null, ${LEASE_UNTIL} = 0
-      where ${imports.import_id} = ${import_id} and ${imports.status} = 'deleting' and ${imports.token} is ${token}`,
+    sql`${imports.import_id} = ${import_id}
+      and (${status} = 'queued' or (${status} in ('running', 'deleting') and ${imports.lease_until} < ${Date.now()}))`,
+    sql`${STATUS} = iif(${status} = 'deleting', 'deleting', 'running'), ${bare(attempts)} = ${attempts} + 1`,
   )
+  return row
+}
 
 const RESULT = [
   ...[importResults.import_id, importResults.part, importResults.first_n, importResults.last_n, created, updated, unchanged, rejected],
@@ -303,29 +288,24 @@ export const insertFileResults = (ledger: D1Database, import_id: string, entries
     ),
   )
 
-/** Extends the lease of an import, and adds documents that count through it from now on, if the token still holds it. */
-export const extendLease = (ledger: D1Database, import_id: string, token: string, leaseUntil: number, documents = 0) =>
-  prepared(
-    ledger,
-    sql`update ${imports} set ${LEASE_UNTIL} = ${leaseUntil}, ${bare(imports.documents)} = ${imports.documents} + ${documents}
-      where ${isLeased(import_id, token)}`,
-  )
+/** Extends the lease of an import, and adds documents that count through it from now on. */
+export const extendLease = (ledger: D1Database, row: Leased<ImportRow>, documents: number) =>
+  importLease.extend(ledger, row, sql`${bare(imports.documents)} = ${imports.documents} + ${documents}`)
 
-/** Completes an import if the token still holds it. Returns how many documents count through it. */
-export const completeImport = (ledger: D1Database, import_id: string, token: string, now: number) =>
+/** Completes an import. Returns how many documents count through it. */
+export const completeImport = (ledger: D1Database, row: Leased<ImportRow>, now: number) =>
   prepared(
     ledger,
-    sql`update ${imports} set ${STATUS} = 'completed', ${TOKEN} = null, ${bare(imports.completed_at)} = ${now}
-      where ${isLeased(import_id, token)} returning ${bare(imports.documents)}`,
+    sql`update ${imports} set ${STATUS} = 'completed', ${bare(imports.completed_at)} = ${now}
+      where ${importLease.isLeased(row)} returning ${bare(imports.documents)}`,
   )
 
 /** Returns an import to the queue because the budget of the invocation is used up, which is not another attempt. */
-export const interruptImport = (ledger: D1Database, import_id: string, token: string, checkpoint: string, now: number) =>
-  prepared(
+export const interruptImport = (ledger: D1Database, row: Leased<ImportRow>, checkpoint: string) =>
+  importLease.set(
     ledger,
-    sql`update ${imports} set ${STATUS} = 'queued', ${TOKEN} = null, ${LEASE_UNTIL} = ${now},
-        ${bare(imports.attempts)} = ${imports.attempts} - 1, ${bare(imports.checkpoint)} = ${checkpoint}
-      where ${isLeased(import_id, token)}`,
+    row,
+    sql`${STATUS} = 'queued', ${bare(imports.attempts)} = ${imports.attempts} - 1, ${bare(imports.checkpoint)} = ${checkpoint}`,
   )
 
 /** The places in the upload of the files that have a result. */

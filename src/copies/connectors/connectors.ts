@@ -6,12 +6,13 @@ import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure, type Fault, invalid } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
+import type { Leased } from '../../platform/work/lease.ts'
 import { findLinked } from '../../taxpayers/taxpayers.ts'
 import { configOf, openDestination, requireConnector, scopeOf, sealCredentials } from '../connector.ts'
 import { DestinationError } from '../drivers/port.ts'
 import { wakeConnector } from '../due.ts'
 import { dropParts, isUnlisted, lastManifestOf, locationOf, moveManifests, writeManifests } from '../mirror/manifest.ts'
-import { changeToken, takeConnector, type WorkRow } from '../mirror/store.ts'
+import { changeToken, connectorLease, takeConnector, type WorkRow } from '../mirror/store.ts'
 import {
   type Backfill,
   type ConnectorChanges,
@@ -47,15 +48,14 @@ const WAIT_MS = 6_000
 const LOOK_EVERY_MS = 50
 /** How long the manifests of the place may take. */
 const WRITE_MS = 8_000
-const LEASE_MS = 60_000
 
 /**
  * Ends the copying to a connector whose documents are to lie elsewhere. Nobody copies until the change is committed, which releases it, or
  * the lease is over. Returns the connector as it is then; undefined for one that is deleted.
  */
-async function stopCopying(d1: D1Database, connector: number, token: string): Promise<WorkRow | undefined> {
+async function stopCopying(d1: D1Database, connector: number, token: string): Promise<Leased<WorkRow> | undefined> {
   const until = performance.now() + WAIT_MS
-  const take = (isForced: boolean) => takeConnector(d1, connector, token, Date.now(), Date.now() + LEASE_MS, isForced)
+  const take = (isForced: boolean) => takeConnector(d1, connector, token, Date.now(), connectorLease.end, isForced)
   let row = await take(false)
   while (!row && performance.now() < until) {
     await scheduler.wait(LOOK_EVERY_MS)
@@ -65,7 +65,7 @@ async function stopCopying(d1: D1Database, connector: number, token: string): Pr
 }
 
 /** Writes the manifest of what is in none yet to the place that a stopped connector leaves, if it can be reached. */
-async function listRest(system: System, d1: D1Database, row: WorkRow): Promise<void> {
+async function listRest(system: System, d1: D1Database, row: Leased<WorkRow>): Promise<void> {
   if (!isUnlisted(row)) return
   try {
     const destination = await openDestination(system, d1, row)

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { assertThat } from '../../platform/db/guard.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { exports_ } from './tables.ts'
 
 export type ExportRow = typeof exports_.$inferSelect
@@ -60,42 +60,30 @@ export const markDeleting = (d1: D1Database, export_id: string): D1PreparedState
       where ${exports_.export_id} = ${export_id}`,
   )
 
-/** Claims an export that is to be made or deleted and that nobody holds. Null when there is nothing to do. */
-export const claimExport = (d1: D1Database, export_id: string, token: string, now: number, leaseUntil: number): Promise<ExportRow | null> =>
+/** The lease of a worker on an export. */
+export const exportLease = new RowLease<ExportRow>(exports_, ['export_id'])
+
+/** Claims an export that is to be made or deleted. Undefined when another worker holds it, or when there is nothing to do. */
+export const claimExport = async (d1: D1Database, export_id: string): Promise<Leased<ExportRow> | undefined> => {
+  const { status, attempts } = exports_
+  const [row] = await exportLease.claim(
+    d1,
+    sql`${exports_.export_id} = ${export_id} and ${status} in ('queued', 'running', 'deleting') and ${exportLease.isFree()}`,
+    sql`${bare(status)} = iif(${status} = 'deleting', ${status}, 'running'), ${bare(attempts)} = ${attempts} + 1`,
+  )
+  return row
+}
+
+/** Marks an export as expired, without its file. */
+export const markExpired = (d1: D1Database, export_id: string): D1PreparedStatement =>
   prepared(
     d1,
-    sql`update ${exports_} set ${bare(exports_.status)} = iif(${exports_.status} = 'deleting', ${exports_.status}, 'running'),
-      ${bare(exports_.token)} = ${token}, ${bare(exports_.lease_until)} = ${leaseUntil},
-      ${bare(exports_.attempts)} = ${exports_.attempts} + 1
-      where ${exports_.export_id} = ${export_id} and ${exports_.status} in ('queued', 'running', 'deleting') and (${exports_.token} is null
-        or ${exports_.lease_until} < ${now}) returning *`,
-  ).first<ExportRow>()
-
-/** The guard of `assertLeased`. */
-export const LEASED = 'export.leased'
-
-/** Refuses its batch unless the token holds the export. */
-export const assertLeased = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
-  assertThat(
-    d1,
-    sql`exists (select 1 from ${exports_} where ${exports_.export_id} = ${export_id} and ${exports_.token} = ${token})`,
-    LEASED,
+    sql`update ${exports_} set ${bare(exports_.status)} = 'expired', ${bare(exports_.object)} = null, ${bare(exports_.etag)} = null
+      where ${exports_.export_id} = ${export_id}`,
   )
 
-/** Sets members of an export. */
-export const setExport = (d1: D1Database, export_id: string, set: SQL): D1PreparedStatement =>
-  prepared(d1, sql`update ${exports_} set ${set} where ${exports_.export_id} = ${export_id}`)
-
-/** Leaves an export to the next worker, if the token still holds it. */
-export const releaseExport = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${exports_} set ${bare(exports_.token)} = null, ${bare(exports_.lease_until)} = ${Date.now()}
-      where ${exports_.export_id} = ${export_id} and ${exports_.token} = ${token}`,
-  )
-
-export const deleteExportRow = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
-  prepared(d1, sql`delete from ${exports_} where ${exports_.export_id} = ${export_id} and ${exports_.token} = ${token}`)
+export const deleteExportRow = (d1: D1Database, row: Leased<ExportRow>): D1PreparedStatement =>
+  prepared(d1, sql`delete from ${exports_} where ${exportLease.isLeased(row)}`)
 
 /** Finds exports that are to be made or deleted and on which nobody has worked since. */
 export const openExports = async (d1: D1Database, before: number, limit: number): Promise<string[]> =>

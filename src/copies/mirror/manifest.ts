@@ -2,10 +2,11 @@ import { sql } from 'drizzle-orm'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { bare } from '../../platform/db/statement.ts'
+import type { Leased } from '../../platform/work/lease.ts'
 import { configOf } from '../connector.ts'
 import { type Destination, DestinationError, isRefusal } from '../drivers/port.ts'
 import { storageConnectors as connectors } from '../tables.ts'
-import { assertLeased, setConnector, type WorkRow } from './store.ts'
+import { connectorLease, setConnector, type WorkRow } from './store.ts'
 
 /**
  * Each batch leaves a part with a line for each of its documents. Parts are numbered, so that a batch that is repeated leaves the same part
@@ -128,14 +129,17 @@ async function putLatest(destination: Destination, row: Pick<WorkRow, 'connector
 export async function writeManifests(
   system: System,
   d1: D1Database,
-  row: WorkRow,
+  row: Leased<WorkRow>,
   destination: Destination,
   wanted: string,
 ): Promise<boolean> {
   const location = locationOf(configOf(row))
   const keep = async (manifest: Manifest): Promise<void> => {
     row.manifest = JSON.stringify(manifest)
-    await commit(d1, [assertLeased(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.manifest)} = ${row.manifest}`)])
+    await commit(d1, [
+      connectorLease.assertLeased(d1, row),
+      setConnector(d1, row.connector, sql`${bare(connectors.manifest)} = ${row.manifest}`),
+    ])
   }
   for (let known = LAST(row); known.parts < row.parts; known = LAST(row)) {
     if (!system.budget.allows(20)) return true

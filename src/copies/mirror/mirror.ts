@@ -16,9 +16,9 @@ import { mirroredDocuments } from '../../documents/documents.ts'
 import { mirroredNotifications } from '../../documents/mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
-import { isGuardViolation } from '../../platform/db/guard.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import type { Leased } from '../../platform/work/lease.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Destination, DestinationError } from '../drivers/port.ts'
@@ -39,12 +39,11 @@ import {
   type RoundPosition,
 } from './review.ts'
 import {
-  assertLeased,
   assertStopping,
+  connectorLease,
   doneAmong,
   insertCopied,
   isLeased,
-  LEASED,
   type MirrorRow,
   setConnector,
   setMirror,
@@ -274,9 +273,9 @@ function documentItem({ env }: System, rfc: string, document: KnownDocument, beh
 }
 
 /** A connector that this invocation holds. */
-export interface Leased {
+export interface LeasedConnector {
   d1: D1Database
-  row: WorkRow
+  row: Leased<WorkRow>
   scope: ConnectorScope
   path_template: string
   destination: Destination
@@ -294,16 +293,16 @@ export type Ended = { isOver: boolean; error: DestinationError | null; failed: n
  * Copies what is due of a fiscal entity, batch by batch. The state of the mirror moves on in the commit of each batch, which the lease
  * fences: a batch that a crash interrupted is copied again, to the same paths.
  */
-export async function workOnMirror(system: System, leased: Leased, mirror: MirrorRow): Promise<Ended> {
+export async function workOnMirror(system: System, leased: LeasedConnector, mirror: MirrorRow): Promise<Ended> {
   const { d1 } = leased
   let round = mirror.round === null ? null : (JSON.parse(mirror.round) as CopyRound)
   // What is reported from here on is seen, or begins another round.
   if (round === null && mirror.due === 1)
-    await commit(d1, [assertLeased(d1, leased.row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
+    await commit(d1, [connectorLease.assertLeased(d1, leased.row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
   for (;;) {
     const ledger = await openedFor(system, leased, mirror)
     if (ledger === null) {
-      await commit(d1, [assertLeased(d1, leased.row), setMirror(d1, mirror, AT_REST)])
+      await commit(d1, [connectorLease.assertLeased(d1, leased.row), setMirror(d1, mirror, AT_REST)])
       return { isOver: true, error: null, failed: 0 }
     }
     // The organization no longer sees everything: the rest of the round is planned again.
@@ -319,13 +318,13 @@ export async function workOnMirror(system: System, leased: Leased, mirror: Mirro
 /** Of a mirror on which nothing is to be done, unless something has been reported meanwhile. */
 const AT_REST = sql`${bare(mirrors.due)} = iif(${mirrors.due} = 1, 1, 0)`
 
-async function openedFor(system: System, { row }: Leased, { fiscal_entity }: MirrorRow): Promise<ScopedLedger | null> {
+async function openedFor(system: System, { row }: LeasedConnector, { fiscal_entity }: MirrorRow): Promise<ScopedLedger | null> {
   const reader = await readerOf(system, row.organization_id, idOfUuid('fe', fiscal_entity))
   return reader && isReadable(reader.connection) ? openLedger({ settings: system.settings, ...reader }) : null
 }
 
 /** Begins a round: it leads from what has been dealt with to what there is now. What is not in the scope is dealt with. */
-async function beginRound(ledger: ScopedLedger, { scope }: Leased, mirror: MirrorRow): Promise<CopyRound> {
+async function beginRound(ledger: ScopedLedger, { scope }: LeasedConnector, mirror: MirrorRow): Promise<CopyRound> {
   const { entity, importPartition, windows, d1 } = ledger
   const last = await lastCommits(d1, importPartition === null ? [entity] : [entity, importPartition], Number.MAX_SAFE_INTEGER)
   const now = { windows, sequence: last.get(entity) ?? 0, import_sequence: last.get(importPartition ?? 0) ?? 0 }
@@ -345,11 +344,11 @@ const kindsOf = ({ fiscal_entity_ids, kinds }: ConnectorScope, { fiscal_entity_i
   fiscal_entity_ids === null || fiscal_entity_ids.includes(fiscal_entity_id) ? kinds : []
 
 /** Begins the round of a backfill, and counts what it copies. */
-export async function beginBackfill(system: System, leased: Leased, mirror: MirrorRow): Promise<void> {
+export async function beginBackfill(system: System, leased: LeasedConnector, mirror: MirrorRow): Promise<void> {
   const { d1, row, scope } = leased
-  await commit(d1, [assertLeased(d1, row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
+  await commit(d1, [connectorLease.assertLeased(d1, row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
   const ledger = await openedFor(system, leased, mirror)
-  if (ledger === null) return void (await commit(d1, [assertLeased(d1, row), setMirror(d1, mirror, AT_REST)]))
+  if (ledger === null) return void (await commit(d1, [connectorLease.assertLeased(d1, row), setMirror(d1, mirror, AT_REST)]))
   const round = await beginRound(ledger, leased, mirror)
   let total = 0
   for (const leg of round.legs)
@@ -362,13 +361,13 @@ export async function beginBackfill(system: System, leased: Leased, mirror: Mirr
         if (after === null) break
       }
   await commit(d1, [
-    assertLeased(d1, row),
+    connectorLease.assertLeased(d1, row),
     setMirror(d1, mirror, sql`${bare(mirrors.round)} = ${JSON.stringify({ ...round, total } satisfies CopyRound)}`),
   ])
 }
 
 /** Copies the next batch of a round and commits it. `round` is what is left of it; null for nothing. */
-async function copyBatch(system: System, leased: Leased, ledger: ScopedLedger, mirror: MirrorRow, round: CopyRound) {
+async function copyBatch(system: System, leased: LeasedConnector, ledger: ScopedLedger, mirror: MirrorRow, round: CopyRound) {
   const { d1, row, scope, path_template } = leased
   const kinds = kindsOf(scope, ledger)
   const { items, gone, legs, end } = await nextBatch(system, d1, ledger, mirror, round, { kinds, path_template })
@@ -383,7 +382,7 @@ async function copyBatch(system: System, leased: Leased, ledger: ScopedLedger, m
   const isOver = at.leg >= legs.length
   const left: CopyRound = { ...round, legs, at }
   // Another worker's part may have this number once the lease is over.
-  if (Date.now() >= row.lease_until) await commit(d1, [assertLeased(d1, row)])
+  if (Date.now() >= row.lease_until) await commit(d1, [connectorLease.assertLeased(d1, row)])
   if (lines.length > 0) await putPart(system, row, lines)
   const { sequence, import_sequence, windows, all_until } = round.to
   const refused = copying.refused.map(({ item, error }): Refusal => ({ document: documentOf(item), path: item.path, error }))
@@ -407,9 +406,9 @@ async function copyBatch(system: System, leased: Leased, ledger: ScopedLedger, m
     ),
   ]
   try {
-    await commit(d1, [assertLeased(d1, row), ...statements])
+    await commit(d1, [connectorLease.assertLeased(d1, row), ...statements])
   } catch (error) {
-    if (!isGuardViolation(error, LEASED)) throw error
+    if (!connectorLease.isLost(error)) throw error
     // What moves the connector to another place lists first what lies at this one.
     await commit(d1, [assertStopping(d1, row), ...statements])
     throw error
@@ -422,7 +421,7 @@ async function copyBatch(system: System, leased: Leased, ledger: ScopedLedger, m
 const documentOf = ({ id }: Item): string => ('uuid' in id ? id.uuid : id.document_id)
 
 /** What a batch changes in its connector. What works once, or refuses one of many, ends a series of failures. */
-const countedColumns = ({ row }: Leased, { lines: { length: copied }, refused }: Copying, isBackfill: boolean): SQL =>
+const countedColumns = ({ row }: LeasedConnector, { lines: { length: copied }, refused }: Copying, isBackfill: boolean): SQL =>
   sql.join(
     [
       sql`${bare(connectors.failures)} = 0, ${bare(connectors.last_error)} = ${refusedError(row.connector)}`,

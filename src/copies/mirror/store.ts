@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { all, bare, prepared } from '../../platform/db/statement.ts'
+import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from '../tables.ts'
 import type { Claimant } from './permits.ts'
 
@@ -32,26 +33,28 @@ export const findClaimant = (d1: D1Database, connector: number, now: number): Pr
       where ${connectors.connector} = ${connector} and ${isClaimable(now)}`,
   ).first<Claimant>()
 
-/** Takes a connector on which nobody works: one that is to be cleaned up, or an active one whose waits are over. */
-export const claimConnector = async (d1: D1Database, connector: number, token: string, now: number, leaseUntil: number) =>
-  (
-    await prepared(
-      d1,
-      sql`update ${connectors} set ${bare(connectors.token)} = ${token}, ${bare(connectors.lease_until)} = ${leaseUntil}
-        where ${connectors.connector} = ${connector} and ${isClaimable(now)} returning *`,
-    ).all<WorkRow>()
-  ).results[0]
-
-/** Releases a connector. One of which a change has asked for it stays leased for that change. */
-export const releaseConnector = (d1: D1Database, connector: number, token: string): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${connectors} set ${bare(connectors.token)} = iif(${connectors.token} = ${token}, null, 'stopped'),
-        ${bare(connectors.lease_until)} = iif(${connectors.token} = ${token}, 0, ${connectors.lease_until})
-      where ${connectors.connector} = ${connector} and ${connectors.token} in (${token}, ${token + STOP})`,
-  )
-
 const STOP = '.stop'
+
+/**
+ * The lease of a worker on a connector. It loses the connector when a customer changes, pauses or removes it. One for which a change waits
+ * stays leased for that change.
+ */
+export const connectorLease = new RowLease<WorkRow>(connectors, ['connector'], {
+  also: ({ updated_at, connector_status }) =>
+    sql`${connectors.updated_at} = ${updated_at} and ${connectors.connector_status} = ${connector_status} and ${connectors.deleted_at} is null`,
+  release: (d1, { connector, token }) =>
+    prepared(
+      d1,
+      sql`update ${connectors} set ${bare(connectors.token)} = iif(${connectors.token} = ${token}, null, 'stopped'),
+          ${bare(connectors.lease_until)} = iif(${connectors.token} = ${token}, 0, ${connectors.lease_until})
+        where ${connectors.connector} = ${connector} and ${connectors.token} in (${token}, ${token + STOP})`,
+    ),
+})
+
+/** Claims a connector on which nobody works: one that is to be cleaned up, or an active one whose waits are over. */
+export const claimConnector = async (d1: D1Database, connector: number): Promise<Leased<WorkRow> | undefined> =>
+  (await connectorLease.claim(d1, sql`${connectors.connector} = ${connector} and ${isClaimable(Date.now())}`))[0]
+
 const CHANGE = 'change.'
 export const changeToken = (): string => `${CHANGE}${crypto.randomUUID()}`
 
@@ -61,7 +64,7 @@ export const changeToken = (): string => `${CHANGE}${crypto.randomUUID()}`
  */
 export const takeConnector = async (d1: D1Database, connector: number, token: string, now: number, leaseUntil: number, isForced: boolean) =>
   (
-    await d1.batch<WorkRow>([
+    await d1.batch<Leased<WorkRow>>([
       prepared(
         d1,
         sql`update ${connectors} set ${bare(connectors.token)} = ${connectors.token} || ${STOP} where ${connectors.connector} = ${connector}
@@ -80,26 +83,16 @@ export const takeConnector = async (d1: D1Database, connector: number, token: st
   )[1]!.results[0]
 
 /** Refuses its batch unless a change has asked this worker to stop, and waits for it. */
-export const assertStopping = (d1: D1Database, { connector, token }: WorkRow): D1PreparedStatement =>
+export const assertStopping = (d1: D1Database, { connector, token }: Leased<WorkRow>): D1PreparedStatement =>
   assertThat(
     d1,
     sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.token} = ${token + STOP})`,
-    LEASED,
+    connectorLease.guard,
   )
 
-export const LEASED = 'storage_connector.leased'
-
-/** Refuses its batch when the token no longer holds the connector, or a customer has changed, paused or removed it since it was claimed. */
-export const assertLeased = (d1: D1Database, row: WorkRow): D1PreparedStatement => assertThat(d1, leased(row), LEASED)
-
-/** Whether it still is. */
-export const isLeased = async (d1: D1Database, row: WorkRow): Promise<boolean> =>
-  (await prepared(d1, sql`select 1 where ${leased(row)}`).first()) !== null
-
-const leased = ({ connector, token, updated_at, connector_status }: WorkRow): SQL =>
-  sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.token} = ${token}
-      and ${connectors.updated_at} = ${updated_at}
-    and ${connectors.connector_status} = ${connector_status} and ${connectors.deleted_at} is null)`
+/** Whether the worker still holds the connector. */
+export const isLeased = async (d1: D1Database, row: Leased<WorkRow>): Promise<boolean> =>
+  (await prepared(d1, sql`select 1 where ${connectorLease.holds(row)}`).first()) !== null
 
 /** Sets columns of a connector. */
 export const setConnector = (d1: D1Database, connector: number, changes: SQL): D1PreparedStatement =>

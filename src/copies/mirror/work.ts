@@ -3,36 +3,34 @@ import { ownEventStatements, wakeOwnEvent } from '../../delivery/own-events.ts'
 import { alertStatements } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { isGuardViolation } from '../../platform/db/guard.ts'
 import { bare } from '../../platform/db/statement.ts'
 import { inBackground } from '../../platform/queues/background.ts'
+import type { Leased } from '../../platform/work/lease.ts'
 import { configOf, openDestination, scopeOf } from '../connector.ts'
 import { DestinationError } from '../drivers/port.ts'
 import { type ConnectorHint, wakeConnector } from '../due.ts'
 import type { Backfill } from '../provider-contract.ts'
 import { storageConnectors as connectors } from '../tables.ts'
 import { dueManifest, partsPrefix, takesObjects, writeManifests } from './manifest.ts'
-import { beginBackfill, type Leased, workOnMirror } from './mirror.ts'
+import { beginBackfill, type LeasedConnector, workOnMirror } from './mirror.ts'
 import { Permits, waitAfter } from './permits.ts'
 import { planPage, reviewPage } from './review.ts'
 import {
-  assertLeased,
   claimConnector,
   clearStatements,
   completeBackfill,
+  connectorLease,
   findClaimant,
   isCopied,
-  LEASED,
   nextDue,
   nextUnbegun,
-  releaseConnector,
   setConnector,
   startBackfill,
   type WorkRow,
 } from './store.ts'
 
-/** Longer than an invocation works. */
-const LEASE_MS = 60_000
+/** How long a permit lasts that nobody gives back: longer than an invocation works. */
+const PERMIT_MS = 60_000
 /** The most statements of a step. */
 const STATEMENTS = 60
 const CLEAR_ROWS = 1_000
@@ -72,7 +70,7 @@ export async function workOnConnector(system: System, message: StorageMessage): 
     for (let wait = 1; ; wait = LOOK_EVERY_MS) {
       await scheduler.wait(wait)
       const now = performance.now()
-      if (permits.take(key, claimant, now, LEASE_MS)) break
+      if (permits.take(key, claimant, now, PERMIT_MS)) break
       if (now >= until) return await sendOn(system, message)
     }
     system.budget.restart(BUDGET_MS)
@@ -90,36 +88,32 @@ async function sendOn(system: System, message: StorageMessage): Promise<void> {
 /** Returns whether the last that the destination did was to fail. */
 async function continueMirror(system: System, d1: D1Database, message: StorageMessage): Promise<boolean> {
   const { shard, connector } = message
-  const token = crypto.randomUUID()
-  const now = Date.now()
-  const row = await claimConnector(d1, connector, token, now, now + LEASE_MS)
+  const row = await claimConnector(d1, connector)
   if (!row) return false
-  let next: StorageMessage | null
-  try {
-    next = row.deleted_at === null ? await work(system, shard, d1, row, message.after) : await cleanUp(system, shard, d1, row)
-  } catch (error) {
-    if (!isGuardViolation(error, LEASED)) throw error
-    next = { shard, connector }
-  }
-  await commit(d1, [releaseConnector(d1, connector, token)])
-  if (next) await sendOn(system, next)
+  let next: StorageMessage = { shard, connector }
+  const isMore = await connectorLease.work(d1, row, async () => {
+    const rest = row.deleted_at === null ? await work(system, shard, d1, row, message.after) : await cleanUp(system, shard, d1, row)
+    if (rest) next = rest
+    return rest !== null
+  })
+  if (isMore) await sendOn(system, next)
   return row.failures > 0
 }
 
 /** Returns the message with which another invocation continues; null when there is nothing more to do now. */
-async function work(system: System, shard: number, d1: D1Database, row: WorkRow, after = ''): Promise<StorageMessage | null> {
+async function work(system: System, shard: number, d1: D1Database, row: Leased<WorkRow>, after = ''): Promise<StorageMessage | null> {
   const again = { shard, connector: row.connector }
   if (!row.is_planned) {
     const checkpoint = await pages(system, after, (from) => planPage(system, d1, row, from))
     if (checkpoint !== '') return { ...again, after: checkpoint }
-    await commit(d1, [assertLeased(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.is_planned)} = 1`)])
+    await commit(d1, [connectorLease.assertLeased(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.is_planned)} = 1`)])
     // Until then events have marked nothing. What this leaves out, the daily review finds.
     await pages(system, '', (from) => reviewPage(system, d1, row, from))
   }
   try {
     const destination = await openDestination(system, d1, row)
     const works = () => takesObjects(destination, row)
-    const leased: Leased = { d1, row, scope: scopeOf(row), path_template: configOf(row).path_template, destination, works }
+    const leased: LeasedConnector = { d1, row, scope: scopeOf(row), path_template: configOf(row).path_template, destination, works }
     return (await copyDue(system, shard, leased)) ? again : null
   } catch (error) {
     if (!(error instanceof DestinationError)) throw error
@@ -137,7 +131,7 @@ async function pages(system: System, from: string, page: (from: string) => Promi
 }
 
 /** Writes the manifest that is due, and copies what is due, one fiscal entity after the other. Returns whether something is left. */
-async function copyDue(system: System, shard: number, leased: Leased): Promise<boolean> {
+async function copyDue(system: System, shard: number, leased: LeasedConnector): Promise<boolean> {
   const { d1, row, destination } = leased
   const day = dueManifest(row)
   if (day !== null && (await writeManifests(system, d1, row, destination, day))) return true
@@ -147,7 +141,7 @@ async function copyDue(system: System, shard: number, leased: Leased): Promise<b
       await beginBackfill(system, leased, mirror)
       if (!system.budget.allows(STATEMENTS)) return true
     }
-    await commit(d1, [assertLeased(d1, row), startBackfill(d1, row.connector)])
+    await commit(d1, [connectorLease.assertLeased(d1, row), startBackfill(d1, row.connector)])
   }
   for (let after = ''; ; ) {
     if (!system.budget.allows(STATEMENTS)) return true
@@ -166,7 +160,7 @@ async function copyDue(system: System, shard: number, leased: Leased): Promise<b
   const now = new Date()
   if (await writeManifests(system, d1, row, destination, now.toISOString().slice(0, 10))) return true
   // The manifest comes first, so that a crash in between does not leave it to the next day.
-  await commit(d1, [assertLeased(d1, row), completeBackfill(d1, row.connector, now)])
+  await commit(d1, [connectorLease.assertLeased(d1, row), completeBackfill(d1, row.connector, now)])
   return false
 }
 
@@ -175,7 +169,7 @@ async function recordFailure(
   system: System,
   shard: number,
   d1: D1Database,
-  row: WorkRow,
+  row: Leased<WorkRow>,
   { code, message, retry_after_seconds }: DestinationError,
   failed: number,
 ): Promise<void> {
@@ -203,7 +197,7 @@ async function recordFailure(
       `(${code}). No se copia nada ahí hasta que lo active de nuevo. Las descargas continúan.`,
   }
   const results = await commit(d1, [
-    assertLeased(d1, row),
+    connectorLease.assertLeased(d1, row),
     setConnector(
       d1,
       connector,

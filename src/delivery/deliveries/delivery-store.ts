@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import { RowLease } from '../../platform/work/lease.ts'
 import { webhooks } from '../endpoints/tables.ts'
 import { events } from '../events/tables.ts'
 import { type AttemptRecord, type DeliveryStatus, deliveries } from './tables.ts'
@@ -94,10 +95,13 @@ export interface EndpointRow {
 
 const KEY = [deliveries.webhook, deliveries.seq, deliveries.redelivery]
 
+/** The lease of a consumer on a delivery: longer than an attempt takes, its recording included. */
+export const deliveryLease = new RowLease<Omit<Claim, 'token'>>(deliveries, ['webhook', 'seq', 'redelivery'], { milliseconds: 20_000 })
+
 /** Due, and not claimed under a lease that still runs. */
 const isClaimable = (webhook: number, now: number): SQL =>
   sql`${deliveries.webhook} = ${webhook} and ${deliveries.status} = 'pending' and ${deliveries.due_at} <= ${now}
-    and (${deliveries.lease_until} is null or ${deliveries.lease_until} <= ${now})`
+    and ${deliveryLease.isFree(now)}`
 
 /** Finds an endpoint and counts its claimable deliveries, up to a limit. */
 export const findEndpoint = (d1: D1Database, webhook: number, now: number, limit: number): Promise<EndpointRow | null> =>
@@ -125,14 +129,14 @@ export interface ClaimedDelivery {
 export const claimStatements = (
   d1: D1Database,
   { webhook, organization_id }: Pick<EndpointRow, 'webhook' | 'organization_id'>,
-  { token, now, leaseUntil, limit }: { token: string; now: number; leaseUntil: number; limit: number },
+  { token, now, limit }: { token: string; now: number; limit: number },
 ): D1PreparedStatement[] => [
-  prepared(
+  deliveryLease.claimStatement(
     d1,
-    sql`update ${deliveries} set ${bare(deliveries.token)} = ${token}, ${bare(deliveries.lease_until)} = ${leaseUntil}
-      where ${KEY} in (
-        select ${sql.join(KEY, sql`, `)} from ${deliveries} indexed by deliveries_pending
-        where ${isClaimable(webhook, now)} order by ${deliveries.due_at} limit ${limit})`,
+    token,
+    sql`${KEY} in (
+      select ${sql.join(KEY, sql`, `)} from ${deliveries} indexed by deliveries_pending
+      where ${isClaimable(webhook, now)} order by ${deliveries.due_at} limit ${limit})`,
   ),
   prepared(
     d1,
@@ -152,9 +156,7 @@ export interface Claim {
   token: string
 }
 
-const isClaimed = ({ webhook, seq, redelivery, token }: Claim): SQL =>
-  sql`${deliveries.webhook} = ${webhook} and ${deliveries.seq} = ${seq} and ${deliveries.redelivery} = ${redelivery}
-    and ${deliveries.token} = ${token} and ${deliveries.status} = 'pending'`
+const isClaimed = (claim: Claim): SQL => sql`${deliveryLease.isLeased(claim)} and ${deliveries.status} = 'pending'`
 
 /** Records an attempt and the state in which it leaves the delivery. Does nothing once the claim is lost. */
 export const recordAttemptStatement = (

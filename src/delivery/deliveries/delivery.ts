@@ -25,8 +25,8 @@ import type { AttemptRecord } from './tables.ts'
 
 /** Concurrent attempts of one consumer. The platform allows an invocation six connections. */
 const CONCURRENT_ATTEMPTS = 4
-/** Longer than an attempt takes, its recording included. */
-const LEASE_MS = 20_000
+/** How long a permit lasts that nobody gives back: longer than an attempt takes, its recording included. */
+const PERMIT_MS = 20_000
 /** How long a consumer works on one message before it sends another for the rest. */
 const WORK_MS = 2_000
 /** Batches of attempts of one message. A batch makes at most 23 D1 statements, and the platform allows an invocation 1,000. */
@@ -88,7 +88,7 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
     return false
   }
   const opened = { digests: await openDigests(system, endpoint), header: await openHeader(system, endpoint) }
-  const { permits, next } = await limiter.acquire(token, caller, Math.min(endpoint.due, CONCURRENT_ATTEMPTS), LEASE_MS)
+  const { permits, next } = await limiter.acquire(token, caller, Math.min(endpoint.due, CONCURRENT_ATTEMPTS), PERMIT_MS)
   await wakeEndpoints(system, next)
   if (permits === 0) return false
   let rest = 0
@@ -110,7 +110,7 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
 async function attemptClaimed(system: System, endpoint: Endpoint, opened: Opened, token: string, limit: number): Promise<void> {
   const { d1, organization_id } = endpoint
   const now = Date.now()
-  const [, claimed] = await d1.batch<ClaimedDelivery>(claimStatements(d1, endpoint, { token, now, leaseUntil: now + LEASE_MS, limit }))
+  const [, claimed] = await d1.batch<ClaimedDelivery>(claimStatements(d1, endpoint, { token, now, limit }))
   const hidden = await hiddenOf(system, organization_id, claimed!.results)
   const results = await Promise.allSettled(
     claimed!.results.map((delivery) => attempt(system, endpoint, opened, token, { ...delivery, isUnlinked: hidden.has(delivery) })),

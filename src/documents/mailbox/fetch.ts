@@ -4,6 +4,7 @@ import { isPending, type MailboxNotification, WouldNotify } from '../../authorit
 import type { System } from '../../platform/context.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
+import type { Leased } from '../../platform/work/lease.ts'
 import { type DownloadLogin, Logins } from '../../taxpayers/login.ts'
 import { rejectLogin } from '../../taxpayers/login-answers.ts'
 import { fetchedDocument, NO_CONTENT } from './keep.ts'
@@ -19,10 +20,9 @@ import {
 } from './requests/store.ts'
 import { completeNotification } from './store.ts'
 
-/** Requests of one message, the most statements of one of them besides one for each events shard, and how long they are leased. */
+/** Requests of one message, and the most statements of one of them besides one for each events shard. */
 const REQUESTS = 20
 const REQUEST_STATEMENTS = 15
-const LEASE_MS = 60_000
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
@@ -37,8 +37,7 @@ const CLOSED_MS = 60 * 60_000
  */
 export async function workOnMailbox(system: System, call: MailboxCall, notify: Notify): Promise<void> {
   const d1 = system.db.$client
-  const now = Date.now()
-  const requests = await claimRequests(d1, call, { token: crypto.randomUUID(), now, until: now + LEASE_MS, limit: REQUESTS })
+  const requests = await claimRequests(d1, call, REQUESTS)
   if (requests.length === 0) return
   if (requests.some(({ acknowledged_by }) => acknowledged_by !== null)) await withdrawOrphaned(system, call.organization_id)
   const login = await new Logins(system, call.entity).of([call.organization_id])
@@ -75,7 +74,7 @@ async function listedFor(
 
 async function fulfil(
   system: System,
-  request: MailboxRequest,
+  request: Leased<MailboxRequest>,
   { login }: DownloadLogin,
   listed: ReadonlyMap<string, MailboxNotification>,
   notify: Notify,
@@ -108,7 +107,11 @@ async function fulfil(
   }
 }
 
-async function postpone(system: System, request: MailboxRequest, wait = Math.min(FIRST_WAIT_MS * 2 ** request.attempts, LONGEST_WAIT_MS)) {
+async function postpone(
+  system: System,
+  request: Leased<MailboxRequest>,
+  wait = Math.min(FIRST_WAIT_MS * 2 ** request.attempts, LONGEST_WAIT_MS),
+) {
   const { notification, attempts, organization_id, entity, acknowledged_by } = request
   if (attempts + 1 >= MAX_ATTEMPTS) {
     log.error(system, 'A request for a notification lapses.', { notification, entity, opens: acknowledged_by !== null })

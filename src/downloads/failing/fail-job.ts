@@ -10,7 +10,6 @@ import { commitJob, finishJobStatements, readOpenJob } from '../store.ts'
 
 /** More jobs than an organization is shown of an RFC. */
 const JOBS = 10_000
-const LEASE_MS = 30_000
 /** How often it is tried again while a worker has the jobs of the RFC, and the time between. */
 const TRIES = 20
 const BETWEEN_MS = 100
@@ -40,8 +39,8 @@ export async function failJob(
   error_class: string,
 ): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
-  const token = crypto.randomUUID()
-  const isFree = () => takeOver(ledger, { entity, token, now: Date.now(), until: Date.now() + LEASE_MS })
+  const held = { entity, token: crypto.randomUUID() }
+  const isFree = () => takeOver(ledger, held, Date.now())
   let isTaken = await isFree()
   for (let n = 0; n < TRIES && !isTaken; n++) {
     await scheduler.wait(BETWEEN_MS)
@@ -51,11 +50,11 @@ export async function failJob(
   if (!isTaken)
     throw new Failure('conflict', 'sync_job.running', 'A worker has the downloads of this fiscal entity at the moment. Try again.')
   try {
-    const job = await readOpenJob(ledger, { entity, token, now }, key)
+    const job = await readOpenJob(ledger, { ...held, now }, key)
     if (!job) throw jobEnded()
-    await commitJob(ledger, job, [...finishJobStatements(ledger, job, error_class, now), ...handOverStatements(ledger, entity, token, now)])
+    await commitJob(ledger, job, [...finishJobStatements(ledger, job, error_class, now), ...handOverStatements(ledger, held, now)])
   } finally {
-    const { isMore } = await releaseLease(ledger, entity, token, Date.now())
+    const { isMore } = await releaseLease(ledger, held, Date.now())
     await wakeRelay(system, shard)
     if (isMore) await announce(system, [{ shard, entity }], true)
   }

@@ -30,7 +30,6 @@ export type OwnName = (ledger: ScopedLedger) => Promise<string | null>
 
 /** RFCs that one message names. They are looked up one after the other. */
 const RFCS_A_MESSAGE = 5
-const LEASE_MS = 150_000
 /** If a look-up has been due for this long, its message was lost. */
 const OVERDUE_AFTER_MS = 60_000
 const SWEEP_LIMIT = 50
@@ -54,14 +53,13 @@ export async function runLookups(system: System, rfcs: readonly string[], ownNam
 
 async function runLookup(system: System, rfc: string, ownName: OwnName): Promise<void> {
   const { db } = system
-  const token = crypto.randomUUID()
-  const row = await claimLookup(db, rfc, token, new Date(), new Date(Date.now() + LEASE_MS))
+  const row = await claimLookup(db, rfc)
   if (!row) return
   const record = await askRegistry(system, rfc, row.name, ownName)
-  if (record) await finishLookup(db, rfc, token, record, new Date())
+  if (record) await finishLookup(db, row, record, new Date())
   else {
     const wait = WAITS_MS[row.attempts]
-    await postponeLookup(db, rfc, token, wait === undefined ? null : new Date(Date.now() + wait))
+    await postponeLookup(db, row, wait === undefined ? null : new Date(Date.now() + wait))
   }
 }
 

@@ -1,7 +1,8 @@
-import { and, eq, lte, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type Database, jsonChunks } from '../../platform/db/commit.ts'
 import { bare, prepared, readAll } from '../../platform/db/statement.ts'
+import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import type { RegistryRecord } from './registry/registry.ts'
 import { repseRecords } from './tables.ts'
 
@@ -67,15 +68,16 @@ export const requestLookups = ({ $client }: Database, requests: readonly LookupR
         ${bare(name)} = coalesce(excluded.${bare(name)}, ${name}) where ${token} is null`,
   )
 
+/** The lease of a worker on a requested look-up, which is not due before the lease ends. */
+const lookupLease = new RowLease<Pick<RepseRow, 'rfc' | 'name' | 'attempts'>>(repseRecords, ['rfc'], {
+  milliseconds: 150_000,
+  until: due_at,
+})
+export type LeasedLookup = Leased<Pick<RepseRow, 'rfc' | 'name' | 'attempts'>>
+
 /** Claims a look-up that is requested and due. Returns undefined when there is none. */
-export const claimLookup = async (db: Database, of: string, claim: string, now: Date, leaseUntil: Date): Promise<RepseRow | undefined> =>
-  (
-    await db
-      .update(repseRecords)
-      .set({ token: claim, due_at: leaseUntil })
-      .where(and(eq(rfc, of), lte(due_at, now)))
-      .returning()
-  )[0]
+export const claimLookup = async ({ $client }: Database, of: string): Promise<LeasedLookup | undefined> =>
+  (await lookupLease.claim($client, sql`${rfc} = ${of} and ${due_at} <= ${Date.now()}`))[0]
 
 const answer = ({ is_registered, actividades, ...texts }: RegistryRecord, checked_at: Date) => {
   const { folio, razon_social, entidad, municipio, num_aviso, fecha_aviso, vigencia_hasta } = texts
@@ -86,18 +88,18 @@ const answer = ({ is_registered, actividades, ...texts }: RegistryRecord, checke
 }
 
 /** Records the answer of a claimed look-up. Does nothing when the claim is lost. */
-export const finishLookup = (db: Database, of: string, claim: string, record: RegistryRecord, now: Date) =>
+export const finishLookup = (db: Database, row: LeasedLookup, record: RegistryRecord, now: Date) =>
   db
     .update(repseRecords)
     .set({ ...answer(record, now), due_at: null, token: null, attempts: 0 })
-    .where(and(eq(rfc, of), eq(token, claim)))
+    .where(lookupLease.isLeased(row))
 
 /** Postpones a claimed look-up that got no answer until `retryAt`; null abandons it. The previous answer stays. */
-export const postponeLookup = (db: Database, of: string, claim: string, retryAt: Date | null) =>
+export const postponeLookup = (db: Database, row: LeasedLookup, retryAt: Date | null) =>
   db
     .update(repseRecords)
     .set({ due_at: retryAt, token: null, attempts: sql`${attempts} + 1` })
-    .where(and(eq(rfc, of), eq(token, claim)))
+    .where(lookupLease.isLeased(row))
 
 /** Look-ups that have been due since `before`, the longest waiting first. */
 export const overdueLookups = async ({ $client }: Database, before: Date, limit: number): Promise<string[]> => {

@@ -40,7 +40,6 @@ interface Bare {
 const packages = new Map<string, Uint8Array>()
 const bare: Bare = { statements: [], rows: { columns: [], values: [] } }
 
-const LEASE_MS = 30_000
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0
 
 /** A system whose queue keeps in mind what it is told, and whose network is a receiver that answers 200. */
@@ -120,7 +119,7 @@ const routes: Record<string, Route> = {
       ),
     )
     const token = crypto.randomUUID()
-    const { jobs } = (await takeLease(LEDGER_0, { entity, token, now, until: now + LEASE_MS, limit: 1 }))!
+    const { jobs } = (await takeLease(LEDGER_0, { entity, token }, now, 1))!
     return claimJob(LEDGER_0, { entity, token, now, claimPerJob: false }, jobs[0]!)
   },
 
@@ -141,7 +140,7 @@ const routes: Record<string, Route> = {
   '/settle': async ({ request }, { LEDGER_0 }) => {
     const job = (await request.json()) as Job
     await commitJob(LEDGER_0, job, finishJobStatements(LEDGER_0, job, null, Date.now()))
-    await releaseLease(LEDGER_0, job.entity, job.token, Date.now())
+    await releaseLease(LEDGER_0, job, Date.now())
   },
 
   /** A tick at a time, and its pages planned one after the other, as the consumer of the queue does. */

@@ -1,21 +1,10 @@
 import type { System } from '../../../platform/context.ts'
-import { isGuardViolation } from '../../../platform/db/guard.ts'
 import { log } from '../../../platform/log.ts'
 import { sendHints } from '../../../platform/queues/send.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
 import { rateLimiterOf, sendOf } from '../send.ts'
 import { CertificateRefused, satSession } from '../session.ts'
-import {
-  type AwaitedMonth,
-  ask,
-  type ConversationPorts,
-  check,
-  download,
-  LEASE_MS,
-  LeasedConversation,
-  NOTHING,
-  PackageUnreadable,
-} from './ports.ts'
+import { type AwaitedMonth, ask, type ConversationPorts, check, download, LeasedConversation, NOTHING, PackageUnreadable } from './ports.ts'
 import { again } from './rules/outcomes.ts'
 import { halvesOf } from './rules/periods.ts'
 import {
@@ -34,7 +23,7 @@ import {
 } from './rules/plan.ts'
 import { type AuthorityRequest, isUnfinished, SHORT, UNREADABLE, waitAfter } from './rules/requests.ts'
 import { type AnsweredRequest, roundsOf } from './rules/rounds.ts'
-import { insertRequests, LEASE_GUARD, noteRefusal, readConversation, releaseLease, takeLease } from './store.ts'
+import { conversationLease, insertRequests, noteRefusal, readConversation, releaseLease, takeLease } from './store.ts'
 
 /** XML that metadata announces and that does not come is asked for so often. */
 const MOST_XML_ROUNDS = 2
@@ -141,8 +130,9 @@ export async function converse(system: System, { shard, entity }: Target, around
   const due_at = dueOf(requests, months, { now: now + ahead, factor, isIdle: () => false })
   const next = due_at === null ? null : due_at - ahead
   const isCheck = next !== null && next > now && !hasNews(months, requests, { now: now + ahead, factor })
-  const busy_until = isCheck ? Math.min(now + LEASE_MS, next - 1) : now + LEASE_MS
-  const lease = { entity, token: crypto.randomUUID(), due_at: isCheck ? next : now + LEASE_MS }
+  const { end } = conversationLease
+  const busy_until = isCheck ? Math.min(end, next - 1) : end
+  const lease = { entity, token: crypto.randomUUID(), due_at: isCheck ? next : end }
   if (!(await takeLease(ledger, lease, now, busy_until))) return
   const leased = new LeasedConversation(system, shard, lease, ahead, busy_until, conversation.failures)
   const worker = new ConversationSession(leased, around, conversation.due_at, conversation.refused)
@@ -150,7 +140,7 @@ export async function converse(system: System, { shard, entity }: Target, around
     await worker.work(requests, months)
   } catch (error) {
     // The worker that holds it now goes on.
-    if (!isGuardViolation(error, LEASE_GUARD)) throw error
+    if (!conversationLease.isLost(error)) throw error
   }
   const isQuiet = isCheck && !leased.isChanged && !worker.isMore && leased.failures === conversation.failures
   const due = isQuiet && next > Date.now() ? next : await worker.end()

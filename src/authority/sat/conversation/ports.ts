@@ -18,10 +18,7 @@ import {
   waitAfter,
 } from './rules/requests.ts'
 import { roundsOf } from './rules/rounds.ts'
-import { type ConversationLease, commitLeased, extendLease, insertRequests, moveLease, updateRequest } from './store.ts'
-
-/** How long a worker holds a conversation; it is extended while a package comes. */
-export const LEASE_MS = 60_000
+import { type ConversationLease, conversationLease, insertRequests, moveLease, updateRequest } from './store.ts'
 
 /** A period that should be halved, and cannot be shorter, is tried so often. */
 const MOST_UNDIVIDED = 5
@@ -69,17 +66,16 @@ export class LeasedConversation {
     this.isChanged = true
     const due_at = Math.min(this.lease.due_at, this.#busyUntil)
     const sooner = due_at < this.lease.due_at ? [moveLease(this.ledger, this.lease, due_at)] : []
-    await commitLeased(this.ledger, this.lease, [...sooner, ...statements])
+    await this.ledger.batch([conversationLease.assertLeased(this.ledger, this.lease), ...sooner, ...statements])
     this.lease.due_at = due_at
   }
 
   /** Holds the conversation for longer when half of the time has passed. */
   async hold(): Promise<void> {
-    const now = Date.now()
-    if (this.#busyUntil - now > LEASE_MS / 2) return
+    if (this.#busyUntil - Date.now() > conversationLease.milliseconds / 2) return
     this.isChanged = true
-    this.#busyUntil = now + LEASE_MS
-    await extendLease(this.ledger, this.lease, this.#busyUntil)
+    this.#busyUntil = conversationLease.end
+    await conversationLease.extend(this.ledger, this.lease).run()
   }
 
   /** The authority does not answer: the rest of the session is left for later. */

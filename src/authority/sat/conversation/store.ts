@@ -1,7 +1,7 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { connect } from '../../../platform/db/commit.ts'
-import { assertThat } from '../../../platform/db/guard.ts'
 import { bare, prepared } from '../../../platform/db/statement.ts'
+import { RowLease } from '../../../platform/work/lease.ts'
 import type { PlannedRequest } from './rules/plan.ts'
 import type { AuthorityRequest, CfdiSource } from './rules/requests.ts'
 import { authorityConversations as conversations, authorityRequests as requests } from './tables.ts'
@@ -50,7 +50,10 @@ export const makeDue = async (ledger: D1Database, entity: number, due_at: number
     ).run()
   ).meta.changes > 0
 
-/** The lease of the worker that has the conversation. */
+/** The lease of a worker on a conversation. Only its holder writes what belongs to it. */
+export const conversationLease = new RowLease<{ entity: number }>(conversations, ['entity'], { until: conversations.busy_until })
+
+/** What a worker holds: a conversation. */
 export interface ConversationLease {
   entity: number
   token: string
@@ -72,17 +75,11 @@ export const takeLease = async (
       .where(sql`${conversations.entity} = ${entity} and ${conversations.due_at} <= ${now} and ${conversations.busy_until} <= ${now}`)
   ).meta.changes > 0
 
-const isLeased = ({ entity, token }: ConversationLease): SQL =>
-  sql`${conversations.entity} = ${entity} and ${conversations.token} = ${token}`
-
-export const extendLease = (ledger: D1Database, lease: ConversationLease, busy_until: number) =>
-  connect(ledger).update(conversations).set({ busy_until }).where(isLeased(lease)).run()
-
 /** Changes when the conversation goes on if the worker of a session dies, unless somebody made it due earlier meanwhile. */
 export const moveLease = (ledger: D1Database, lease: ConversationLease, next: number): D1PreparedStatement =>
   prepared(
     ledger,
-    sql`update ${conversations} set ${DUE_AT} = ${next} where ${isLeased(lease)} and ${conversations.due_at} is ${lease.due_at}`,
+    sql`update ${conversations} set ${DUE_AT} = ${next} where ${conversationLease.isLeased(lease)} and ${conversations.due_at} is ${lease.due_at}`,
   )
 
 /**
@@ -104,17 +101,10 @@ export async function releaseLease(
       failures,
       due_at: sql`iif(${due_at} is ${lease.due_at}, ${next}, coalesce(min(${due_at}, ${next}), ${due_at}, ${next}))`,
     })
-    .where(isLeased(lease))
+    .where(conversationLease.isLeased(lease))
     .returning({ due_at })
   return ended?.due_at
 }
-
-/** The guard of what only the holder of a conversation writes. */
-export const LEASE_GUARD = 'authority_conversation.leased'
-
-/** Commits statements unless somebody else holds the conversation. */
-export const commitLeased = (ledger: D1Database, lease: ConversationLease, statements: readonly D1PreparedStatement[]) =>
-  ledger.batch([assertThat(ledger, sql`exists (select 1 from ${conversations} where ${isLeased(lease)})`, LEASE_GUARD), ...statements])
 
 const PLANNED = [
   ...[requests.entity, requests.n, requests.family, requests.source, requests.kind, requests.first, requests.last, requests.months],

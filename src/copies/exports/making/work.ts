@@ -3,29 +3,27 @@ import { readerOf } from '../../../accounts/organization/organization.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
 import { pageByPage, START } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
-import { isGuardViolation } from '../../../platform/db/guard.ts'
 import { bare } from '../../../platform/db/statement.ts'
 import { memory } from '../../../platform/memory-limiter.ts'
+import type { Leased } from '../../../platform/work/lease.ts'
 import { isReadable } from '../../../taxpayers/connection.ts'
 import { readerAt, type Start, wakeExports } from '../start.ts'
 import {
-  assertLeased,
   claimExport,
   deleteExportRow,
   type ExportRow,
   expiredExports,
+  exportLease,
   forgetExports,
-  LEASED,
+  markExpired,
   openExports,
-  releaseExport,
-  setExport,
 } from '../store.ts'
 import { exports_ } from '../tables.ts'
 import type { Maker } from './maker.ts'
 import { type ExportLimits, LIMITS, putState, readState, type SavedMaking, STEP_STATEMENTS, TooLarge } from './output.ts'
 
-/** Longer than an invocation works. */
-const LEASE_MS = 60_000
+/** An export on which nobody has worked for this long has lost its message or its worker. */
+const STALLED_MS = 60_000
 /** How long an invocation works on an export, which then goes to the back of the queue. */
 const BUDGET_MS = 20_000
 const MOST_ATTEMPTS = 5
@@ -48,23 +46,13 @@ const prefixOf = ({ export_id }: Pick<ExportRow, 'export_id'>): string => `expor
 export const workOnExport = (system: System, export_id: string, limits = LIMITS): Promise<void> =>
   memory.hold(WEIGHT, async () => {
     system.budget.restart(BUDGET_MS)
-    const d1 = system.db.$client
-    const row = await claimExport(d1, export_id, crypto.randomUUID(), Date.now(), Date.now() + LEASE_MS)
+    const row = await claimExport(system.db.$client, export_id)
     if (!row) return
-    try {
-      const isMore = row.status === 'deleting' ? await remove(system, row) : await make(system, row, limits)
-      if (!isMore) return
-    } catch (error) {
-      if (isGuardViolation(error, LEASED)) return
-      // The next attempt need not wait for the lease.
-      await commit(d1, [releaseExport(d1, row)])
-      throw error
-    }
-    await commit(d1, [releaseExport(d1, row)])
-    await wakeExports(system, [export_id])
+    const work = () => (row.status === 'deleting' ? remove(system, row) : make(system, row, limits))
+    if (await exportLease.work(system.db.$client, row, work)) await wakeExports(system, [export_id])
   })
 
-async function remove(system: System, row: ExportRow): Promise<false> {
+async function remove(system: System, row: Leased<ExportRow>): Promise<false> {
   await removeObjects(system, row)
   await commit(system.db.$client, [deleteExportRow(system.db.$client, row)])
   return false
@@ -92,7 +80,7 @@ async function readSaved(files: R2Bucket, { state }: ExportRow): Promise<SavedMa
 }
 
 /** Returns whether something is left to do. */
-async function make(system: System, row: ExportRow, limits: ExportLimits): Promise<boolean> {
+async function make(system: System, row: Leased<ExportRow>, limits: ExportLimits): Promise<boolean> {
   if (row.attempts > MOST_ATTEMPTS) return fail(system, row, 'export.failed')
   const start = JSON.parse(row.start) as Start
   const reader = await readerOf(system, row.organization_id, row.fiscal_entity_id)
@@ -113,7 +101,7 @@ async function make(system: System, row: ExportRow, limits: ExportLimits): Promi
   }
 }
 
-async function continueExport(system: System, row: ExportRow, maker: Maker, limits: ExportLimits): Promise<boolean> {
+async function continueExport(system: System, row: Leased<ExportRow>, maker: Maker, limits: ExportLimits): Promise<boolean> {
   while (maker.phase !== 'complete') {
     const [documents, parts] = [maker.documents, maker.parts]
     const isSteppedOn = () => maker.phase === 'reading' && maker.parts === parts && maker.documents - documents < limits.commit
@@ -133,7 +121,7 @@ async function continueExport(system: System, row: ExportRow, maker: Maker, limi
 let saves = 0
 
 /** Commits what is made so far. The state lies in a new object, so that a worker that has lost the export cannot change it. */
-async function save(system: System, row: ExportRow, maker: Maker): Promise<void> {
+async function save(system: System, row: Leased<ExportRow>, maker: Maker): Promise<void> {
   const d1 = system.db.$client
   const { FILES } = system.env
   const key = (what: string) => `${prefixOf(row)}${what}-${row.token}-${++saves}`
@@ -148,31 +136,30 @@ async function save(system: System, row: ExportRow, maker: Maker): Promise<void>
   const [before, state] = [row.state, key('state')]
   await putState(FILES, state, saved)
   await commit(d1, [
-    assertLeased(d1, row),
-    setExport(
+    exportLease.assertLeased(d1, row),
+    exportLease.extend(
       d1,
-      row.export_id,
+      row,
       sql`${bare(exports_.state)} = ${state}, ${bare(exports_.rows)} = ${rows}, ${bare(exports_.documents)} = ${documents},
         ${bare(exports_.without_xml)} = ${without_xml}, ${bare(exports_.bytes)} = ${bytes},
-        ${bare(exports_.scanned_through)} = ${after === null ? null : after[0]}, ${bare(exports_.attempts)} = 0,
-          ${bare(exports_.lease_until)} = ${Date.now() + LEASE_MS}`,
+        ${bare(exports_.scanned_through)} = ${after === null ? null : after[0]}, ${bare(exports_.attempts)} = 0`,
     ),
   ])
   row.state = state
   if (before !== null) await FILES.delete(before)
 }
 
-async function complete(system: System, row: ExportRow, maker: Maker): Promise<void> {
+async function complete(system: System, row: Leased<ExportRow>, maker: Maker): Promise<void> {
   const d1 = system.db.$client
   const { key, size, etag } = await maker.complete()
   const now = Date.now()
   await commit(d1, [
-    assertLeased(d1, row),
-    setExport(
+    exportLease.assertLeased(d1, row),
+    exportLease.set(
       d1,
-      row.export_id,
+      row,
       sql`${bare(exports_.status)} = 'ready', ${bare(exports_.object)} = ${key}, ${bare(exports_.etag)} = ${etag},
-        ${bare(exports_.bytes)} = ${size}, ${bare(exports_.state)} = null, ${bare(exports_.token)} = null,
+        ${bare(exports_.bytes)} = ${size}, ${bare(exports_.state)} = null,
         ${bare(exports_.completed_at)} = ${now}, ${bare(exports_.expires_at)} = ${now + KEPT_MS}`,
     ),
   ])
@@ -181,16 +168,16 @@ async function complete(system: System, row: ExportRow, maker: Maker): Promise<v
   if (left.length > 0) await system.env.FILES.delete(left)
 }
 
-async function fail(system: System, row: ExportRow, code: string): Promise<false> {
+async function fail(system: System, row: Leased<ExportRow>, code: string): Promise<false> {
   const d1 = system.db.$client
   await removeObjects(system, row)
   await commit(d1, [
-    assertLeased(d1, row),
-    setExport(
+    exportLease.assertLeased(d1, row),
+    exportLease.set(
       d1,
-      row.export_id,
+      row,
       sql`${bare(exports_.status)} = 'failed', ${bare(exports_.error_code)} = ${code}, ${bare(exports_.state)} = null,
-        ${bare(exports_.token)} = null, ${bare(exports_.completed_at)} = ${Date.now()}`,
+        ${bare(exports_.completed_at)} = ${Date.now()}`,
     ),
   ])
   return false
@@ -198,7 +185,7 @@ async function fail(system: System, row: ExportRow, code: string): Promise<false
 
 /** Wakes the exports that lost their message or their worker. */
 export const sweepExports = async (system: System): Promise<void> =>
-  wakeExports(system, await openExports(system.db.$client, Date.now() - LEASE_MS, SWEPT))
+  wakeExports(system, await openExports(system.db.$client, Date.now() - STALLED_MS, SWEPT))
 
 /** Exports that are expired in a page. */
 const PER_PAGE = 20
@@ -211,9 +198,7 @@ export const expireExports = (system: System, location = START): Promise<string>
     const ids = await expiredExports(d1, system.now.getTime(), PER_PAGE)
     for (const export_id of ids) {
       await removeObjects(system, { export_id, state: null } as ExportRow)
-      await commit(d1, [
-        setExport(d1, export_id, sql`${bare(exports_.status)} = 'expired', ${bare(exports_.object)} = null, ${bare(exports_.etag)} = null`),
-      ])
+      await commit(d1, [markExpired(d1, export_id)])
     }
     return ids.length < PER_PAGE ? '' : 'next'
   })

@@ -5,6 +5,7 @@ import { assertThat, isGuardViolation } from '../../../platform/db/guard.ts'
 import { prepared } from '../../../platform/db/statement.ts'
 import { Failure } from '../../../platform/failures.ts'
 import { sendHints } from '../../../platform/queues/send.ts'
+import type { Leased } from '../../../platform/work/lease.ts'
 import { connections } from '../../../taxpayers/tables.ts'
 import {
   deleteWhere,
@@ -111,7 +112,7 @@ export const withdrawOrphaned = async (system: System, organization_id: string):
   void (await system.db.$client.batch(withdrawOpeningsOf(bySystem(system), [organization_id])))
 
 /** Records once in the audit log that a notification is opened whose opening was acknowledged. From then on only its document is waited for. */
-export const finishOpening = async (system: System, request: MailboxRequest): Promise<void> => {
+export const finishOpening = async (system: System, request: Leased<MailboxRequest>): Promise<void> => {
   const found = requestsWhere(isLeasedOpening(request))
   const audited = auditedFound(bySystem(system), { action: 'notification.opened', changed: ['opened_at'] }, found)
   await system.db.$client.batch([audited, endOpening(system.db.$client, request)])

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { connect } from '../../../platform/db/commit.ts'
 import { bare, prepared } from '../../../platform/db/statement.ts'
+import { type Leased, RowLease } from '../../../platform/work/lease.ts'
 import { connections } from '../../../taxpayers/tables.ts'
 import { mailboxRequests } from './tables.ts'
 
@@ -54,46 +54,45 @@ export const insertOpening = (d1: D1Database, asked: Asked, api_key: string, now
       on conflict do update set ${bare(acknowledged_by)} = ${api_key}, ${bare(attempts)} = 0, ${bare(not_before)} = ${now}`,
   )
 
-/** Leases the organization's due requests for an RFC, at most `limit`. */
+/** The lease of a worker on a request. */
+const requestLease = new RowLease<MailboxRequest>(mailboxRequests, ['organization_id', 'entity', 'sent_at', 'notification'])
+
+/** Claims the organization's due requests for an RFC, at most `limit`. */
 export const claimRequests = (
   d1: D1Database,
   of: Pick<Key, 'organization_id' | 'entity'>,
-  lease: { token: string; now: number; until: number; limit: number },
-): Promise<MailboxRequest[]> =>
-  connect(d1)
-    .update(mailboxRequests)
-    .set({ token: lease.token, lease_until: lease.until })
-    .where(
-      sql`${KEY} in (
-        select ${sql.join(KEY, sql`, `)} from ${mailboxRequests} where ${organization_id} = ${of.organization_id} and ${entity} = ${of.entity}
-          and ${not_before} <= ${lease.now} and ${lease_until} < ${lease.now} limit ${lease.limit})`,
-    )
-    .returning()
-    .all()
+  limit: number,
+): Promise<Leased<MailboxRequest>[]> =>
+  requestLease.claim(
+    d1,
+    sql`${KEY} in (
+      select ${sql.join(KEY, sql`, `)} from ${mailboxRequests} where ${organization_id} = ${of.organization_id} and ${entity} = ${of.entity}
+        and ${not_before} <= ${Date.now()} and ${requestLease.isFree()} limit ${limit})`,
+  )
 
-const isLeased = (request: MailboxRequest): SQL => sql`${isKey(request)} and ${token} = ${request.token}`
-
-export const deleteRequest = (d1: D1Database, request: MailboxRequest): D1PreparedStatement => deleteWhere(d1, isLeased(request))
+export const deleteRequest = (d1: D1Database, request: Leased<MailboxRequest>): D1PreparedStatement =>
+  deleteWhere(d1, requestLease.isLeased(request))
 
 /** The condition for a request that is still held, and an opening that is not recorded yet. */
-export const isLeasedOpening = (request: MailboxRequest): SQL => sql`${isLeased(request)} and ${acknowledged_by} is not null`
+export const isLeasedOpening = (request: Leased<MailboxRequest>): SQL =>
+  sql`${requestLease.isLeased(request)} and ${acknowledged_by} is not null`
 
 /** Whether an opening still waits, and somebody stands behind it. */
-export const isStillOpening = async (d1: D1Database, request: MailboxRequest, now: Date): Promise<boolean> =>
+export const isStillOpening = async (d1: D1Database, request: Leased<MailboxRequest>, now: Date): Promise<boolean> =>
   (await prepared(
     d1,
     sql`select 1 from ${mailboxRequests} where ${isLeasedOpening(request)} and ${mayAcknowledge(sql`${acknowledged_by}`, now)}`,
   ).first()) !== null
 
 /** Makes an opening that is recorded a request for its document. */
-export const endOpening = (d1: D1Database, request: MailboxRequest): D1PreparedStatement =>
+export const endOpening = (d1: D1Database, request: Leased<MailboxRequest>): D1PreparedStatement =>
   prepared(d1, sql`update ${mailboxRequests} set ${bare(acknowledged_by)} = null where ${isLeasedOpening(request)}`)
 
-export const postponeRequest = (d1: D1Database, request: MailboxRequest, until: number): D1PreparedStatement =>
-  prepared(
+export const postponeRequest = (d1: D1Database, request: Leased<MailboxRequest>, until: number): D1PreparedStatement =>
+  requestLease.set(
     d1,
-    sql`update ${mailboxRequests} set ${bare(token)} = null, ${bare(lease_until)} = 0, ${bare(attempts)} = ${attempts} + 1,
-        ${bare(not_before)} = ${until} where ${isLeased(request)}`,
+    request,
+    sql`${bare(token)} = null, ${bare(lease_until)} = 0, ${bare(attempts)} = ${attempts} + 1, ${bare(not_before)} = ${until}`,
   )
 
 /** An active connection whose organization may read a notification, and the organization's events shard. */
