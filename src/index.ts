@@ -4,8 +4,8 @@
  * (how they are read), delivery/relay/relay.ts → delivery/deliveries/delivery.ts (how customers learn of changes).
  */
 import { appFor } from './app/app.ts'
-import { consume } from './app/queues.ts'
 import { tick } from './app/schedule.ts'
+import { consume } from './app/work.ts'
 
 export { HostLimiter } from './delivery/hosts/host-limiter.ts'
 export { PdfReader } from './documents/pdf/reader.ts'

@@ -3,8 +3,8 @@ import * as z from 'zod'
 import type { System } from '../platform/context.ts'
 import { databaseOf, type Outbox, wakeRelay } from '../platform/outbox/outbox.ts'
 import { dropStatement, putBackStatements } from '../platform/outbox/pending.ts'
-import { type DeadLetter, deleteDeadLetters, listDecidedDeadLetters, refuseRetry } from '../platform/queues/dead-letters.ts'
-import { resend } from './queues.ts'
+import { type DeadLetter, deleteDeadLetters, listDecidedDeadLetters, refuseRetry } from '../platform/work/dead-letters.ts'
+import { resend } from './work.ts'
 
 /** Letters of one sweep. */
 const PAGE = 200

@@ -5,7 +5,7 @@ import { each } from '../platform/context.ts'
 import { commit, jsonChunks } from '../platform/db/commit.ts'
 import { uuidOf } from '../platform/db/id.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
-import { sendHints } from '../platform/queues/send.ts'
+import { sendHints } from '../platform/work/send.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors } from './tables.ts'
 
 const s = alias(connectors, 's')

@@ -1,7 +1,7 @@
 import type { System } from '../platform/context.ts'
 import { ledgerByLedger, START } from '../platform/context.ts'
 import { slotOf } from '../platform/hash.ts'
-import { sendHints } from '../platform/queues/send.ts'
+import { sendHints } from '../platform/work/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { newJobId } from '../taxpayers/visibility/job-id.ts'
 import { type RequestingRun, requestStatements, stuckStatement, watermarkStatement } from './lease-store.ts'

@@ -3,7 +3,7 @@ import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import type { System } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../platform/outbox/outbox.ts'
-import { sendHints } from '../platform/queues/send.ts'
+import { sendHints } from '../platform/work/send.ts'
 import {
   findUnnotified,
   findUnnotifiedConnection,

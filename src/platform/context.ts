@@ -1,8 +1,8 @@
-import { Budget, BudgetUsedUp, counted } from './db/budget.ts'
-import { connect, type Database } from './db/commit.ts'
+import { connect, counted, type Database } from './db/commit.ts'
 import { log } from './log.ts'
 import { type Settings, settingsOf } from './settings.ts'
 import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant/tenant.ts'
+import { Budget, BudgetUsedUp } from './work/budget.ts'
 
 /** What a verb needs to act for the service as a whole, in a cron or a consumer. */
 export interface System {

@@ -1,7 +1,7 @@
 import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { consume } from '../../src/app/queues.ts'
+import { consume } from '../../src/app/work.ts'
 import { PAYLOADS } from '../../src/delivery/catalog/payload-contract.ts'
 import { sweepDeliveries } from '../../src/delivery/deliveries/delivery.ts'
 import { relayOutbox } from '../../src/delivery/relay/relay.ts'

@@ -1,7 +1,7 @@
 import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { consume } from '../../src/app/queues.ts'
+import { consume } from '../../src/app/work.ts'
 import { deliverDue } from '../../src/delivery/deliveries/delivery.ts'
 import { relayOutbox } from '../../src/delivery/relay/relay.ts'
 import { countJobs } from '../../src/downloads/counts/counts.ts'

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test'
 import type { Ctx } from '../../src/platform/context.ts'
 import { keyring } from '../../src/platform/crypto/keyring.ts'
-import { Budget } from '../../src/platform/db/budget.ts'
 import { connect } from '../../src/platform/db/commit.ts'
 import { settingsOf } from '../../src/platform/settings.ts'
 import type { Connection } from '../../src/platform/tenant/tenant.ts'
+import { Budget } from '../../src/platform/work/budget.ts'
 
 export const RFC = 'AAA010101AAA'
 export const FISCAL_ENTITY = 'fe_01kabcdefghjkmnpqrstvwxyz0'

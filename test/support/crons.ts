@@ -1,7 +1,7 @@
 import { createMessageBatch, createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { consume } from '../../src/app/queues.ts'
 import type { TaskMessage } from '../../src/app/tasks.ts'
+import { consume } from '../../src/app/work.ts'
 import worker from '../../src/index.ts'
 
 /**

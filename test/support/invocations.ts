@@ -1,10 +1,10 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
-import { CONSUMERS, consume } from '../../src/app/queues.ts'
+import { consume, WORK } from '../../src/app/work.ts'
 import { workOnConnector } from '../../src/copies/mirror/work.ts'
 import worker from '../../src/index.ts'
-import { Budget } from '../../src/platform/db/budget.ts'
+import { Budget } from '../../src/platform/work/budget.ts'
 import { basic, type Caller } from './client.ts'
 import { type Method, ownerOf, patched } from './meter.ts'
 
@@ -47,7 +47,7 @@ export class Platform {
 
   constructor(bindings: Partial<Record<keyof Env, unknown>> = {}) {
     // Its background belongs to the invocation.
-    vi.spyOn(CONSUMERS['storage']!, 'handle').mockImplementation(workOnConnector as never)
+    vi.spyOn(WORK['mirror']!, 'handle').mockImplementation(workOnConnector as never)
     const queue = (purpose: string) => ({
       send: (body: unknown) => this.#connection(async () => this.#keep(purpose, body)),
       sendBatch: (batch: Iterable<{ body: unknown }>) =>

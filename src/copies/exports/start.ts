@@ -1,8 +1,8 @@
 import type { FixedFilters } from '../../cfdi/search/search.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { sendHints } from '../../platform/queues/send.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
 import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
+import { sendHints } from '../../platform/work/send.ts'
 import type { ExportRow } from './store.ts'
 
 /** Sends exports to the queue. The messages are hints: the rows are committed, and the sweep sends them again. */

@@ -4,7 +4,6 @@ import { alertStatements, resolveStatement } from '../../platform/alerts/alerts.
 import { each, ledgerByLedger, START, type System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
-import { repeatAlone } from '../../platform/locks/alone.ts'
 import { databaseOf, hasOutboxEvents, type Outbox, type StoredOutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import {
   deleteStatement,
@@ -17,7 +16,8 @@ import {
   readPage,
   strikeStatements,
 } from '../../platform/outbox/pending.ts'
-import { sendHints } from '../../platform/queues/send.ts'
+import { repeatAlone } from '../../platform/work/alone.ts'
+import { sendHints } from '../../platform/work/send.ts'
 import { type Appended, insertDeliveries, insertDeliveriesInRange } from '../deliveries/insert-store.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/endpoints.ts'
 import { findNotified, insertEvents } from '../events/store.ts'

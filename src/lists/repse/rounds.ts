@@ -1,7 +1,7 @@
 import { raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { sendHints } from '../../platform/queues/send.ts'
+import { sendHints } from '../../platform/work/send.ts'
 import { alertOf } from './expiry.ts'
 import { askRegistry, type OwnName } from './repse.ts'
 import { advanceRound, claimForDay, dueRows, findRound, nextEntities, openRound, registrationsOf, stalledRound } from './round-store.ts'

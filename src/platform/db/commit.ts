@@ -7,6 +7,18 @@ export type Database = DrizzleD1Database & { $client: D1Database }
 /** A write that is not executed yet: a drizzle query or a prepared statement. */
 export type Statement = D1PreparedStatement | { toSQL(): { sql: string; params: unknown[] } }
 
+/** The database with its statements counted. A statement counts when it is prepared: every prepared statement is executed once. */
+export const counted = (d1: D1Database, counter: { count(): void }): D1Database => ({
+  prepare: (sql) => {
+    counter.count()
+    return d1.prepare(sql)
+  },
+  batch: (statements) => d1.batch(statements),
+  exec: (sql) => d1.exec(sql),
+  withSession: (bookmark) => d1.withSession(bookmark),
+  dump: () => d1.dump(),
+})
+
 export const connect = (d1: D1Database): Database => drizzle(d1)
 
 const prepare = (d1: D1Database, statement: Statement): D1PreparedStatement => {

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { System } from '../context.ts'
 import { jsonChunks } from '../db/commit.ts'
 import { bare, prepared } from '../db/statement.ts'
-import { sendHints } from '../queues/send.ts'
+import { sendHints } from '../work/send.ts'
 import { outbox } from './tables.ts'
 
 /** A change that organizations are notified of. */

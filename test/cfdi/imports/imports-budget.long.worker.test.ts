@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { filesIn } from '../../../src/cfdi/imports/results.ts'
-import { Budget, BudgetUsedUp } from '../../../src/platform/db/budget.ts'
+import { Budget, BudgetUsedUp } from '../../../src/platform/work/budget.ts'
 import { Platform } from '../../support/invocations.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'

@@ -17,7 +17,7 @@ import { begun, contentOf, objectsOf, walked } from './support/world.ts'
 vi.spyOn(console, 'log').mockImplementation(() => {})
 
 const CFDIS = runs(2_000, 100_000)
-/** What an invocation may use (platform/db/budget.ts). */
+/** What an invocation may use (platform/work/budget.ts). */
 const MOST_STATEMENTS = 900
 const MOST_MS = 25_000
 const KILLS = 5

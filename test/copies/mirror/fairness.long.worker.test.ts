@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { consume } from '../../../src/app/queues.ts'
+import { consume } from '../../../src/app/work.ts'
 import { sweepConnectors } from '../../../src/copies/mirror/review.ts'
 import { workOnConnector } from '../../../src/copies/mirror/work.ts'
 import { systemOf } from '../../../src/platform/context.ts'

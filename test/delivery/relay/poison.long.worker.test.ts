@@ -4,7 +4,7 @@ import { DEAD_LETTERS, deadLetterCommandOf, deadLetterSqlOf } from '../../../scr
 import { carryOutDeadLetters } from '../../../src/app/dead-letters.ts'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import type { OutboxEvent } from '../../../src/platform/outbox/outbox.ts'
-import { reportDeadLetters } from '../../../src/platform/queues/dead-letters.ts'
+import { reportDeadLetters } from '../../../src/platform/work/dead-letters.ts'
 import { at } from '../../support/clock.ts'
 import { reaching } from '../../support/context.ts'
 import { silenceQueues } from '../../support/queues.ts'

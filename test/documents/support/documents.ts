@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
-import { consume } from '../../../src/app/queues.ts'
+import { consume } from '../../../src/app/work.ts'
 import * as adapters from '../../../src/authority/adapters.ts'
 import type { TaxAuthority } from '../../../src/authority/port/authority.ts'
 import { fileOf, type InventedFile } from '../../../src/authority/sandbox/documents/port.ts'

@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
-import { consume } from '../../../src/app/queues.ts'
+import { consume } from '../../../src/app/work.ts'
 import { stampedAt } from '../../../src/authority/sandbox/world/invoices.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import type { SyncJob } from '../../../src/downloads/contract.ts'

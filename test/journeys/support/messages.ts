@@ -1,7 +1,7 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
-import { CONSUMERS, consume } from '../../../src/app/queues.ts'
+import { consume, WORK } from '../../../src/app/work.ts'
 import { workOnConnector } from '../../../src/copies/mirror/work.ts'
 import worker from '../../../src/index.ts'
 
@@ -44,7 +44,7 @@ export class Messages {
     vi.spyOn(env.MUTEXES, 'getByName').mockReturnValue({ enter: async () => true, leave: async () => false } as never)
     vi.spyOn(worker, 'queue').mockResolvedValue(undefined)
     // To its end, before another message is handled.
-    vi.spyOn(CONSUMERS['storage']!, 'handle').mockImplementation(workOnConnector as never)
+    vi.spyOn(WORK['mirror']!, 'handle').mockImplementation(workOnConnector as never)
     vi.spyOn(prototype, 'send').mockImplementation(async function (this: unknown, body, options) {
       keep(this, body, (options as QueueSendOptions | undefined)?.delaySeconds)
     })

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { CONSUMERS } from '../../../src/app/queues.ts'
+import { WORK } from '../../../src/app/work.ts'
 import { pageByPage, START, systemOf } from '../../../src/platform/context.ts'
-import { Budget, BudgetUsedUp } from '../../../src/platform/db/budget.ts'
 import { commit } from '../../../src/platform/db/commit.ts'
-import { sendAll } from '../../../src/platform/queues/send.ts'
+import { Budget, BudgetUsedUp } from '../../../src/platform/work/budget.ts'
+import { sendAll } from '../../../src/platform/work/send.ts'
 import { Platform } from '../../support/invocations.ts'
 
 afterEach(() => {
@@ -37,7 +37,7 @@ describe('a budget', () => {
 
   it('is one for all messages of a batch: a message that it is too late to begin with is sent again, and is no failed attempt', async () => {
     const platform = new Platform()
-    const handle = vi.spyOn(CONSUMERS['imports']!, 'handle').mockImplementation(async ({ budget }) => {
+    const handle = vi.spyOn(WORK['imports']!, 'handle').mockImplementation(async ({ budget }) => {
       for (let n = 0; n < 400; n++) budget.count()
     })
     const bodies = ['a', 'b', 'c', 'd'].map((import_id) => ({ shard: 0, import_id }))

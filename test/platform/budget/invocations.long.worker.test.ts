@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { CONSUMERS } from '../../../src/app/queues.ts'
 import { CRONS } from '../../../src/app/schedule.ts'
 import { TASKS } from '../../../src/app/tasks.ts'
+import { WORK } from '../../../src/app/work.ts'
 import { at } from '../../support/clock.ts'
 import { Platform } from '../../support/invocations.ts'
 import { silenceQueues } from '../../support/queues.ts'
@@ -49,8 +49,9 @@ async function expectWithinBudget(load: Load): Promise<void> {
 
 describe('an invocation stays within 900 statements and six connections at full load', () => {
   describe('of the queue', () => {
-    it('of every consumer has its load here', () => {
-      expect(Object.keys(CONSUMER_LOADS).sort()).toEqual([...Object.keys(CONSUMERS), 'dead-letters'].sort())
+    it('of every queue has its load here', () => {
+      const queues = new Set(Object.values(WORK).flatMap(({ queues }) => queues.map((one) => one.toLowerCase().replace('_', '-'))))
+      expect(Object.keys(CONSUMER_LOADS).sort()).toEqual([...queues, 'dead-letters'].sort())
     })
     it.each(Object.keys(CONSUMER_LOADS).filter((name) => name !== 'tasks'))('%s', (name) => expectWithinBudget(CONSUMER_LOADS[name]!))
     it('downloads-spread, in the conversation with the tax authority', () => expectWithinBudget(conversationLoad))

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
-import { CONSUMERS } from '../../../src/app/queues.ts'
 import { DAILY, type TASKS } from '../../../src/app/tasks.ts'
+import { WORK } from '../../../src/app/work.ts'
 import * as adapters from '../../../src/authority/adapters.ts'
 import type { Package } from '../../../src/authority/port/authority.ts'
 import type { MailboxNotification } from '../../../src/authority/port/mailbox.ts'
@@ -289,7 +289,7 @@ export const CONSUMER_LOADS: Record<string, Load> = {
     await platform.fetch('POST import', of.owner, path, { body: bytes, type: 'application/zip' })
     await platform.run(['imports'])
     const page = { cfdi: 20, conceptos: 10, pagos: 10, xml: 10 }
-    vi.spyOn(CONSUMERS['exports']!, 'handle').mockImplementation((system, message) =>
+    vi.spyOn(WORK['exports']!, 'handle').mockImplementation((system, message) =>
       workOnExport(system, (message as { export_id: string }).export_id, { ...LIMITS, page }),
     )
     const kinds = [

@@ -1,6 +1,6 @@
 import type { System } from '../../../platform/context.ts'
 import { log } from '../../../platform/log.ts'
-import { sendHints } from '../../../platform/queues/send.ts'
+import { sendHints } from '../../../platform/work/send.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
 import { rateLimiterOf, sendOf } from '../send.ts'
 import { CertificateRefused, satSession } from '../session.ts'

@@ -4,8 +4,8 @@ import type { Ctx, System } from '../../../platform/context.ts'
 import { assertThat, isGuardViolation } from '../../../platform/db/guard.ts'
 import { prepared } from '../../../platform/db/statement.ts'
 import { Failure } from '../../../platform/failures.ts'
-import { sendHints } from '../../../platform/queues/send.ts'
 import type { Leased } from '../../../platform/work/lease.ts'
+import { sendHints } from '../../../platform/work/send.ts'
 import { connections } from '../../../taxpayers/tables.ts'
 import {
   deleteWhere,

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Budget } from '../../../../src/platform/db/budget.ts'
 import { newId } from '../../../../src/platform/db/id.ts'
+import { Budget } from '../../../../src/platform/work/budget.ts'
 import { multiply } from '../../../platform/support/rows.ts'
 import { at } from '../../../support/clock.ts'
 import { connect, freshRfc, organization } from '../../../support/tenants.ts'

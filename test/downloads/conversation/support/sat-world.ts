@@ -1,7 +1,7 @@
 import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
-import { consume } from '../../../../src/app/queues.ts'
+import { consume } from '../../../../src/app/work.ts'
 import type { EfirmaInput } from '../../../../src/authority/efirma/efirma.ts'
 import * as logins from '../../../../src/authority/logins.ts'
 import * as sending from '../../../../src/authority/sat/send.ts'

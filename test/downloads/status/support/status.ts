@@ -1,6 +1,6 @@
 import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { consume } from '../../../../src/app/queues.ts'
+import { consume } from '../../../../src/app/work.ts'
 import { relayOutbox } from '../../../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../../../src/platform/context.ts'
 import { drainNow } from '../../../authority/support/authority.ts'

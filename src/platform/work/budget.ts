@@ -48,15 +48,3 @@ export class Budget {
     if (!this.allows(statements)) throw new BudgetUsedUp()
   }
 }
-
-/** The database with its statements counted. A statement counts when it is prepared: every prepared statement is executed once. */
-export const counted = (d1: D1Database, budget: Budget): D1Database => ({
-  prepare: (sql) => {
-    budget.count()
-    return d1.prepare(sql)
-  },
-  batch: (statements) => d1.batch(statements),
-  exec: (sql) => d1.exec(sql),
-  withSession: (bookmark) => d1.withSession(bookmark),
-  dump: () => d1.dump(),
-})

@@ -1,0 +1,242 @@
+import * as z from 'zod'
+import { workOnReports } from '../analytics/reports/work.ts'
+import { workOnImport } from '../cfdi/imports/processing.ts'
+import { ownName } from '../cfdi/suppliers/suppliers.ts'
+import { dispatchRuns, sweepRuns } from '../connections/extractors/runs/dispatch.ts'
+import { planPage, sweepTicks } from '../connections/extractors/ticks/ticks.ts'
+import { markDue, markReadersDue } from '../copies/due.ts'
+import { sweepExports, workOnExport } from '../copies/exports/making/work.ts'
+import { sweepConnectors } from '../copies/mirror/review.ts'
+import { mirrorInBackground } from '../copies/mirror/work.ts'
+import { deliver, sweepDeliveries } from '../delivery/deliveries/delivery.ts'
+import { fanOut, relayOutbox } from '../delivery/relay/relay.ts'
+import { workOnMailbox } from '../documents/mailbox/fetch.ts'
+import { sweepMailboxes } from '../documents/mailbox/requests/requests.ts'
+import type { continueConversation } from '../downloads/conversation/converse.ts'
+import { drain } from '../downloads/drain.ts'
+import { notifyMissed, sweepUnnotified } from '../downloads/missed-cancellations.ts'
+import { resolveRechecks } from '../downloads/status/rechecks.ts'
+import { runLookups, sweepLookups } from '../lists/repse/repse.ts'
+import { runRoundPage, sweepRounds } from '../lists/repse/rounds.ts'
+import { each, type System, systemOf } from '../platform/context.ts'
+import { log } from '../platform/log.ts'
+import { Budget } from '../platform/work/budget.ts'
+import { recordDeadLetter } from '../platform/work/dead-letters.ts'
+import { sendAll } from '../platform/work/send.ts'
+import { runTask, TaskMessage } from './tasks.ts'
+
+type Producer =
+  | 'DOWNLOADS'
+  | 'DOWNLOADS_SPREAD'
+  | 'DISPATCH'
+  | 'IMPORTS'
+  | 'REPSE'
+  | 'WEBHOOKS'
+  | 'STORAGE'
+  | 'REPORTS'
+  | 'EXPORTS'
+  | 'TASKS'
+
+/**
+ * A kind of work in the background: a message is a hint about rows of the databases, and a sweep finds the rows whose hint was lost or whose
+ * worker died. Handlers tolerate repeated, lost and reordered messages.
+ *
+ * A message that was handled is acknowledged. One that has the shape of no kind of its queue is acknowledged and recorded as a dead letter. Any
+ * error retries the message with a growing delay; after the last attempt it becomes a dead letter. Messages of a batch are handled one after
+ * the other, each by itself, so that one that fails does not affect its batch. They share the budget of the invocation: a handler leaves what
+ * it has no budget for to another message, and a message that it is too late to begin with is sent again.
+ */
+export interface WorkKind<Message = unknown> {
+  /** The bindings of the queues that carry its messages. */
+  queues: readonly Producer[]
+  message: z.ZodType<Message>
+  /** The most D1 statements that the handler executes before it asks the budget. */
+  statements: number
+  handle(system: System, message: Message): Promise<void>
+  /** What sends a message for all work that nobody does, once a minute: a verb, or a task where one invocation may not suffice. */
+  sweep?: ((system: System) => Promise<unknown>) | TaskMessage['task']
+}
+
+/** The conversation with the authority is loaded when it is first had. */
+const continueConversations = async (...asked: Parameters<typeof continueConversation>): Promise<void> =>
+  (await import('../downloads/conversation/converse.ts')).continueConversation(...asked)
+
+const kind = <Message>(of: WorkKind<Message>): WorkKind => of as WorkKind
+
+const EntityCall = z.strictObject({ shard: z.int().min(0), entity: z.int().positive() })
+const TickPage = z.strictObject({ timezone: z.string(), day: z.string(), cadence: z.string() })
+const DOWNLOADS = ['DOWNLOADS', 'DOWNLOADS_SPREAD'] as const
+
+/** All kinds of work in the background. */
+export const WORK: Readonly<Record<string, WorkKind>> = {
+  ticks: kind({
+    queues: ['DISPATCH'],
+    message: z.strictObject({ page: TickPage }),
+    statements: 200,
+    handle: (system, { page }) => planPage(system, page),
+    sweep: sweepTicks,
+  }),
+  runs: kind({
+    queues: ['DISPATCH'],
+    message: z.strictObject({ runs: z.array(z.string()) }),
+    statements: 200,
+    handle: (system, { runs }) => dispatchRuns(system, runs),
+    sweep: sweepRuns,
+  }),
+  downloads: kind({
+    queues: DOWNLOADS,
+    message: EntityCall,
+    statements: 200,
+    handle: (system, it) => drain(system, it, markReadersDue),
+    sweep: 'sweepJobs',
+  }),
+  conversations: kind({
+    queues: DOWNLOADS,
+    message: EntityCall.extend({ conversation: z.literal(true) }),
+    statements: 200,
+    handle: continueConversations,
+    sweep: 'sweepConversations',
+  }),
+  mailbox: kind({
+    queues: ['DOWNLOADS'],
+    message: z.strictObject({ mailbox: z.strictObject({ organization_id: z.string(), entity: z.int().positive() }) }),
+    statements: 200,
+    handle: (system, { mailbox }) => workOnMailbox(system, mailbox, markReadersDue),
+    sweep: sweepMailboxes,
+  }),
+  rechecks: kind({
+    queues: ['DOWNLOADS'],
+    message: z.strictObject({ shard: z.int().min(0), partition: z.int() }),
+    statements: 200,
+    handle: (system, { shard, partition }) => resolveRechecks(system, { shard, entity: partition }),
+  }),
+  missedCancellations: kind({
+    queues: ['WEBHOOKS'],
+    message: z.strictObject({ unnotified: z.int().positive() }),
+    statements: 700,
+    handle: (system, { unnotified }) => notifyMissed(system, unnotified),
+    sweep: sweepUnnotified,
+  }),
+  imports: kind({
+    queues: ['IMPORTS'],
+    message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }),
+    statements: 200,
+    handle: (system, hint) => workOnImport(system, hint, markDue),
+    sweep: 'sweepImports',
+  }),
+  lookups: kind({
+    queues: ['REPSE'],
+    message: z.strictObject({ rfcs: z.array(z.string()) }),
+    statements: 400,
+    handle: (system, { rfcs }) => runLookups(system, rfcs, ownName),
+    sweep: sweepLookups,
+  }),
+  repseRounds: kind({
+    queues: ['REPSE'],
+    message: z.strictObject({ round: z.string() }),
+    statements: 400,
+    handle: (system, { round }) => runRoundPage(system, round, ownName),
+    sweep: sweepRounds,
+  }),
+  relay: kind({
+    queues: ['WEBHOOKS'],
+    message: z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
+    statements: 700,
+    handle: (system, { outbox }) => relayOutbox(system, outbox),
+    sweep: 'sweepOutboxes',
+  }),
+  fanOuts: kind({
+    queues: ['WEBHOOKS'],
+    message: z.strictObject({ shard: z.int().min(0), fan_out: z.string() }),
+    statements: 700,
+    handle: (system, { shard, fan_out }) => fanOut(system, shard, fan_out),
+  }),
+  deliveries: kind({
+    queues: ['WEBHOOKS'],
+    message: z.strictObject({ endpoint: z.string() }),
+    statements: 700,
+    handle: (system, { endpoint }) => deliver(system, endpoint),
+    sweep: sweepDeliveries,
+  }),
+  mirror: kind({
+    queues: ['STORAGE'],
+    message: z.strictObject({ shard: z.int().min(0), connector: z.int().positive(), after: z.string().optional() }),
+    statements: 100,
+    handle: mirrorInBackground,
+    sweep: sweepConnectors,
+  }),
+  reports: kind({
+    queues: ['REPORTS'],
+    message: z.strictObject({ shard: z.int().min(0), connection: z.int().positive() }),
+    statements: 100,
+    handle: workOnReports,
+    sweep: 'sweepReports',
+  }),
+  exports: kind({
+    queues: ['EXPORTS'],
+    message: z.strictObject({ export_id: z.string() }),
+    statements: 60,
+    handle: (system, { export_id }) => workOnExport(system, export_id),
+    sweep: sweepExports,
+  }),
+  tasks: kind({ queues: ['TASKS'], message: TaskMessage, statements: 600, handle: runTask }),
+}
+
+const DEAD_LETTERS = 'dead-letters'
+const FIRST_DELAY_SECONDS = 10
+const MAX_DELAY_SECONDS = 600
+
+/** The part of a queue's name that does not depend on the environment: `downloads` for `fiscal-live-downloads`. */
+const purposeOf = (queue: string): string => queue.replace(/^fiscal-[a-z]+-/, '')
+
+/** Handles a batch of messages of any queue. */
+export async function consume({ queue, messages }: MessageBatch, env: Env): Promise<void> {
+  const purpose = purposeOf(queue)
+  const budget = new Budget()
+  await each(messages, (message) => {
+    const system = systemOf(env, new Date(), `msg_${message.id}`, budget)
+    return purpose === DEAD_LETTERS ? recordMessage(system, queue, message) : handle(system, purpose, message)
+  })
+}
+
+/** The kind of a message, by its queue and its shape. */
+const kindOf = (producer: string, body: unknown): WorkKind | undefined =>
+  Object.values(WORK).find(({ queues, message }) => queues.some((one) => one === producer) && message.safeParse(body).success)
+
+async function handle(system: System, purpose: string, message: Message): Promise<void> {
+  const producer = purpose.toUpperCase().replace('-', '_') as Producer
+  const known = kindOf(producer, message.body)
+  if (!known) {
+    await recordDeadLetter(system, {
+      queue: purpose,
+      id: message.id,
+      body: message.body,
+      reason: 'Not a message of this queue.',
+    })
+    return message.ack()
+  }
+  try {
+    if (system.budget.allows(known.statements)) await known.handle(system, known.message.parse(message.body))
+    else await sendAll(system.env[producer], [{ body: message.body }])
+    message.ack()
+  } catch (error) {
+    log.error(system, 'A message could not be handled. It is retried.', { queue: purpose, attempt: message.attempts }, error)
+    message.retry({ delaySeconds: Math.min(FIRST_DELAY_SECONDS * 2 ** (message.attempts - 1), MAX_DELAY_SECONDS) })
+  }
+}
+
+async function recordMessage(system: System, queue: string, message: Message): Promise<void> {
+  const reason = 'Every attempt failed. The log lines with its request_id say why.'
+  await recordDeadLetter(system, { queue, id: message.id, body: message.body, reason })
+  message.ack()
+}
+
+/**
+ * Sends a message that had become a dead letter again, to the first queue whose messages have its shape. Returns false without such a
+ * queue.
+ */
+export async function resend(system: System, body: unknown): Promise<boolean> {
+  const known = Object.values(WORK).find(({ message }) => message.safeParse(body).success)
+  if (known) await system.env[known.queues[0]!].send(body)
+  return known !== undefined
+}
