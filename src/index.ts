@@ -1,5 +1,5 @@
 /**
- * The Worker. Read the code in this order: app.ts (requests), schedule.ts and queues.ts (background work), connections/extractors/runs/dispatch.ts →
+ * The Worker. Read the code in this order: app.ts (requests), work.ts and schedule.ts (background work), connections/extractors/runs/dispatch.ts →
  * downloads/downloads.ts → downloads/drain.ts → cfdi/ingest/ingest.ts (how documents come in), taxpayers/visibility/window.ts and cfdi/search/search.ts
  * (how they are read), delivery/relay/relay.ts → delivery/deliveries/delivery.ts (how customers learn of changes).
  */

@@ -13,7 +13,7 @@ export interface FetchKey {
 }
 
 /** The lease of a fetcher on a fetch. */
-const fetchLease = new RowLease<{ fetch: number }>(fetches, ['fetch'], { until: fetches.due_at })
+export const fetchLease = new RowLease<{ fetch: number }>(fetches, ['fetch'], { until: fetches.due_at })
 
 const f = alias(fetches, 'f')
 const o = alias(fetches, 'o')

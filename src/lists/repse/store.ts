@@ -69,7 +69,7 @@ export const requestLookups = ({ $client }: Database, requests: readonly LookupR
   )
 
 /** The lease of a worker on a requested look-up, which is not due before the lease ends. */
-const lookupLease = new RowLease<Pick<RepseRow, 'rfc' | 'name' | 'attempts'>>(repseRecords, ['rfc'], {
+export const lookupLease = new RowLease<Pick<RepseRow, 'rfc' | 'name' | 'attempts'>>(repseRecords, ['rfc'], {
   milliseconds: 150_000,
   until: due_at,
 })

@@ -55,7 +55,7 @@ export const insertOpening = (d1: D1Database, asked: Asked, api_key: string, now
   )
 
 /** The lease of a worker on a request. */
-const requestLease = new RowLease<MailboxRequest>(mailboxRequests, ['organization_id', 'entity', 'sent_at', 'notification'])
+export const requestLease = new RowLease<MailboxRequest>(mailboxRequests, ['organization_id', 'entity', 'sent_at', 'notification'])
 
 /** Claims the organization's due requests for an RFC, at most `limit`. */
 export const claimRequests = (
