@@ -4,7 +4,8 @@ import { slotOf } from '../platform/hash.ts'
 import { sendHints } from '../platform/work/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { newJobId } from '../taxpayers/visibility/job-id.ts'
-import { type RequestingRun, requestStatements, stuckStatement, watermarkStatement } from './lease-store.ts'
+import { stuckStatement } from './lease-store.ts'
+import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
 import { resumeStatements } from './store.ts'
 
 /** A message of the downloads queue: the RFC may have jobs that are due. */

@@ -98,6 +98,8 @@ export interface Progress {
   rejected_files: readonly Rejection[]
 }
 
+export const NO_PROGRESS: Progress = { created: 0, updated: 0, cancelled: 0, rejected: 0, counts: null, rejected_files: [] }
+
 /**
  * Adds what a slice changed to its job. With it goes the guard that only the holder of the lease writes, so that each change is counted in
  * the job whose event reports it.

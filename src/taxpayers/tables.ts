@@ -92,7 +92,7 @@ export const connections = sqliteTable(
     issued_granted_ranges: text().notNull().default('[]'),
     /** The same of the received CFDIs. */
     received_granted_ranges: text().notNull().default('[]'),
-    /** The last of the runs that asked for a range of days alone, as JSON: instant, floor and last day of each (taxpayers/login-answers.ts). */
+    /** The last of the runs that asked for a range of days alone, as JSON: instant, floor and last day of each (taxpayers/widen-windows.ts). */
     asked_ranges: text().notNull().default('[]'),
     /**
      * The first day of the ranges that were revoked from the granted ranges of a source (strikeReaches), or that a range of past days left out

@@ -1,4 +1,4 @@
-import { watermarkStatement } from '../lease-store.ts'
+import { watermarkStatement } from '../request-store.ts'
 import { coverageOf, type JobGroup, jobGroups, type RunGroup, runGroups, runsOfEntity, type SourceCoverage } from './states-store.ts'
 
 export type { JobGroup, RunGroup, SourceCoverage } from './states-store.ts'

@@ -120,48 +120,71 @@ export interface MonthState {
   succeeded_at: number | null
 }
 
+/** How far a month is at the ceiling of a window. It is over 72 hours after its end: until then its documents may be stamped. */
+type Stage = 'running' | 'ended' | 'over'
+
+/** With which end the download that counts makes the month complete. */
+const COMPLETE_WITH: Readonly<Record<Stage, readonly End[]>> = {
+  running: ['so_far', 'over'],
+  ended: ['so_far', 'over'],
+  over: ['over'],
+}
+
+/** A download of a month, as an answer to a run: the instant of the run in milliseconds, and how the download ended. */
+interface Answer {
+  at: number
+  end: End
+}
+
 /**
- * What an organization learns of a month, by the downloads that its own runs asked for. It is complete by the last one that did not fail
- * since the month was over, or while it is not over since its end; and before its end, or when the ceiling divides it, by the last one. A
- * month is over 72 hours after its end, because its documents may be stamped until then. While a month that has ended is fetched again it
- * stays complete; one that has not is known only up to the last answer, and is complete when the window ends there.
- * What only others downloaded is missing. An organization without extractors sees what is stored. `missingXml` is the number of documents of
- * the month that it is shown without their XML although the authority delivers that: a month with any is not complete.
+ * The answers to a connection's own runs, in their order: of the runs that one download answered, the last one. The runs of an open job wait
+ * for it: those since its instant, and the last one, which may have joined it late. Others were answered before.
  */
-export function monthStateOf(
-  month: string,
-  { coverage, window, grantedRanges, open, oldest }: MonthsOfSource,
-  now: number,
-  missingXml = 0,
-): MonthState {
+function answersOf(month: string, { coverage, grantedRanges, open }: MonthsOfSource): Answer[] {
   const covered = coverage[month] ?? []
-  const { begin, end, over } = spanOf(month)
-  const job = open[month]
+  const { begin } = spanOf(month)
   const first = `${month}-01`
-  const isAsked = ({ at, from, to }: GrantedRange) => at >= begin && from <= first && (to === undefined || month <= to.slice(0, 7))
-  const asked = grantedRanges.findLast(isAsked)
-  // The runs of an open job wait for it: those since its instant, and the last one, which may have joined it late. Others were answered
-  // before.
-  const awaited = job === undefined ? Number.POSITIVE_INFINITY : Math.min(job, asked?.at ?? job)
-  // Of the runs that one download answered, the last one tells all.
-  const ofRuns = covered.flatMap(([as_of, ended], n) => {
+  const asksFor = ({ at, from, to }: GrantedRange) => at >= begin && from <= first && (to === undefined || month <= to.slice(0, 7))
+  const job = open[month]
+  const awaited = job === undefined ? Number.POSITIVE_INFINITY : Math.min(job, grantedRanges.findLast(asksFor)?.at ?? job)
+  return covered.flatMap(([as_of, end], n) => {
     const until = Math.min(covered[n + 1]?.[0] ?? awaited, awaited)
-    const run = grantedRanges.findLast((one) => one.at < until && (n === 0 || one.at >= as_of) && isAsked(one))
-    return run ? [[run.at, ended] as const] : []
+    const run = grantedRanges.findLast((one) => one.at < until && (n === 0 || one.at >= as_of) && asksFor(one))
+    return run ? [{ at: run.at, end }] : []
   })
-  const ends = window.ceiling === null ? covered.map(([, ended]) => [now, ended] as const) : ofRuns
+}
+
+/**
+ * What an organization learns of a month, by the downloads that its own runs asked for.
+ *
+ * | at the ceiling, the month … | the download that counts | complete with |
+ * |---|---|---|
+ * | is running | the last one | `so_far`, `over`; not when a later run waits for an answer |
+ * | has ended | the last one since its end that did not fail | `so_far`, `over` |
+ * | is over | the last one since then that did not fail | `over` |
+ *
+ * Therefore a month that has ended stays complete while it is fetched again. What only others downloaded is missing. An organization without
+ * extractors sees what is stored. `missingXml` is the number of documents of the month that it is shown without their XML although the
+ * authority delivers that: a month with any is not complete.
+ */
+export function monthStateOf(month: string, source: MonthsOfSource, now: number, missingXml = 0): MonthState {
+  const { coverage, window, open, oldest } = source
+  const { end: ended, over } = spanOf(month)
+  const answers = answersOf(month, source)
+  const seen = window.ceiling === null ? (coverage[month] ?? []).map(([, end]): Answer => ({ at: now, end })) : answers
   const ceiling = window.ceiling ?? now
-  const since = [over, end].find((from) => ceiling >= from)
+  const stage: Stage = ceiling >= over ? 'over' : ceiling >= ended ? 'ended' : 'running'
+  const since = { running: Number.NEGATIVE_INFINITY, ended, over }[stage]
+  const counts = seen.findLast(({ at, end }) => at >= since && (stage === 'running' || end !== 'failed'))
+  const last = answers.at(-1)
   // Nothing is known of what was issued since the last answer: the job of a later run is open, or that run asked for other months.
-  const answered = ofRuns.at(-1)?.[0]
-  const isAhead = since === undefined && window.ceiling !== null && answered !== undefined && answered < ceiling - LATE_MS
-  const last = since === undefined ? ends.at(-1) : ends.findLast(([at, ended]) => at >= since && ended !== 'failed')
-  const isComplete = !window.isEmpty && !isAhead && (last?.[1] === 'over' || (since !== over && last?.[1] === 'so_far'))
-  const [succeeded_at = null] = ofRuns.findLast(([, ended]) => ended === 'over' || ended === 'so_far') ?? []
+  const isAhead = stage === 'running' && window.ceiling !== null && last !== undefined && last.at < ceiling - LATE_MS
+  const isComplete = !window.isEmpty && !isAhead && counts !== undefined && COMPLETE_WITH[stage].includes(counts.end)
+  const succeeded_at = answers.findLast(({ end }) => end === 'over' || end === 'so_far')?.at ?? null
   if (isComplete && missingXml === 0) return { status: 'complete', succeeded_at }
-  if (job !== undefined) return { status: 'requested', succeeded_at }
-  if (`${first}T00:00:00` < oldest) return { status: 'unobtainable', succeeded_at }
-  const brought = ends.findLast(([, ended]) => ended !== undefined && ended !== 'failed')?.[1]
+  if (open[month] !== undefined) return { status: 'requested', succeeded_at }
+  if (`${month}-01T00:00:00` < oldest) return { status: 'unobtainable', succeeded_at }
+  const brought = seen.findLast(({ end }) => end !== 'failed')?.end
   const isPartial = !window.isEmpty && (missingXml > 0 || brought === 'incomplete' || (isAhead && brought !== undefined))
   return { status: isPartial ? 'partial' : 'missing', succeeded_at }
 }
