@@ -11,6 +11,7 @@ import type { Ctx } from '../../../src/platform/context.ts'
 import { openLedger } from '../../../src/taxpayers/visibility/scoped-ledger.ts'
 import { shows, windowsOf } from '../../../src/taxpayers/visibility/window.ts'
 import { contextOf, FISCAL_ENTITY, RFC, reaching } from '../../support/context.ts'
+import { sample } from '../../support/fuzz.ts'
 import { applicationsOf, documents, insertApplications, insertCfdi, isSubstitutedFor, type Row, rowOf } from '../support/ledger.ts'
 
 /** Relations of some documents. */
@@ -206,8 +207,9 @@ const QUERIES: Query[] = [
   },
 ]
 
-describe.each(WINDOWS)('GET /v1/cfdi, %s', (_, ctx) => {
-  it.each(QUERIES)('answers what a plain search answers: %j', async (query) => {
+describe.each(WINDOWS)('GET /v1/cfdi, %s', (name, ctx) => {
+  const at = WINDOWS.findIndex(([one]) => one === name)
+  it.each(sample(QUERIES, 2, at))('answers what a plain search answers: %j', async (query) => {
     expect((await walk(ctx, query)).uuids).toEqual(oracle(ctx, query))
   })
 })

@@ -202,8 +202,8 @@ async function each(scenario: Omit<Scenario, 'faults'>, before: Fault[] = [], st
     }
 }
 
-/** One first fault in five is followed by each second one; all are in the long run. */
-const ONE_IN = 5
+/** One first fault in nine is followed by each second one; all are in the long run. */
+const ONE_IN = 9
 
 const eachPair = async (scenario: Omit<Scenario, 'faults'>): Promise<Fault[][]> =>
   (await Promise.all(sample(await each(scenario), ONE_IN).map((one) => each(scenario, one)))).flat()
@@ -217,7 +217,7 @@ describe('whatever goes wrong once', () => {
     ['never received', [500, 503, 502, 500, 429, 599], 41],
   ])('a delivery that would be %s ends as it should', { timeout: 240_000 }, async (_, script, steps) => {
     // What takes many steps takes the same ones again and again.
-    const stride = steps > 10 ? runs(3, 1) : 1
+    const stride = steps > 10 ? runs(5, 1) : 1
     const [errors, crashes] = await Promise.all([
       each({ script, manner: 'error', messages: 'kept' }, [], stride),
       each({ script, manner: 'crash', messages: 'lost' }, [], stride),

@@ -141,7 +141,7 @@ describe('an identifier in a path', () => {
     const given = await givenOf(entry, ours)
     let turn = 0
     for (const name of inPath(entry))
-      for (const value of malformed(name)) {
+      for (const value of sample(malformed(name), 3, named.indexOf(entry))) {
         const { path, sent } = callOf(entry, { ...given, [name]: value })
         // The roles take turns: each meets several values of every name.
         for (const role of sample(ROLES, 3, turn++)) {

@@ -44,11 +44,11 @@ const quietly = (work: () => Promise<unknown>) => work().catch(() => {})
 describe('a crash', () => {
   /** What breaks without it: a customer's night is lost, or downloaded twice, because a machine went at a bad moment. */
   it.each([
-    ['before', 'kept'],
-    ['after', 'kept'],
-    ['before', 'lost'],
-    ['after', 'lost'],
-  ] as const)('%s any step, the messages %s, leaves nothing that the sweep does not finish, once', async (when, messages) => {
+    ['before', 'kept', 1],
+    ['after', 'kept', 2],
+    ['before', 'lost', 3],
+    ['after', 'lost', 4],
+  ] as const)('%s any step, the messages %s, leaves nothing that the sweep does not finish, once', async (when, messages, first) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     at('2027-01-01T18:00:00Z')
     const acme = await organization()
@@ -56,10 +56,12 @@ describe('a crash', () => {
     const extractors = [await created(acme, scheduled), await created(acme, { ...scheduled, timezone: 'America/Merida' })]
     const clockwork = new Clockwork()
     const places: string[] = []
-    for (let day = '2027-01-02'; ; day = daysAfter(day, 1)) {
+    // Some steps with every run, each kind of crash others, and all in the long one.
+    const stride = runs(4, 1)
+    for (let [day, step] = ['2027-01-02', runs(first, 1)]; ; [day, step] = [daysAfter(day, 1), step + stride]) {
       await env.LEDGER_0.prepare(`update sync_jobs set open = 0, error_class = null, finished_after = -created_after where open = 1`).run()
       const before = Number((await ledgerRows('select count(*) as n from sync_jobs'))[0]!['n'])
-      const revive = dieAt(clockwork, places.length + 1, when)
+      const revive = dieAt(clockwork, step, when)
       await quietly(() => clockwork.tick(midnight(day)))
       // A message that was under way is kept by the queue as well: it was not acknowledged.
       const kept: Dispatch[] = []
@@ -92,8 +94,8 @@ describe('a crash', () => {
       places.push(died)
     }
     // Two zones, each: the advance, its message; the page, its message; the run's jobs, their announcement, its outcome.
-    expect(places.length).toBeGreaterThanOrEqual(14)
-    expect(new Set(places).size).toBe(4)
+    expect(places.length).toBeGreaterThanOrEqual(Math.floor(14 / stride))
+    expect(new Set(places).size).toBeGreaterThanOrEqual(runs(1, 4))
   })
 
   it('within a tick of several pages leaves one run for each extractor', async () => {
