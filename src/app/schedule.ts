@@ -3,7 +3,7 @@ import { runOperatorCommands } from '../accounts/billing/operator/commands.ts'
 import { notifyAlerts } from '../delivery/alerts/notify-alerts.ts'
 import { notifyQuotas } from '../delivery/alerts/notify-quotas.ts'
 import { sweepVerifications } from '../downloads/downloads.ts'
-import { START, type System, systemOf } from '../platform/context.ts'
+import { type System, systemOf } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
 import { carryOutDeadLetters } from './dead-letters.ts'
 import { resume } from './resume.ts'
@@ -15,7 +15,7 @@ type Verb = (system: System) => Promise<unknown>
 const begin =
   (task: TaskMessage['task']): Verb =>
   (system) =>
-    runTask(system, { task, at: system.now.getTime(), cursor: START })
+    runTask(system, { task, at: system.now.getTime(), cursor: '' })
 
 const SWEEPS = Object.values(WORK).flatMap(({ sweep }) => sweep ?? [])
 
@@ -38,7 +38,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     (system) =>
       sendTasks(
         system,
-        DAILY.map((task) => ({ task, at: system.now.getTime(), cursor: START })),
+        DAILY.map((task) => ({ task, at: system.now.getTime(), cursor: '' })),
       ),
   ],
 }

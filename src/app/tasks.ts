@@ -37,29 +37,29 @@ import { verifyIdle } from '../taxpayers/verification.ts'
 import { resume } from './resume.ts'
 
 /**
- * A part of a cron's work that can be of any size. It works from a cursor, START at first, and returns the cursor where another invocation
- * continues, or '' when it is done. A repetition, also one that runs at the same time, does no harm.
+ * A part of a cron's work that can be of any size. It works from a cursor, '' at first, and returns the cursor where another invocation
+ * continues, or null when it is done. A repetition, also one that runs at the same time, does no harm.
  */
-type Task = (system: System, cursor: string) => Promise<string>
+type Task = (system: System, cursor: string) => Promise<string | null>
 
 const once =
   (verb: (system: System) => Promise<void>): Task =>
   async (system) => {
     await verb(system)
-    return ''
+    return null
   }
 
 /** Where `midnight` is when every organization that is to be suspended is suspended. */
 const CADENCES = 'cadences'
 
 /** Suspends, and evaluates cadences only then: an organization that is suspended at midnight gets no downloads that night. */
-async function midnight(system: System, cursor: string): Promise<string> {
-  let next = ''
+async function midnight(system: System, cursor: string): Promise<string | null> {
+  let next: string | null = null
   const suspend = async () => {
     if (cursor !== CADENCES) next = await suspendExpired(system, resume, cursor)
   }
   const evaluate = async () => {
-    if (next === '' && (await evaluateCadences(system)) !== '') next = CADENCES
+    if (next === null && (await evaluateCadences(system)) !== null) next = CADENCES
   }
   // Cadences are evaluated also when some organizations could not be suspended.
   await each([suspend, evaluate], (step) => step())
@@ -120,7 +120,7 @@ export const sendTasks = (system: System, messages: readonly TaskMessage[]): Pro
 /** Works on a task, and sends it on when the budget ends first. */
 export async function runTask(system: System, { task, at, cursor }: TaskMessage): Promise<void> {
   const next = await TASKS[task]({ ...system, now: new Date(at) }, cursor)
-  if (next !== '') await sendTasks(system, [{ task, at, cursor: next }])
+  if (next !== null) await sendTasks(system, [{ task, at, cursor: next }])
 }
 
 /** Each daily task gets an invocation of its own. */

@@ -1,5 +1,5 @@
 import type { System } from '../platform/context.ts'
-import { pageByPage, START } from '../platform/context.ts'
+import { pageByPage } from '../platform/context.ts'
 import { connect, type Database } from '../platform/db/commit.ts'
 import { resealCredentials } from './connector.ts'
 import { type ConnectorRow, listOutdatedCredentials, rewrapStatement } from './store.ts'
@@ -10,7 +10,7 @@ const PAGE = 100
  * Encrypts all credentials with the current key, so that older keys can leave the keyring. Those that cannot be opened do not stop the
  * others. A task, whose cursor is the shard and the number of the last connector.
  */
-export const rewrapCredentials = (system: System, cursor = START): Promise<string> =>
+export const rewrapCredentials = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, PAGE + 1, cursor, async (from, fail) => {
     const { events, ciecKeys } = system.settings
     const [shard = 0, after = 0] = from === '' ? [] : from.split('.').map(Number)
@@ -21,7 +21,7 @@ export const rewrapCredentials = (system: System, cursor = START): Promise<strin
         fail(new Error(`The credentials of ${row.connector_id} are still encrypted with an older key.`, { cause: error })),
       )
     if (rows.length === PAGE) return `${shard}.${rows.at(-1)!.connector}`
-    return shard + 1 < events.length ? `${shard + 1}.0` : ''
+    return shard + 1 < events.length ? `${shard + 1}.0` : null
   })
 
 const rewrap = async (system: System, { $client }: Database, row: ConnectorRow) =>

@@ -24,7 +24,7 @@ const NAMES = { efirma: 'e.firma', csd: 'CSD' }
  * Raises an alert 30 and 7 days before a certificate expires, for every organization with an active connection whose latest list of
  * certificates names it. A task; its cursor is a ledger and the last certificate.
  */
-export const alertCertificates = (system: System, cursor: string): Promise<string> => {
+export const alertCertificates = (system: System, cursor: string): Promise<string | null> => {
   // West of UTC, yesterday may not be over.
   const today = epochDayOf(localDayOf(system.now, 'UTC'))
   const first: CertificatePosition = [dayOfEpoch(today - 1), 0, '']
@@ -35,7 +35,7 @@ export const alertCertificates = (system: System, cursor: string): Promise<strin
     await alertPage(system, ledger, page).catch(fail)
     const last = page.at(-1)
     if (last && page.length === PAGE) return JSON.stringify([shard, [last.valid_to, last.entity, last.serial]])
-    return shard + 1 < system.settings.ledgers.length ? JSON.stringify([shard + 1, first]) : ''
+    return shard + 1 < system.settings.ledgers.length ? JSON.stringify([shard + 1, first]) : null
   })
 }
 

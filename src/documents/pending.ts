@@ -15,7 +15,7 @@ const STATEMENTS = 6
  * Reads PDFs that could not be read when they were downloaded, those first that were tried the least. A document that is not read is left
  * for the next time, with the rest of its ledger. A task, whose cursor is a ledger.
  */
-export const readPending = (system: System, cursor: string): Promise<string> =>
+export const readPending = (system: System, cursor: string): Promise<string | null> =>
   pageByPage(system, STATEMENTS, cursor, async (from, fail) => {
     const shard = Number(from)
     const isMore = await readOne(system, shard).catch((error: unknown) => {
@@ -23,7 +23,7 @@ export const readPending = (system: System, cursor: string): Promise<string> =>
       return false
     })
     if (isMore) return String(shard)
-    return shard + 1 < system.settings.ledgers.length ? `${shard + 1}` : ''
+    return shard + 1 < system.settings.ledgers.length ? `${shard + 1}` : null
   })
 
 /** Reads one document. Returns whether it was read, so that another may follow. */

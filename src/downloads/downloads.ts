@@ -1,5 +1,5 @@
 import type { System } from '../platform/context.ts'
-import { ledgerByLedger, START } from '../platform/context.ts'
+import { ledgerByLedger } from '../platform/context.ts'
 import { slotOf } from '../platform/hash.ts'
 import { sendHints } from '../platform/work/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
@@ -135,7 +135,7 @@ export async function sweepVerifications(system: System): Promise<void> {
 }
 
 /** Announces jobs again after a lost message or the death of a worker, each in the queue of its kind. A task, whose cursor is a ledger. */
-export const sweepJobs = (system: System, cursor = START): Promise<string> =>
+export const sweepJobs = (system: System, cursor = ''): Promise<string | null> =>
   ledgerByLedger(system, cursor, async (shard, ledger) => {
     const now = Date.now()
     const { results } = await stuckStatement(ledger, now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT).all<{

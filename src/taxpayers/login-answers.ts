@@ -9,7 +9,6 @@ import { prepared } from '../platform/db/statement.ts'
 import { Failure } from '../platform/failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../platform/outbox/outbox.ts'
 import type { RefusedReason } from '../platform/tenant/tenant.ts'
-import { revokeGrantedRanges } from './widen-windows.ts'
 import { canLogIn, readLogin, type VersionedLogin } from './login.ts'
 import {
   assertLoginVersion,
@@ -24,6 +23,7 @@ import {
   requireVerification,
 } from './login-store.ts'
 import type { ConnectionRow } from './taxpayers.ts'
+import { revokeGrantedRanges } from './widen-windows.ts'
 
 /** What happened to a login, and what the connection goes on with. */
 const message = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason: RefusedReason): string => {

@@ -1,7 +1,7 @@
 import { loginsOf } from '../authority/logins.ts'
 import { kindOf, LOGIN_KINDS, type Login, type LoginKind } from '../authority/port/login.ts'
 import type { System } from '../platform/context.ts'
-import { pageByPage, START } from '../platform/context.ts'
+import { pageByPage } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
 import { Unavailable } from '../platform/failures.ts'
@@ -35,10 +35,10 @@ const TRUSTED_MS = 7 * 86_400_000
 const IDLE_PAGE = 1_000
 
 /** Has the logins verified that no run uses, so that a connection without extractors does not read on with a dead one. A task. */
-export const verifyIdle = (system: System, cursor = START): Promise<string> =>
+export const verifyIdle = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, 2, cursor, async (after) => {
     const last = await requireIdle(system.db, Number(after), IDLE_PAGE, new Date(system.now.getTime() - TRUSTED_MS))
-    return last === 0 ? '' : String(last)
+    return last === 0 ? null : String(last)
   })
 
 /** RFCs with logins that are to be verified now, or e.firmas that have ended. */

@@ -19,7 +19,7 @@ afterEach(() => {
 })
 
 const SERIAL = '00001000001234567890'
-const dailyOn = (day: string) => alertCertificates(systemOf(env, new Date(`${day}T10:00:00Z`), 'test'), 'start')
+const dailyOn = (day: string) => alertCertificates(systemOf(env, new Date(`${day}T10:00:00Z`), 'test'), '')
 const alertsOf = async (of: Reader): Promise<{ severity: string; message: string; resource_id: string }[]> =>
   (await of.ask('GET', '/v1/alerts?kind=certificate.expiring&limit=100')).body.data
 

@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runTask } from '../../src/app/tasks.ts'
-import { START } from '../../src/platform/context.ts'
 import { loginVersionOf, rejectLogin } from '../../src/taxpayers/login-answers.ts'
 import { beforeBatch } from '../authority/support/authority.ts'
 import { before, callOf, deliver, ISSUED, jobsOf, later, losingMessages, subscriber, sweep, work } from '../downloads/support/downloads.ts'
@@ -248,7 +247,7 @@ describe('until an e.firma is verified', () => {
     await ana.expire()
     later(7 * DAY - 1)
     const daily = async () => {
-      await runTask(systemNow(), { task: 'verifyIdle', at: Date.now(), cursor: START })
+      await runTask(systemNow(), { task: 'verifyIdle', at: Date.now(), cursor: '' })
       await sweep()
       await pass(rfc)
     }

@@ -1,5 +1,5 @@
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/context.ts'
 import { runOperatorCommands } from './operator/commands.ts'
 import { reviewOrganizations } from './subscription/review.ts'
 import { type ExpiryCursor, findExpired } from './subscription/review-store.ts'
@@ -17,11 +17,11 @@ const FIRST: ExpiryCursor = [0, '', 0, '']
  * Suspends organizations whose grace period or trial has ended. Runs every quarter of an hour, before the night's downloads. Operator
  * commands that were recorded by then are carried out first. A task, whose cursor is a cursor as JSON.
  */
-export const suspendExpired = (system: System, resume: Resume, cursor = START): Promise<string> =>
+export const suspendExpired = (system: System, resume: Resume, cursor = ''): Promise<string | null> =>
   pageByPage(system, STATEMENTS, cursor, async (from, fail) => {
     const { db, now } = system
     if (from === '' || from === COMMANDS) {
-      if ((await findExpired(db, now, FIRST, 1)).ids.length === 0) return ''
+      if ((await findExpired(db, now, FIRST, 1)).ids.length === 0) return null
       const isDone = await runOperatorCommands(system, resume).catch((error: unknown) => {
         fail(error)
         return true
@@ -30,5 +30,5 @@ export const suspendExpired = (system: System, resume: Resume, cursor = START): 
     }
     const page = await findExpired(db, now, JSON.parse(from) as ExpiryCursor, PAGE)
     await reviewOrganizations(system, page.ids, resume, fail)
-    return page.next === null ? '' : JSON.stringify(page.next)
+    return page.next === null ? null : JSON.stringify(page.next)
   })

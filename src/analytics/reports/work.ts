@@ -4,7 +4,7 @@ import type { RuleKey, RuleRow, Rules } from '../../authority/rules/dated.ts'
 import { rulesAt } from '../../authority/rules/rules.ts'
 import { WITHHOLDING_KEYS } from '../../authority/rules/withholding-classes.ts'
 import { syncWork } from '../../downloads/jobs/tables.ts'
-import { ledgerByLedger, START, type System } from '../../platform/context.ts'
+import { ledgerByLedger, type System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { addMonths, centralDayOf } from '../../platform/time/months.ts'
@@ -112,8 +112,8 @@ export const wakeReports = (system: System, hints: readonly ReportHint[]): Promi
   )
 
 /** Wakes the reports that are due, ledger by ledger. A task. */
-export const sweepReports = (system: System, cursor = START): Promise<string> =>
-  ledgerByLedger(system, cursor === START ? '0' : cursor, async (shard, ledger) => {
+export const sweepReports = (system: System, cursor = ''): Promise<string | null> =>
+  ledgerByLedger(system, cursor, async (shard, ledger) => {
     const due = await dueStates(ledger, Date.now(), SWEPT)
     await wakeReports(
       system,

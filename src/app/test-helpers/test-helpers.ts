@@ -11,7 +11,6 @@ import { ABSENT } from '../../lists/repse/registry/registry.ts'
 import { overrideRecord } from '../../lists/repse/registry/sandbox-overrides.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { START } from '../../platform/context.ts'
 import { newId } from '../../platform/db/id.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
@@ -150,7 +149,7 @@ export async function publishOnList(ctx: Ctx, { rfc, source, name, situacion, is
     },
     () => new Failure('contention', 'blacklist.changed', 'Others keep changing the list at the same time. Try again.'),
   )
-  await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'notifyListings', at: now.getTime(), cursor: START } }])
+  await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'notifyListings', at: now.getTime(), cursor: '' } }])
   return ACCEPTED
 }
 

@@ -1,7 +1,7 @@
 import { actingFor, readerOf } from '../../accounts/organization/organization.ts'
 import { refreshListed } from '../../lists/listed/counterparties.ts'
 import { bytesOfObject } from '../../platform/bytes/bytes.ts'
-import { type Ctx, each, eventsOf, ledgerByLedger, START, type System } from '../../platform/context.ts'
+import { type Ctx, each, eventsOf, ledgerByLedger, type System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
 import { BudgetUsedUp } from '../../platform/work/budget.ts'
@@ -317,7 +317,7 @@ export async function sweepUploads(system: System): Promise<void> {
 }
 
 /** Announces the imports that lost their message or their consumer. A task, whose cursor is a ledger. */
-export const sweepImports = (system: System, cursor = START): Promise<string> =>
+export const sweepImports = (system: System, cursor = ''): Promise<string | null> =>
   ledgerByLedger(system, cursor, async (shard, ledger) => {
     const unfinished = await unfinishedImports(ledger, Date.now() - STALLED_MS, SWEEP_LIMIT)
     await announce(

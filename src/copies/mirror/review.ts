@@ -2,7 +2,7 @@ import { findOrganization } from '../../accounts/organization/organization.ts'
 import { type Leg, lastCommits, ofImports, type Place } from '../../cfdi/mirrored/mirrored.ts'
 import { contain, visibleRangesBetween } from '../../cfdi/mirrored/visible-ranges.ts'
 import { fetchedSince } from '../../documents/mailbox/mirrored.ts'
-import { each, pageByPage, START, type System } from '../../platform/context.ts'
+import { each, pageByPage, type System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { uuidOf } from '../../platform/db/id.ts'
 import type { Budget } from '../../platform/work/budget.ts'
@@ -225,9 +225,9 @@ export const copiedOf = ({ sequence, import_sequence, windows, all_until }: Mirr
 
 /**
  * Inserts a mirror for each connection of a page that has none. One of a connection that existed when the connector was created begins at
- * what there was then; any other one begins at nothing. Returns the last connection, '' after the last page.
+ * what there was then; any other one begins at nothing. Returns the last connection, null after the last page.
  */
-export async function planPage(system: System, d1: D1Database, row: WorkRow, after: string): Promise<string> {
+export async function planPage(system: System, d1: D1Database, row: WorkRow, after: string): Promise<string | null> {
   const page = await readPage(system, row, after)
   const begin = row.backfill === null ? row.created_at : 0
   const known = await findMirrors(d1, row.connector, page.keys)
@@ -260,7 +260,7 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
 }
 
 /** Marks the mirrors of a page of connections of which there is something to copy, and inserts those that are missing. */
-export async function reviewPage(system: System, d1: D1Database, row: WorkRow, after: string): Promise<string> {
+export async function reviewPage(system: System, d1: D1Database, row: WorkRow, after: string): Promise<string | null> {
   const page = await readPage(system, row, after)
   const [known, now, fetched] = await Promise.all([
     findMirrors(d1, row.connector, page.keys),
@@ -306,7 +306,7 @@ async function readPage({ db }: System, { organization_id }: WorkRow, after: str
     listConnections(db, organization_id, after === '' ? undefined : after, PAGE),
   ])
   const keys = connections.map(({ fiscal_entity_id }) => uuidOf(fiscal_entity_id))
-  return { extractor_count, connections, keys, next: connections.length === PAGE ? connections.at(-1)!.fiscal_entity_id : '' }
+  return { extractor_count, connections, keys, next: connections.length === PAGE ? connections.at(-1)!.fiscal_entity_id : null }
 }
 
 /** Reads the windows of connections, and the last commits up to an instant. One statement for each ledger. */
@@ -353,15 +353,15 @@ export const sweepConnectors = (system: System): Promise<void> =>
  * Marks what active connectors have to copy although no event has reported it: a resumed connection, a window that opened. Has the copies since
  * the last manifest listed in one of this day. A task, whose cursor is a shard, a connector, and a connection of its organization.
  */
-export const reviewConnectors = (system: System, cursor = START): Promise<string> => {
+export const reviewConnectors = (system: System, cursor = ''): Promise<string | null> => {
   const { events, ledgers } = system.settings
   return pageByPage(system, 7 + 2 * ledgers.length, cursor, async (from) => {
     const [shard = 0, before = 0, after = ''] = from.split('.')
     const d1 = events[Number(shard)]!
     const [row] = await activeConnectors(d1, Number(before), 1)
-    if (!row) return Number(shard) + 1 < events.length ? `${Number(shard) + 1}` : ''
+    if (!row) return Number(shard) + 1 < events.length ? `${Number(shard) + 1}` : null
     const next = await reviewPage(system, d1, row, after)
-    if (next !== '') return `${shard}.${before}.${next}`
+    if (next !== null) return `${shard}.${before}.${next}`
     if (isUnlisted(row)) {
       await commit(d1, [orderManifest(d1, row, system.now.toISOString().slice(0, 10))])
       await wake(system, Number(shard), [row.connector])

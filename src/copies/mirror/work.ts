@@ -105,7 +105,7 @@ async function work(system: System, shard: number, d1: D1Database, row: Leased<W
   const again = { shard, connector: row.connector }
   if (!row.is_planned) {
     const checkpoint = await pages(system, after, (from) => planPage(system, d1, row, from))
-    if (checkpoint !== '') return { ...again, after: checkpoint }
+    if (checkpoint !== null) return { ...again, after: checkpoint }
     await commit(d1, [connectorLease.assertLeased(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.is_planned)} = 1`)])
     // Until then events have marked nothing. What this leaves out, the daily review finds.
     await pages(system, '', (from) => reviewPage(system, d1, row, from))
@@ -122,11 +122,10 @@ async function work(system: System, shard: number, d1: D1Database, row: Leased<W
   }
 }
 
-/** Works on at least one page, and on more as far as the budget allows. Returns where another invocation continues, '' at the end. */
-async function pages(system: System, from: string, page: (from: string) => Promise<string>): Promise<string> {
-  let checkpoint = from
-  do checkpoint = await page(checkpoint)
-  while (checkpoint !== '' && system.budget.allows(STATEMENTS))
+/** Works on at least one page, and on more as far as the budget allows. Returns where another invocation continues, null at the end. */
+async function pages(system: System, from: string, page: (from: string) => Promise<string | null>): Promise<string | null> {
+  let checkpoint = await page(from)
+  while (checkpoint !== null && system.budget.allows(STATEMENTS)) checkpoint = await page(checkpoint)
   return checkpoint
 }
 

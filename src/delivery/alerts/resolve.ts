@@ -1,6 +1,6 @@
 import { openAlerts, resolveStatement } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { lastingConditions } from './alert-resolution-store.ts'
 
@@ -11,7 +11,7 @@ const STATEMENTS = 3
  * Resolves alerts whose causes have ended: a connection that is not invalid any more, or is unlinked, an organization that is not suspended. A
  * task, whose cursor is an events shard and the last alert.
  */
-export const resolveAlerts = (system: System, cursor = START): Promise<string> =>
+export const resolveAlerts = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, STATEMENTS, cursor, async (from) => {
     const [shard, after] = from === '' ? ([0, ''] as const) : (JSON.parse(from) as [number, string])
     const d1 = system.settings.events[shard]!
@@ -27,5 +27,5 @@ export const resolveAlerts = (system: System, cursor = START): Promise<string> =
         ),
       ])
     if (page.length === PAGE) return JSON.stringify([shard, page.at(-1)!.alert_id])
-    return shard + 1 < system.settings.events.length ? JSON.stringify([shard + 1, '']) : ''
+    return shard + 1 < system.settings.events.length ? JSON.stringify([shard + 1, '']) : null
   })

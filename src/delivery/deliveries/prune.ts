@@ -1,5 +1,5 @@
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/context.ts'
 import { findForgotten, forgetStatements, organizationsAfter } from './delivery-store.ts'
 
 const DAY_MS = 86_400_000
@@ -15,7 +15,7 @@ const EVENTS = 500
  * Deletes events with their deliveries: after 90 days, and after 14 days those of downloads that brought an organization nothing, unless a
  * delivery is pending, failed or lost. A task, whose cursor is an events shard and the last organization.
  */
-export function pruneEvents(system: System, cursor = START): Promise<string> {
+export function pruneEvents(system: System, cursor = ''): Promise<string | null> {
   const { events } = system.settings
   const before = (days: number) => system.now.getTime() - days * DAY_MS
   const ages = { all: before(KEPT_DAYS), unchanged: before(UNCHANGED_DAYS), since: before(UNCHANGED_DAYS + LOOKED_FOR_DAYS) }
@@ -25,8 +25,8 @@ export function pruneEvents(system: System, cursor = START): Promise<string> {
     const organizations = await organizationsAfter(d1, after, ORGANIZATIONS)
     const forgotten = organizations.length === 0 ? [] : await findForgotten(d1, organizations, ages, EVENTS)
     if (forgotten.length > 0) await d1.batch(forgetStatements(d1, forgotten))
-    if (forgotten.length === EVENTS) return from === '' ? START : from
+    if (forgotten.length === EVENTS) return from
     if (organizations.length === ORGANIZATIONS) return `${Number(shard)}.${organizations.at(-1)}`
-    return Number(shard) + 1 < events.length ? `${Number(shard) + 1}` : ''
+    return Number(shard) + 1 < events.length ? `${Number(shard) + 1}` : null
   })
 }

@@ -1,6 +1,6 @@
 import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
-import { type Ctx, eventsOf, pageByPage, START, type System } from '../../platform/context.ts'
+import { type Ctx, eventsOf, pageByPage, type System } from '../../platform/context.ts'
 import { base64ToBytes, bytesToBase64, type Keyring } from '../../platform/crypto/keyring.ts'
 import { connect, type Database } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
@@ -153,7 +153,7 @@ const PAGE = 100
  * Wraps all digests with the current key, so that older keys can leave the keyring. Signatures do not change. Digests that cannot be
  * opened do not stop the others. A task, whose cursor is the shard and the number of the last webhook.
  */
-export const rewrapSecrets = (system: System, cursor = START): Promise<string> =>
+export const rewrapSecrets = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, PAGE + 1, cursor, async (from, fail) => {
     const [shard = 0, after = 0] = from === '' ? [] : from.split('.').map(Number)
     const db = connect(system.settings.events[shard]!)
@@ -163,7 +163,7 @@ export const rewrapSecrets = (system: System, cursor = START): Promise<string> =
         fail(new Error(`The digests of ${row.webhook_id} are still wrapped with an older key.`, { cause: error })),
       )
     if (rows.length === PAGE) return endpointKey(shard, rows.at(-1)!.webhook)
-    return shard + 1 < system.settings.events.length ? endpointKey(shard + 1, 0) : ''
+    return shard + 1 < system.settings.events.length ? endpointKey(shard + 1, 0) : null
   })
 
 async function rewrapSecret(system: System, db: Database, row: WebhookRow): Promise<void> {

@@ -3,7 +3,7 @@ import { labelOf } from '../../lists/catalog.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/changed.ts'
 import { connectionsAfter, findChanged, findMarked, keepListed, type Marked, outdatedOf } from '../../lists/listed/counterparties.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/context.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import {
@@ -36,7 +36,7 @@ interface Position {
  * counterparty whose place on the list has changed, once. A task. What a page does is repeated without harm, because the events derive from
  * the change; the list is marked as reported at the end. What it reads grows with what has changed, and not with the lists.
  */
-export const notifyListings = (system: System, cursor: string): Promise<string> => {
+export const notifyListings = (system: System, cursor: string): Promise<string | null> => {
   const d1 = system.db.$client
   let known: { of: string; changes: Changes | null } | null = null
   const changesOf = async (lists: readonly UnnotifiedList[]): Promise<Changes | null> => {
@@ -49,14 +49,14 @@ export const notifyListings = (system: System, cursor: string): Promise<string> 
   }
   return pageByPage(system, PAGE_STATEMENTS, cursor, async (from) => {
     const { lists, after } = from === '' ? { lists: await unnotifiedLists(d1), after: 0 } : (JSON.parse(from) as Position)
-    if (lists.length === 0) return ''
+    if (lists.length === 0) return null
     const changes = await changesOf(lists)
     const page = changes?.size === 0 ? [] : await connectionsAfter(d1, lists[0]!.organization_id, after, CONNECTIONS)
     // A connection that changed meanwhile is looked at again.
     if (page.length > 0 && !(await notifyPage(system, lists, page, changes))) return JSON.stringify({ lists, after })
     if (page.length === CONNECTIONS) return JSON.stringify({ lists, after: page.at(-1)!.connection } satisfies Position)
     await markNotified(d1, lists).run()
-    return START
+    return ''
   })
 }
 

@@ -1,7 +1,7 @@
 import { takesCiecs } from '../../authority/port/login.ts'
 import { endedJobs, listsJobs } from '../../downloads/ended-jobs.ts'
 import { alertStatements, resolveStatement } from '../../platform/alerts/alerts.ts'
-import { each, ledgerByLedger, START, type System } from '../../platform/context.ts'
+import { each, ledgerByLedger, type System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { databaseOf, hasOutboxEvents, type Outbox, type StoredOutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
@@ -440,14 +440,14 @@ async function readRecipientBatches(
 /**
  * Wakes the relay of every outbox that holds events, and the organizations whose events lack deliveries. A task, whose cursor is a ledger.
  */
-export async function sweepOutboxes(system: System, cursor = START): Promise<string> {
+export async function sweepOutboxes(system: System, cursor = ''): Promise<string | null> {
   const sweep = async (outbox: Outbox): Promise<void> => {
     if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)
   }
-  let next = ''
+  let next: string | null = null
   const ledgers = async () => {
     next = await ledgerByLedger(system, cursor, sweep)
   }
-  await each(cursor === START ? [() => sweep('control'), () => sweepFanOuts(system), ledgers] : [ledgers], (step) => step())
+  await each(cursor === '' ? [() => sweep('control'), () => sweepFanOuts(system), ledgers] : [ledgers], (step) => step())
   return next
 }

@@ -1,7 +1,7 @@
 import type { Rules } from '../../authority/rules/dated.ts'
 import { rulesAt } from '../../authority/rules/rules.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import { type Day, epochDayOf } from '../../platform/time/calendar.ts'
@@ -31,7 +31,7 @@ const STATEMENTS = 8
  * Notifies organizations what is due in five days and in one, unless a return that they can read files it. A task; its cursor is a ledger and
  * the last RFC. What is reported of a day is reported once, however often the task is repeated.
  */
-export const notifyDueSoon = (system: System, cursor = START): Promise<string> =>
+export const notifyDueSoon = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, STATEMENTS, cursor, async (from, fail) => {
     const [shard = 0, after = 0] = from.split('.').map(Number)
     const page = await notifyPage(system, shard, after).catch((error: unknown) => {
@@ -39,7 +39,7 @@ export const notifyDueSoon = (system: System, cursor = START): Promise<string> =
       return []
     })
     if (page.length === PAGE) return `${shard}.${page.at(-1)!}`
-    return shard + 1 < system.settings.ledgers.length ? `${shard + 1}.0` : ''
+    return shard + 1 < system.settings.ledgers.length ? `${shard + 1}.0` : null
   })
 
 async function notifyPage(system: System, shard: number, after: number): Promise<number[]> {

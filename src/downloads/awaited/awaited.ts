@@ -1,7 +1,7 @@
 import { deleteFetch } from '../../authority/fetcher/fetches.ts'
 import { deleteUploads } from '../../authority/fetcher/states.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/context.ts'
 import { announce } from '../downloads.ts'
 import { waitingSince } from '../progress-store.ts'
 import { type OverFetch, openJob, overFetches, wakeStatements } from './awaited-store.ts'
@@ -40,14 +40,14 @@ const SWEEP_STATEMENTS = 3 * SWEEP_LIMIT + 1
  * Wakes jobs that fell asleep while the fetcher was done, and forgets what it brought for jobs that have ended. A task, whose cursor is a
  * ledger.
  */
-export const sweepFetches = async (system: System, cursor = START): Promise<string> =>
+export const sweepFetches = async (system: System, cursor = ''): Promise<string | null> =>
   system.settings.fetcherKeys === null
-    ? ''
+    ? null
     : pageByPage(system, SWEEP_STATEMENTS, cursor, async (from, fail) => {
         const shard = Number(from)
         const ledger = system.settings.ledgers[shard]!
         for (const row of await overFetches(ledger, Date.now(), SWEEP_LIMIT)) await settle(system, shard, row).catch(fail)
-        return shard + 1 < system.settings.ledgers.length ? `${shard + 1}` : ''
+        return shard + 1 < system.settings.ledgers.length ? `${shard + 1}` : null
       })
 
 async function settle(system: System, shard: number, row: OverFetch): Promise<void> {
@@ -66,9 +66,9 @@ const KEPT_MS = 9 * 86_400_000
 const PAGE = 500
 
 /** Deletes uploads that a crash left without a note. A task, whose cursor is a cursor of the bucket. */
-export async function pruneUploads({ env }: System, cursor = START): Promise<string> {
-  const listed = await env.FILES.list({ prefix: FETCHED, limit: PAGE, ...(cursor === START ? {} : { cursor }) })
+export async function pruneUploads({ env }: System, cursor = ''): Promise<string | null> {
+  const listed = await env.FILES.list({ prefix: FETCHED, limit: PAGE, ...(cursor === '' ? {} : { cursor }) })
   const old = listed.objects.filter(({ uploaded }) => uploaded.getTime() < Date.now() - KEPT_MS).map(({ key }) => key)
   if (old.length > 0) await env.FILES.delete(old)
-  return listed.truncated ? listed.cursor : ''
+  return listed.truncated ? listed.cursor : null
 }

@@ -4,7 +4,7 @@ import { announceConversations, type ConversationHint, converse } from '../../au
 import type { AwaitedMonth, ConversationPorts } from '../../authority/sat/conversation/ports.ts'
 import { stuckConversations } from '../../authority/sat/conversation/upkeep.ts'
 import type { System } from '../../platform/context.ts'
-import { ledgerByLedger, START } from '../../platform/context.ts'
+import { ledgerByLedger } from '../../platform/context.ts'
 import { Logins } from '../../taxpayers/login.ts'
 import { isWhole } from '../../taxpayers/visibility/coverage.ts'
 import { announce } from '../downloads.ts'
@@ -59,9 +59,9 @@ const LATE_MS = 60_000
 const SWEEP_LIMIT = 1_000
 
 /** Announces conversations again after a lost message or the death of a worker. A task, whose cursor is a ledger. */
-export const sweepConversations = async (system: System, location = START): Promise<string> =>
+export const sweepConversations = async (system: System, location = ''): Promise<string | null> =>
   system.settings.taxAuthority === 'sandbox'
-    ? ''
+    ? null
     : ledgerByLedger(system, location, async (shard, ledger) => {
         const now = Date.now()
         const { results } = await stuckConversations(ledger, now, now - LATE_MS, SWEEP_LIMIT)

@@ -1,7 +1,7 @@
 import { forgetRequests } from '../../authority/sat/conversation/upkeep.ts'
 import { deleteCommits } from '../../cfdi/ingest/ingest.ts'
 import type { System } from '../../platform/context.ts'
-import { each, pageByPage, START } from '../../platform/context.ts'
+import { each, pageByPage } from '../../platform/context.ts'
 import { deleteCancellations, deleteJobs, deleteQuietExtractions, deleteQuietJobs, entitiesOfPart } from './prune-store.ts'
 
 const DAY_MS = 86_400_000
@@ -21,7 +21,7 @@ const PAGE = 20
  * requests for metadata that were sent to the authority more than 90 days ago. Each call prunes the partitions whose part it is; a missed day
  * is made up for with their next part. A task, whose cursor is `shard:entity`.
  */
-export async function pruneJobs(system: System, cursor = START): Promise<string> {
+export async function pruneJobs(system: System, cursor = ''): Promise<string | null> {
   const { settings, now } = system
   const part = Math.floor(now.getTime() / DAY_MS) % PARTS
   return pageByPage(system, 14 * PAGE + 1, cursor, async (from, fail) => {
@@ -30,7 +30,7 @@ export async function pruneJobs(system: System, cursor = START): Promise<string>
     const page = await entitiesOfPart(ledger, part, PARTS, after, PAGE)
     await prune(ledger, page, now.getTime(), settings.taxAuthority === 'sat').catch(fail)
     if (page.length === PAGE) return `${shard}:${page.at(-1)}`
-    return shard + 1 < settings.ledgers.length ? `${shard + 1}` : ''
+    return shard + 1 < settings.ledgers.length ? `${shard + 1}` : null
   })
 }
 

@@ -5,7 +5,7 @@ import { commitChecked } from '../../cfdi/commits/commits.ts'
 import type { SliceOutcome } from '../../cfdi/ingest/ingest.ts'
 import { type CfdiToRecheck, cancelDocument, readToRecheck } from '../../cfdi/ingest/status.ts'
 import type { System } from '../../platform/context.ts'
-import { ledgerByLedger, START } from '../../platform/context.ts'
+import { ledgerByLedger } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
@@ -103,7 +103,7 @@ async function cancel(
 }
 
 /** Announces the partitions with rechecks that are due. A task, whose cursor is a ledger; it reads nothing where there is none. */
-export const sweepRechecks = (system: System, cursor = START): Promise<string> =>
+export const sweepRechecks = (system: System, cursor = ''): Promise<string | null> =>
   ledgerByLedger(system, cursor, async (shard, ledger) => {
     const partitions = await partitionsToRecheck(ledger, Date.now())
     await wakeRechecks(

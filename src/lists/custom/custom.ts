@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm'
 import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { START } from '../../platform/context.ts'
 import { recordsOf, textsOf } from '../../platform/csv.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
@@ -147,7 +146,7 @@ export async function replaceCustomList(ctx: Ctx, slug: string, bytes: Uint8Arra
     () => attemptReplace(ctx, slug, entries, digest),
     () => new Failure('contention', 'blacklist.changed', 'Other requests keep replacing the list at the same time. Try again.'),
   )
-  await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'notifyListings', at: ctx.now.getTime(), cursor: START } }])
+  await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'notifyListings', at: ctx.now.getTime(), cursor: '' } }])
   return view(await requireList(ctx, source))
 }
 

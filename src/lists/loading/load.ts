@@ -1,6 +1,5 @@
 import { LISTED } from '../../authority/sandbox/lists/listed.ts'
 import type { System } from '../../platform/context.ts'
-import { START } from '../../platform/context.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
@@ -112,10 +111,10 @@ interface ListFile {
 /**
  * Brings every list up to date, each in an invocation of its own, or in several when it is large. A task, whose cursor is a list.
  */
-export async function refreshLists(system: System, cursor: string): Promise<string> {
+export async function refreshLists(system: System, cursor: string): Promise<string | null> {
   const source = PUBLIC_SOURCES.find((one) => one === cursor)
   const at = system.now.getTime()
-  const notify = { body: { task: 'notifyListings', at, cursor: START } }
+  const notify = { body: { task: 'notifyListings', at, cursor: '' } }
   if (source === undefined)
     await sendAll(
       system.env.TASKS,
@@ -129,7 +128,7 @@ export async function refreshLists(system: System, cursor: string): Promise<stri
       throw error
     }
   }
-  return ''
+  return null
 }
 
 /**

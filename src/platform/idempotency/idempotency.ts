@@ -1,4 +1,4 @@
-import { type Ctx, eventsOf, type KeyClaim, pageByPage, START, type System } from '../context.ts'
+import { type Ctx, eventsOf, type KeyClaim, pageByPage, type System } from '../context.ts'
 import { base64ToBytes, bytesToBase64, type Key, keyOf } from '../crypto/keyring.ts'
 import { commit } from '../db/commit.ts'
 import { Failure, invalid } from '../failures.ts'
@@ -163,11 +163,11 @@ async function release({ db, requestId }: Ctx, claim: KeyClaim): Promise<void> {
 }
 
 /** Deletes the keys that are older than 24 hours, and their receipts. A task. */
-export function pruneKeys(system: System, cursor = START): Promise<string> {
+export function pruneKeys(system: System, cursor = ''): Promise<string | null> {
   const { db, settings, now } = system
   return pageByPage(system, 1 + settings.events.length, cursor, async () => {
     const deleted = [await deleteExpired(db, expiredAt(now), PRUNE_BATCH)]
     for (const d1 of settings.events) deleted.push(await deleteReceipts(d1, expiredAt(now), PRUNE_BATCH))
-    return Math.max(...deleted) < PRUNE_BATCH ? '' : START
+    return Math.max(...deleted) < PRUNE_BATCH ? null : ''
   })
 }

@@ -1,6 +1,6 @@
 import { type AddressedDraft, raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/context.ts'
 import { daysLeft, localDayOf } from '../../platform/time/calendar.ts'
 import { type EfirmaPosition, type EndingEfirma, endingEfirmas } from './ending-efirmas-store.ts'
 
@@ -13,7 +13,7 @@ const [EARLY, LATE] = [30, 7] as const
 /**
  * Raises an alert 30 and 7 days before the e.firma of an active connection ends, for its organization. A task; its cursor is the last e.firma.
  */
-export const alertEfirmas = (system: System, cursor = START): Promise<string> =>
+export const alertEfirmas = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, 1 + system.settings.events.length, cursor, async (from) => {
     const now = system.now.getTime()
     const after = from === '' ? ([now, 0] as const) : (JSON.parse(from) as EfirmaPosition)
@@ -24,7 +24,7 @@ export const alertEfirmas = (system: System, cursor = START): Promise<string> =>
       system.now,
     )
     const last = page.at(-1)
-    return last && page.length === PAGE ? JSON.stringify([last.valid_to, last.connection] satisfies EfirmaPosition) : ''
+    return last && page.length === PAGE ? JSON.stringify([last.valid_to, last.connection] satisfies EfirmaPosition) : null
   })
 
 /** The alert of an e.firma on a day of the organization; null while more than 30 days are left. */

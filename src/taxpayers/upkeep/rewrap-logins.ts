@@ -1,6 +1,6 @@
 import { LOGIN_KINDS } from '../../authority/port/login.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/context.ts'
 import { readLogin, rewrap } from '../login.ts'
 import { type LoginRow, outdatedLogins } from '../login-store.ts'
 
@@ -10,13 +10,13 @@ const PAGE = 100
  * Encrypts all stored CIECs and e.firmas with the current key, so that older keys can leave the keyring. Those that cannot be opened do not
  * stop the others. Nothing is read while the keyring has one key. A task, whose cursor is the number of the last connection.
  */
-export const rewrapLogins = (system: System, cursor = START): Promise<string> =>
+export const rewrapLogins = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, 2 * PAGE + 1, cursor, async (after, fail) => {
     const { all, current } = system.settings.ciecKeys
-    if (all.length === 1) return ''
+    if (all.length === 1) return null
     const page = await outdatedLogins(system.db, current.version, Number(after), PAGE)
     for (const row of page) await rewrapConnection(system, row).catch(fail)
-    return page.length < PAGE ? '' : String(page.at(-1)!.connection)
+    return page.length < PAGE ? null : String(page.at(-1)!.connection)
   })
 
 async function rewrapConnection(system: System, row: LoginRow): Promise<void> {

@@ -28,7 +28,7 @@ async function deliver(body: unknown, purpose = 'downloads'): Promise<void> {
   await consume(createMessageBatch(`fiscal-local-${purpose}`, [{ id: 'm', timestamp: new Date(), attempts: 1, body }]), withFetcher)
 }
 const drain = async (rfc: string) => deliver(await callOf(rfc))
-const sweep = () => deliver({ task: 'sweepFetches', at: Date.now(), cursor: 'start' }, 'tasks')
+const sweep = () => deliver({ task: 'sweepFetches', at: Date.now(), cursor: '' }, 'tasks')
 
 /** An organization with an accepted CIEC whose run asked for two jobs, which wait for the fetcher. */
 async function waiting(ciec = 'deAna1', rfc = freshRfc()) {

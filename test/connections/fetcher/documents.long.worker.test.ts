@@ -28,7 +28,7 @@ beforeEach(async () => {
   for (const key of await uploads()) await env.FILES.delete(key)
 })
 
-const sweep = () => deliver({ task: 'sweepFetches', at: Date.now(), cursor: 'start' }, 'tasks')
+const sweep = () => deliver({ task: 'sweepFetches', at: Date.now(), cursor: '' }, 'tasks')
 
 /** An organization whose job of a document source waits for the fetcher, which has leased it. */
 async function leased(source: DataSourceKey = 'sat_rug') {

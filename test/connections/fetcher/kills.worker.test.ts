@@ -47,7 +47,7 @@ async function begun(sources = MONTHS) {
   const round = async () => {
     await deliver('downloads', await callOf(rfc))
     await fetchOnce(client)
-    await deliver('tasks', { task: 'sweepFetches', at: Date.now(), cursor: 'start' })
+    await deliver('tasks', { task: 'sweepFetches', at: Date.now(), cursor: '' })
   }
   const work = async () => {
     for (let n = 1; n <= 30 && (await jobs()).some(({ status }) => status === 'queued' || status === 'running'); n++) {

@@ -48,7 +48,7 @@ const presumed = (rfc: string): Listed => ({ rfc, situacion: 'Presunto', presunt
 const definitive = (rfc: string): Listed => ({ ...presumed(rfc), situacion: 'Definitivo', definitivo: '01/05/2026|02/05/2026' })
 const load = (rows: readonly Listed[], day: string) =>
   loadList(systemAt(), 'sat_69b', listOf([...FILLER, ...rows], `${day} de abril de 2026`), new Date())
-const notify = () => deliver([{ task: 'notifyListings', at: Date.now(), cursor: 'start' }], 'tasks')
+const notify = () => deliver([{ task: 'notifyListings', at: Date.now(), cursor: '' }], 'tasks')
 const notified = async (of: Subscriber): Promise<Changed[]> => {
   await relayed()
   return (await of.ask('GET', '/v1/blacklists/watch?limit=100')).body.data
@@ -138,7 +138,7 @@ describe('a new version of a list', () => {
           }
         },
       })
-      const isDone = await notifyListings(systemAt(NOW, { DB: dying }), 'start').then(
+      const isDone = await notifyListings(systemAt(NOW, { DB: dying }), '').then(
         () => true,
         () => false,
       )

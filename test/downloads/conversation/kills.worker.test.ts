@@ -65,7 +65,7 @@ describe('a process that is killed', () => {
     expect(busy_until).toBeGreaterThan(world.now)
     world.mortal.revive()
     world.queue.splice(0)
-    const sweep = () => world.deliver({ task: 'sweepConversations', at: world.now, cursor: 'start' }, 'tasks')
+    const sweep = () => world.deliver({ task: 'sweepConversations', at: world.now, cursor: '' }, 'tasks')
     await sweep()
     expect(world.queue).toEqual([])
     world.pass(busy_until - world.now + 1_000)

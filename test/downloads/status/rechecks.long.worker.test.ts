@@ -26,7 +26,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const sweep = () => runTask(systemNow(), { task: 'sweepRechecks', at: Date.now(), cursor: 'start' })
+const sweep = () => runTask(systemNow(), { task: 'sweepRechecks', at: Date.now(), cursor: '' })
 /** What happens at this time: the sweep, and what it announces. */
 const happen = async (when: string, through: Env = env) => {
   at(when)

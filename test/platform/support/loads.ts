@@ -329,7 +329,7 @@ async function plannedRun(of: { owner: Parameters<typeof connect>[0]; extractor_
   return { run_id: 'run_planned' }
 }
 
-const task = (name: keyof typeof TASKS, at: number) => ({ task: name, at, cursor: 'start' })
+const task = (name: keyof typeof TASKS, at: number) => ({ task: name, at, cursor: '' })
 
 /** Runs a task in as many invocations as it takes. */
 async function finish(platform: Platform, name: keyof typeof TASKS, at = Date.now()): Promise<void> {
@@ -399,7 +399,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
       const system = systemAt(new Date(Date.now()).toISOString())
       await sweepConversations(
         { ...system, settings: { ...system.settings, taxAuthority: 'sat', ledgers: [system.settings.ledgers[0]!] }, env: platform.env },
-        'start',
+        '',
       )
     })
     expect(platform.of('downloads-spread')).toHaveLength(1_000)

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { WORK } from '../../../src/app/work.ts'
-import { pageByPage, START, systemOf } from '../../../src/platform/context.ts'
+import { pageByPage, systemOf } from '../../../src/platform/context.ts'
 import { commit } from '../../../src/platform/db/commit.ts'
 import { Budget, BudgetUsedUp } from '../../../src/platform/work/budget.ts'
 import { sendAll } from '../../../src/platform/work/send.ts'
@@ -56,14 +56,14 @@ describe('pages', () => {
 
   it('are worked on while the budget allows another, from the place where the invocation before stopped', async () => {
     const seen: string[][] = []
-    let cursor = START
-    for (let n = 0; cursor !== '' && n < 10; n++) {
+    let cursor: string | null = ''
+    for (let n = 0; cursor !== null && n < 10; n++) {
       const it = system()
       const pages: string[] = []
       cursor = await pageByPage(it, 300, cursor, async (from) => {
         pages.push(from)
         counting(it, 300)
-        return pages.length + 3 * seen.length === 8 ? '' : String(Number(from) + 1)
+        return pages.length + 3 * seen.length === 8 ? null : String(Number(from) + 1)
       })
       seen.push(pages)
     }
@@ -79,19 +79,19 @@ describe('pages', () => {
       if (from === '2' || from === '') throw new BudgetUsedUp()
       return '2'
     }
-    expect([await pageByPage(system(), 1, START, ending), await pageByPage(system(), 1, '1', ending)]).toEqual([START, '2'])
+    expect([await pageByPage(system(), 1, '', ending), await pageByPage(system(), 1, '1', ending)]).toEqual(['', '2'])
   })
 
   it('report what failed in them: at the end as an error, otherwise in the log', async () => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
     const failing = (last: string) => async (from: string, fail: (error: unknown) => void) => {
       fail(new Error(`page ${from}`))
-      return from === last ? '' : `${from}1`
+      return from === last ? null : `${from}1`
     }
-    await expect(pageByPage(system(), 1, START, failing(''))).rejects.toThrow('page ')
-    await expect(pageByPage(system(), 1, START, failing('1'))).rejects.toThrow(/2 parts failed/)
+    await expect(pageByPage(system(), 1, '', failing(''))).rejects.toThrow('page ')
+    await expect(pageByPage(system(), 1, '', failing('1'))).rejects.toThrow(/2 parts failed/)
     expect(logged).not.toHaveBeenCalled()
-    expect(await pageByPage(system(), 901, START, failing('1'))).toBe('1')
+    expect(await pageByPage(system(), 901, '', failing('1'))).toBe('1')
     expect(logged.mock.calls.flat().join()).toMatch(/A part of a task failed.*page /)
   })
 })

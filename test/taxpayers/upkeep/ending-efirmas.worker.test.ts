@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runTask } from '../../../src/app/tasks.ts'
-import { START } from '../../../src/platform/context.ts'
 import { ISSUED, later, losingMessages, NOW, subscriber } from '../../downloads/support/downloads.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { systemNow } from '../support/ciec.ts'
@@ -37,7 +36,7 @@ async function ending(days: number) {
 /** The daily task of a day, once, and again as after a crash. */
 async function daily(day: number) {
   later(day * DAY)
-  for (const at of [Date.now(), Date.now() + 1_000]) await runTask(systemNow(), { task: 'alertEfirmas', at, cursor: START })
+  for (const at of [Date.now(), Date.now() + 1_000]) await runTask(systemNow(), { task: 'alertEfirmas', at, cursor: '' })
 }
 
 describe('the end of an e.firma', () => {

@@ -1,6 +1,6 @@
 import { audited } from '../../../platform/audit/audit.ts'
 import type { System } from '../../../platform/context.ts'
-import { pageByPage, START } from '../../../platform/context.ts'
+import { pageByPage } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
 import { newId } from '../../../platform/db/id.ts'
 import { isConflict } from '../../../platform/db/retry.ts'
@@ -19,12 +19,12 @@ const PAGE = 50
  * invoice marks the month as billed, so a missed run is made up for by the next one and a repeated run does nothing. A task, whose cursor is
  * a time zone.
  */
-export async function issueInvoices(system: System, cursor = START): Promise<string> {
+export async function issueInvoices(system: System, cursor = ''): Promise<string | null> {
   const zones = await organizationZones(system.db)
   return pageByPage(system, 4 * PAGE + 1, cursor, async (from, fail) => {
     const timezone = zones.find((zone) => zone >= from)
-    if (timezone === undefined) return ''
-    const next = zones[zones.indexOf(timezone) + 1] ?? ''
+    if (timezone === undefined) return null
+    const next = zones[zones.indexOf(timezone) + 1] ?? null
     const isMore = await issuePage(system, timezone).catch((error: unknown) => {
       fail(error)
       return false

@@ -1,6 +1,6 @@
 import { raiseAlertsOf } from '../../../platform/alerts/alerts.ts'
 import type { System } from '../../../platform/context.ts'
-import { pageByPage, START } from '../../../platform/context.ts'
+import { pageByPage } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
 import { SUSPENSIONS, type Suspension } from '../../../platform/tenant/tenant.ts'
 import { actingFor } from '../../organization/organization.ts'
@@ -106,12 +106,12 @@ const EARLIEST_OFFSET_MS = 14 * 3_600_000
  * Reviews every organization whose stored suspension differs from what its subscription implies, for whatever reason. Runs daily; bears
  * repetition and missed days. A task, whose cursor is the id of the last organization.
  */
-export function reviewSubscriptions(system: System, resume: Resume, cursor = START): Promise<string> {
+export function reviewSubscriptions(system: System, resume: Resume, cursor = ''): Promise<string | null> {
   const latestToday = new Date(system.now.getTime() + EARLIEST_OFFSET_MS).toISOString().slice(0, 10)
   const due = lastDueBeyondGrace(latestToday)
   return pageByPage(system, PAGE_STATEMENTS, cursor, async (after, fail) => {
     const page = await findStaleSuspensions(system.db, { now: system.now, due, after, limit: PAGE })
     await reviewOrganizations(system, page, resume, fail)
-    return page.length < PAGE ? '' : page[page.length - 1]!
+    return page.length < PAGE ? null : page[page.length - 1]!
   })
 }

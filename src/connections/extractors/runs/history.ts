@@ -3,7 +3,7 @@ import { type RunJobPosition, readRunJobs } from '../../../downloads/states/run-
 import { listRunsOf, type RunGroup, readRunGroups } from '../../../downloads/states/states.ts'
 import { withdrawJobs } from '../../../downloads/withdrawn/withdraw.ts'
 import { change } from '../../../platform/audit/audit.ts'
-import { type Ctx, pageByPage, START, type System } from '../../../platform/context.ts'
+import { type Ctx, pageByPage, type System } from '../../../platform/context.ts'
 import { idsFrom } from '../../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../../platform/failures.ts'
 import { openCursor, type Page, paginate } from '../../../platform/paging/cursor.ts'
@@ -44,9 +44,9 @@ export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) 
 }
 
 /** Deletes finished runs that are older than 30 days. A task. */
-export function pruneRuns(system: System, position = START): Promise<string> {
+export function pruneRuns(system: System, position = ''): Promise<string | null> {
   const before = idsFrom('run', new Date(system.now.getTime() - KEPT_MS))
-  return pageByPage(system, 1, position, async () => ((await deleteRuns(system.db, before, RUNS_A_ROUND)) < RUNS_A_ROUND ? '' : START))
+  return pageByPage(system, 1, position, async () => ((await deleteRuns(system.db, before, RUNS_A_ROUND)) < RUNS_A_ROUND ? null : ''))
 }
 
 /** A run with its jobs, as far as they are in these groups. */

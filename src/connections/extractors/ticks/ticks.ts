@@ -1,5 +1,5 @@
 import type { System } from '../../../platform/context.ts'
-import { pageByPage, START } from '../../../platform/context.ts'
+import { pageByPage } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
 import { newId } from '../../../platform/db/id.ts'
 import { dayOfEpoch, epochDayOf, localDayOf } from '../../../platform/time/calendar.ts'
@@ -41,10 +41,10 @@ export type Dispatch = { page: PageKey } | { runs: string[] }
  * the commit that advances the zone. Several missed days are one tick. Nothing is written for cadences that are not due, and a repeated or
  * overlapping tick finds the zone advanced. A task, which needs no cursor.
  */
-export const evaluateCadences = (system: System, cursor = START): Promise<string> =>
+export const evaluateCadences = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, 0, cursor, async (_, fail) => {
     for (const zone of await listZones(system.db)) await evaluateZone(system, zone).catch(fail)
-    return ''
+    return null
   })
 
 async function evaluateZone(system: System, { timezone, evaluated_day }: Zone): Promise<void> {

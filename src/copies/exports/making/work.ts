@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { readerOf } from '../../../accounts/organization/organization.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
-import { pageByPage, START } from '../../../platform/context.ts'
+import { pageByPage } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
 import { bare } from '../../../platform/db/statement.ts'
 import { memory } from '../../../platform/memory-limiter.ts'
@@ -191,7 +191,7 @@ export const sweepExports = async (system: System): Promise<void> =>
 const PER_PAGE = 20
 
 /** Deletes the content of exports that have expired, and forgets those that ended long ago. A task, whose place says nothing. */
-export const expireExports = (system: System, location = START): Promise<string> =>
+export const expireExports = (system: System, location = ''): Promise<string | null> =>
   pageByPage(system, 2 + PER_PAGE, location, async () => {
     const d1 = system.db.$client
     await commit(d1, [forgetExports(d1, system.now.getTime() - FORGOTTEN_MS, SWEPT)])
@@ -200,5 +200,5 @@ export const expireExports = (system: System, location = START): Promise<string>
       await removeObjects(system, { export_id, state: null } as ExportRow)
       await commit(d1, [markExpired(d1, export_id)])
     }
-    return ids.length < PER_PAGE ? '' : 'next'
+    return ids.length < PER_PAGE ? null : ''
   })

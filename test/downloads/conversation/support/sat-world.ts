@@ -105,7 +105,7 @@ export class SatWorld {
     for (let n = 0; n < minutes; n++) {
       if ((await jobsOf(this.rfc)).every(({ status }) => status === 'succeeded' || status === 'failed')) return
       this.pass(61_000)
-      for (const task of ['sweepJobs', 'sweepConversations']) await this.deliver({ task, at: this.now, cursor: 'start' }, 'tasks')
+      for (const task of ['sweepJobs', 'sweepConversations']) await this.deliver({ task, at: this.now, cursor: '' }, 'tasks')
       await this.work(30_000)
     }
     throw new Error('The jobs do not end.')
