@@ -117,7 +117,13 @@ export default defineConfig({
     // Much of a test is waiting for another process.
     maxWorkers: availableParallelism() + 2,
     // `npm run coverage`. Istanbul counts in workerd, too. Below the rest: adapters that speak to the authority, which tests reach in a process.
-    coverage: { provider: 'istanbul', include: ['src/**/*.ts'], reporter: ['text-summary', 'json-summary'], thresholds: { lines: 90 } },
+    coverage: {
+      provider: 'istanbul',
+      include: ['src/**/*.ts'],
+      reporter: ['text-summary', 'json-summary'],
+      thresholds: { lines: 90 },
+      reportOnFailure: true,
+    },
     projects: [
       // Rules that depend on the language alone run in Node. What leans on the runtime (URLs, encodings, zones, hashes) is tested in workerd.
       {

@@ -85,6 +85,18 @@ export async function sideOf(): Promise<Side> {
   }
 }
 
+/**
+ * Asks until the answer is as it is when nothing else goes on: messages of what a row was given may be worked on meanwhile, and are waited
+ * for. Returns the last of six answers otherwise.
+ */
+export async function undisturbed<T>(ask: () => Promise<T>, isUndisturbed: (answer: T) => boolean): Promise<T> {
+  for (let n = 0; ; n++) {
+    const answer = await ask()
+    if (isUndisturbed(answer) || n === 5) return answer
+    await quiet()
+  }
+}
+
 /** Until the consumers have nothing more to do, so that what D1 does is what the test asks for. */
 export const quiet = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 1_000))
 

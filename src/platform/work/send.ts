@@ -1,4 +1,3 @@
-import { waitUntil } from 'cloudflare:workers'
 import type { System } from '../context.ts'
 import { log } from '../log.ts'
 
@@ -44,15 +43,4 @@ export async function sendHints<Body>(system: System, queue: Queue<Body>, messag
   } catch (error) {
     log.error(system, 'Queue messages could not be sent. The next sweep finds the work.', {}, error)
   }
-}
-
-const ACKNOWLEDGE_AFTER_MS = 250
-
-/**
- * Returns when the work ends, and after 250 ms at the latest: its message is then acknowledged, so that no other one waits behind a
- * customer's server, and the work continues in the background. A failure is logged with `failed`; a sweep has to find what it leaves.
- */
-export async function inBackground(system: System, work: Promise<void>, failed: string, about: Record<string, unknown>): Promise<void> {
-  waitUntil(work.catch((error: unknown) => log.error(system, failed, about, error)))
-  await Promise.race([work, scheduler.wait(ACKNOWLEDGE_AFTER_MS)])
 }

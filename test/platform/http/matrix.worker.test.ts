@@ -7,7 +7,7 @@ import { runs, sample } from '../../support/fuzz.ts'
 import { absent, callOf, type Entry, type Given, givenOf, malformed, ofEntity, ROWS, TABLE } from '../../support/matrix.ts'
 import { silenceDownloads } from '../../support/queues.ts'
 import { essence, made, metered, nameOf, ROUTES, send } from '../../support/wire.ts'
-import { credentialOf, dump, quiet, type Side, sideOf } from '../../support/world.ts'
+import { credentialOf, dump, quiet, type Side, sideOf, undisturbed } from '../../support/world.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
 
@@ -84,12 +84,7 @@ describe('who is not let in reads the same everywhere', () => {
     const { path, sent } = callOf(entry, await givenOf(entry, ours))
     for (const [who, { authorization, d1 }] of sample(Object.entries(principals), 5, closed.indexOf(entry))) {
       const ask = () => metered(entry.route.method, path, { ...sent, authorization })
-      let asked = await ask()
-      if (asked.d1 !== d1) {
-        // Messages of what the row was given may have been worked on meanwhile: they are waited for.
-        await quiet()
-        asked = await ask()
-      }
+      const asked = await undisturbed(ask, (one) => one.d1 === d1)
       expect([who, asked.answer.status, asked.d1]).toEqual([who, 401, d1])
       const kind = d1 === 0 ? who : (/revoked|expired/.exec(who)?.[0] ?? 'asked the database')
       expect([kind, essence(asked.answer)]).toEqual([kind, read.get(kind) ?? essence(asked.answer)])
@@ -146,11 +141,7 @@ describe('an identifier in a path', () => {
         // The roles take turns: each meets several values of every name.
         for (const role of sample(ROLES, 3, turn++)) {
           const ask = () => metered(entry.route.method, path, { ...sent, ...as(ours.callers[role]) })
-          let { answer, d1 } = await ask()
-          if (d1 !== 1) {
-            await quiet()
-            ;({ answer, d1 } = await ask())
-          }
+          const { answer, d1 } = await undisturbed(ask, (one) => one.d1 === 1)
           expect([path, role, answer.status, answer.body.code, d1]).toEqual([path, role, 400, 'request.malformed_id', 1])
         }
       }
@@ -215,12 +206,7 @@ describe('what is another organization’s is told like what is not there', () =
     }
     for (const role of ROLES) {
       const both = async () => [await ask(role, foreign[entry.id]!), await ask(role, absent(entry.id))]
-      let notified = await both()
-      if (notified[0]!.d1 !== notified[1]!.d1) {
-        // Messages of what the row was given may have been worked on meanwhile: they are waited for.
-        await quiet()
-        notified = await both()
-      }
+      const notified = await undisturbed(both, ([one, other]) => one!.d1 === other!.d1)
       expect(notified[0]).toEqual(notified[1])
       expect(notified[0]!.status).toBe(entry.row.isOwn || entry.row.may.includes(role as never) ? 404 : 403)
     }
