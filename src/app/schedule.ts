@@ -2,12 +2,11 @@ import { collectInvoices } from '../accounts/billing/collect.ts'
 import { runOperatorCommands } from '../accounts/billing/operator/commands.ts'
 import { notifyAlerts } from '../delivery/alerts/notify-alerts.ts'
 import { notifyQuotas } from '../delivery/alerts/notify-quotas.ts'
-import { sweepVerifications } from '../downloads/downloads.ts'
 import { type System, systemOf } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
 import { carryOutDeadLetters } from './dead-letters.ts'
 import { resume } from './resume.ts'
-import { DAILY, runTask, sendTasks, type TaskMessage } from './tasks.ts'
+import { runTask, sendTasks, TASKS, type TaskMessage } from './tasks.ts'
 import { WORK } from './work.ts'
 
 type Verb = (system: System) => Promise<unknown>
@@ -17,13 +16,16 @@ const begin =
   (system) =>
     runTask(system, { task, at: system.now.getTime(), cursor: '' })
 
-const SWEEPS = Object.values(WORK).flatMap(({ sweep }) => sweep ?? [])
+const SWEEPS = Object.values(WORK).flatMap(({ sweeps = [] }) => sweeps)
+const QUARTERLY = ['midnight', 'readPending', 'sweepRechecks', 'resolveAlerts'] as const satisfies TaskMessage['task'][]
+
+/** All other tasks. */
+export const DAILY = (Object.keys(TASKS) as TaskMessage['task'][]).filter((task) => ![...SWEEPS, ...QUARTERLY].includes(task))
 
 /** The verbs of each cron expression, which share an invocation. A cron can be missed or delivered twice, and the verbs bear both. */
 export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
   '* * * * *': [
     ...SWEEPS.filter((sweep) => typeof sweep !== 'string'),
-    sweepVerifications,
     notifyAlerts,
     notifyQuotas,
     (system) => runOperatorCommands(system, resume),
@@ -31,9 +33,8 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     collectInvoices,
     // These use what is left of the budget, and go on in invocations of their own.
     ...SWEEPS.filter((sweep) => typeof sweep === 'string').map(begin),
-    begin('sweepFetches'),
   ],
-  '*/15 * * * *': [begin('midnight'), begin('readPending'), begin('sweepRechecks'), begin('resolveAlerts')],
+  '*/15 * * * *': QUARTERLY.map(begin),
   '0 10 * * *': [
     (system) =>
       sendTasks(

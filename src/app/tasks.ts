@@ -66,6 +66,7 @@ async function midnight(system: System, cursor: string): Promise<string | null> 
   return next
 }
 
+/** Tasks run once a day, each in an invocation of its own, except those that schedule.ts and a sweep of work.ts name. */
 export const TASKS = {
   midnight,
   sweepJobs,
@@ -122,30 +123,3 @@ export async function runTask(system: System, { task, at, cursor }: TaskMessage)
   const next = await TASKS[task]({ ...system, now: new Date(at) }, cursor)
   if (next !== null) await sendTasks(system, [{ task, at, cursor: next }])
 }
-
-/** Each daily task gets an invocation of its own. */
-export const DAILY: readonly (keyof typeof TASKS)[] = [
-  'issueInvoices',
-  'reviewSubscriptions',
-  'pruneEvents',
-  'rewrapSecrets',
-  'rewrapCredentials',
-  'refreshLists',
-  'notifyListings',
-  'refreshRates',
-  'refreshRepse',
-  'pruneKeys',
-  'pruneRuns',
-  'pruneJobs',
-  'sweepUploads',
-  'sweepUploadObjects',
-  'pruneUploads',
-  'pruneAttempts',
-  'verifyIdle',
-  'rewrapLogins',
-  'alertEfirmas',
-  'alertCertificates',
-  'notifyDueSoon',
-  'reviewConnectors',
-  'reportDeadLetters',
-]

@@ -13,6 +13,7 @@ import { fanOut, relayOutbox } from '../delivery/relay/relay.ts'
 import { workOnMailbox } from '../documents/mailbox/fetch.ts'
 import { sweepMailboxes } from '../documents/mailbox/requests/requests.ts'
 import type { continueConversation } from '../downloads/conversation/converse.ts'
+import { sweepVerifications } from '../downloads/downloads.ts'
 import { drain } from '../downloads/drain.ts'
 import { notifyMissed, sweepUnnotified } from '../downloads/missed-cancellations.ts'
 import { resolveRechecks } from '../downloads/status/rechecks.ts'
@@ -53,8 +54,8 @@ export interface WorkKind<Message = unknown> {
   /** The most D1 statements that the handler executes before it asks the budget. */
   statements: number
   handle(system: System, message: Message): Promise<void>
-  /** What sends a message for all work that nobody does, once a minute: a verb, or a task where one invocation may not suffice. */
-  sweep?: ((system: System) => Promise<unknown>) | TaskMessage['task']
+  /** They send a message for all work that nobody does, once a minute: verbs, and tasks where one invocation may not suffice. */
+  sweeps?: readonly (((system: System) => Promise<unknown>) | TaskMessage['task'])[]
 }
 
 /** The conversation with the authority is loaded when it is first had. */
@@ -74,35 +75,35 @@ export const WORK: Readonly<Record<string, WorkKind>> = {
     message: z.strictObject({ page: TickPage }),
     statements: 200,
     handle: (system, { page }) => planPage(system, page),
-    sweep: sweepTicks,
+    sweeps: [sweepTicks],
   }),
   runs: kind({
     queues: ['DISPATCH'],
     message: z.strictObject({ runs: z.array(z.string()) }),
     statements: 200,
     handle: (system, { runs }) => dispatchRuns(system, runs),
-    sweep: sweepRuns,
+    sweeps: [sweepRuns],
   }),
   downloads: kind({
     queues: DOWNLOADS,
     message: EntityCall,
     statements: 200,
     handle: (system, it) => drain(system, it, markReadersDue),
-    sweep: 'sweepJobs',
+    sweeps: [sweepVerifications, 'sweepJobs', 'sweepFetches'],
   }),
   conversations: kind({
     queues: DOWNLOADS,
     message: EntityCall.extend({ conversation: z.literal(true) }),
     statements: 200,
     handle: continueConversations,
-    sweep: 'sweepConversations',
+    sweeps: ['sweepConversations'],
   }),
   mailbox: kind({
     queues: ['DOWNLOADS'],
     message: z.strictObject({ mailbox: z.strictObject({ organization_id: z.string(), entity: z.int().positive() }) }),
     statements: 200,
     handle: (system, { mailbox }) => workOnMailbox(system, mailbox, markReadersDue),
-    sweep: sweepMailboxes,
+    sweeps: [sweepMailboxes],
   }),
   rechecks: kind({
     queues: ['DOWNLOADS'],
@@ -115,35 +116,35 @@ export const WORK: Readonly<Record<string, WorkKind>> = {
     message: z.strictObject({ unnotified: z.int().positive() }),
     statements: 700,
     handle: (system, { unnotified }) => notifyMissed(system, unnotified),
-    sweep: sweepUnnotified,
+    sweeps: [sweepUnnotified],
   }),
   imports: kind({
     queues: ['IMPORTS'],
     message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }),
     statements: 200,
     handle: (system, hint) => workOnImport(system, hint, markDue),
-    sweep: 'sweepImports',
+    sweeps: ['sweepImports'],
   }),
   lookups: kind({
     queues: ['REPSE'],
     message: z.strictObject({ rfcs: z.array(z.string()) }),
     statements: 400,
     handle: (system, { rfcs }) => runLookups(system, rfcs, ownName),
-    sweep: sweepLookups,
+    sweeps: [sweepLookups],
   }),
   repseRounds: kind({
     queues: ['REPSE'],
     message: z.strictObject({ round: z.string() }),
     statements: 400,
     handle: (system, { round }) => runRoundPage(system, round, ownName),
-    sweep: sweepRounds,
+    sweeps: [sweepRounds],
   }),
   relay: kind({
     queues: ['WEBHOOKS'],
     message: z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
     statements: 700,
     handle: (system, { outbox }) => relayOutbox(system, outbox),
-    sweep: 'sweepOutboxes',
+    sweeps: ['sweepOutboxes'],
   }),
   fanOuts: kind({
     queues: ['WEBHOOKS'],
@@ -156,28 +157,28 @@ export const WORK: Readonly<Record<string, WorkKind>> = {
     message: z.strictObject({ endpoint: z.string() }),
     statements: 700,
     handle: (system, { endpoint }) => deliver(system, endpoint),
-    sweep: sweepDeliveries,
+    sweeps: [sweepDeliveries],
   }),
   mirror: kind({
     queues: ['STORAGE'],
     message: z.strictObject({ shard: z.int().min(0), connector: z.int().positive(), after: z.string().optional() }),
     statements: 100,
     handle: mirrorInBackground,
-    sweep: sweepConnectors,
+    sweeps: [sweepConnectors],
   }),
   reports: kind({
     queues: ['REPORTS'],
     message: z.strictObject({ shard: z.int().min(0), connection: z.int().positive() }),
     statements: 100,
     handle: workOnReports,
-    sweep: 'sweepReports',
+    sweeps: ['sweepReports'],
   }),
   exports: kind({
     queues: ['EXPORTS'],
     message: z.strictObject({ export_id: z.string() }),
     statements: 60,
     handle: (system, { export_id }) => workOnExport(system, export_id),
-    sweep: sweepExports,
+    sweeps: [sweepExports],
   }),
   tasks: kind({ queues: ['TASKS'], message: TaskMessage, statements: 600, handle: runTask }),
 }

@@ -86,7 +86,7 @@ export function inactiveWarnings(system: System, keys: readonly DataSourceKey[])
 
 const inCatalogOrder = (belongs: (key: DataSourceKey) => boolean): DataSourceKey[] => DATA_SOURCE_KEYS.filter(belongs)
 
-/** Returns the keys and the mandatory ones (service.md, Mandatory sources), each once, in the order of the catalog. */
+/** Returns the keys and the mandatory ones, each once, in the order of the catalog. */
 export const withMandatory = (keys: readonly string[]): DataSourceKey[] =>
   inCatalogOrder((key) => keys.includes(key) || SOURCES[key].is_mandatory)
 

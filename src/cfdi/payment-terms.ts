@@ -4,7 +4,7 @@ const DAYS = /(\d{1,3})\s*(?:dias?|days?|d)\b/
 const NET = /\bneto?\s*(?:a\s*)?(\d{1,3})\b/
 const MOST = 365
 
-/** Returns the days after its date until an invoice is due, as its CondicionesDePago state them; null when these state none (insights.md 8.6). */
+/** Returns the days after its date until an invoice is due, as its CondicionesDePago state them; null when these state none. */
 export function termDaysOf(condiciones: string | null): number | null {
   if (condiciones === null) return null
   const text = condiciones.normalize('NFD').replace(ACCENTS, '').toLowerCase()

@@ -1,7 +1,7 @@
 import type { Micros } from '../platform/money.ts'
 import { type Countable, contribution, isInSums } from './totals.ts'
 
-/** What one supplier invoiced: its valid documents of types I and E that the RFC received (insights.md 8.0). */
+/** What one supplier invoiced: its valid documents of types I and E that the RFC received. */
 export interface SupplierTotals {
   /** Documents of type I. */
   invoices: number

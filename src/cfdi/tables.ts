@@ -93,7 +93,7 @@ export const cfdi = sqliteTable(
     fully_paid_at: text('fully_paid_at'),
     /** When the last of the documents was issued that `paid` and `credited` depend on: a window that ends before it shows other amounts. */
     applied_until: integer('applied_until'),
-    /** From which ceiling on, in seconds, a valid document is known that substitutes this valid one (substitution.ts). Null: never. */
+    /** From which ceiling on, in seconds, a valid document is known that substitutes this valid one. Null: never. */
     substituted_from: integer('substituted_from'),
     /** From which ceiling on this valid document is known to substitute a valid one. */
     substitutes_from: integer('substitutes_from'),

@@ -38,7 +38,7 @@ const isKnown = (from: number | null, until: number | null): boolean => from !==
 
 /**
  * Computes which of these documents do not count because others substitute them. A document does not count while a valid document with the
- * same issuer and receiver names it in a relation 04. Source: decisions.md 7.
+ * same issuer and receiver names it in a relation 04.
  *
  * - Chain: C substitutes B, and B substitutes A. Only C counts. When C is cancelled, B counts. When B is cancelled, A counts beside C,
  *   because C does not name it.
@@ -180,7 +180,7 @@ export const nothing = (): Totals => ({
 
 /**
  * What a document adds to its month, for a ceiling in seconds; null without one. Returns null for retenciones and for documents outside the
- * population (insights.md 8.0).
+ * population.
  */
 export function contribution(row: Countable, until: number | null = null): Contribution | null {
   if (row.kind !== 'cfdi' || row.emisor_rfc === row.receptor_rfc) return null
@@ -339,7 +339,7 @@ export const isDeferred = ({ tipo_comprobante, metodo_pago }: Pick<Payable, 'tip
 /**
  * Returns why an application does not count for an invoice; null when it counts. Only what the invoice's issuer issued settles it. A credit
  * note must have its receiver too; a payment may have another one, because a third party can pay. A payment must state the invoice's
- * currency, and a credit note in another currency must be convertible. Source: decisions.md 7.
+ * currency, and a credit note in another currency must be convertible.
  */
 export function notCountedReason(invoice: Payable, applied: Applied): NotCountedReason | null {
   const { kind, emisor_rfc, currency, cancelled, substituted_from } = applied
@@ -363,7 +363,7 @@ export const isFullyPaid = (total: Micros, sum: Micros): boolean => total - sum 
 
 /**
  * Computes the balance of a document from everything that is applied to it and counts. An invoice that is paid at once (PUE) counts as
- * paid; documents that are not invoices have no payment status. Source: decisions.md 7, insights.md 8.0.
+ * paid; documents that are not invoices have no payment status.
  */
 export function balanceOf(invoice: Payable, applications: readonly Applied[]): Balance {
   const total = invoice.total_micros ?? 0n

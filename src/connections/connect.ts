@@ -229,7 +229,7 @@ async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<Con
 
 /**
  * Connects an RFC. With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; without one it
- * is a draft, as it is with one about which the authority cannot be asked. An RFC that was unlinked gets its former visibility window back (decisions.md 4). Throws Failure 402 before the tax authority
+ * is a draft, as it is with one about which the authority cannot be asked. An RFC that was unlinked gets its former visibility window back. Throws Failure 402 before the tax authority
  * is asked, as checkLoginEntitlement; 409 fiscal_entity.already_linked, fiscal_entity.external_id_taken, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
  * data_source.unknown or .inactive, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and
  * Unavailable.

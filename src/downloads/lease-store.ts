@@ -65,15 +65,10 @@ export async function takeLease(
     month?: string
     job_id?: string
   }>([
-    jobsLease.claimStatement(
-      ledger,
-      held.token,
-      sql`${syncWork.entity} = ${held.entity} and ${syncWork.due_at} <= ${now} and ${jobsLease.isFree(now)}`,
-      {
-        set: sql`${bare(syncWork.claim_per_job)} = max(${syncWork.claim_per_job}, ${syncWork.token} is not null), ${bare(syncWork.leased_at)} = ${now}`,
-        returning: sql`${syncWork.claim_per_job}, ${syncWork.is_interactive}`,
-      },
-    ),
+    jobsLease.claimStatement(ledger, held.token, sql`${syncWork.entity} = ${held.entity} and ${syncWork.due_at} <= ${now}`, {
+      set: sql`${bare(syncWork.claim_per_job)} = max(${syncWork.claim_per_job}, ${syncWork.token} is not null), ${bare(syncWork.leased_at)} = ${now}`,
+      returning: sql`${syncWork.claim_per_job}, ${syncWork.is_interactive}`,
+    }),
     prepared(
       ledger,
       sql`select ${s.source}, ${s.month}, ${s.job_id} from ${syncWork} cross join ${JOBS_OF_WORK}
@@ -89,7 +84,7 @@ export async function takeLease(
 /** Takes the lease when nobody has it, whether a job is due or not. Returns whether there are jobs and it was taken. */
 export const takeOver = async (ledger: D1Database, { entity, token }: LeasedJobs, now: number): Promise<boolean> => {
   const taken = await jobsLease
-    .claimStatement(ledger, token, sql`${syncWork.entity} = ${entity} and ${jobsLease.isFree(now)}`, {
+    .claimStatement(ledger, token, sql`${syncWork.entity} = ${entity}`, {
       set: sql`${bare(syncWork.leased_at)} = ${now}`,
     })
     .run()

@@ -10,7 +10,7 @@ import type { JobState, SyncJob, SyncJobQuery } from './contract.ts'
 import { countJobs, type JobCounts, windowOf } from './counts/counts.ts'
 import { type JobPosition, type JobRow, jobsOfOrganization } from './progress-store.ts'
 
-/** The connection of the request, in any state (decisions.md 4). Throws Failure 404 fiscal_entity.not_found. */
+/** The connection of the request, in any state. Throws Failure 404 fiscal_entity.not_found. */
 function requireConnection(ctx: Ctx): Connection {
   if (!ctx.connection) throw notFound('fiscal_entity')
   return ctx.connection

@@ -50,7 +50,7 @@ const NEWEST = sql`(select max(${syncJobs.job_id}) from ${syncJobs}
 const IS_NEWEST = isJob(s, sql`w.value->>0`, [sql`w.value->>1`, sql`w.value->>2`, NEWEST])
 /** The requested sources and months `w` of a JSON list, each with its newest job `s`. */
 const requestedJobs = (json: string | SQL): SQL => sql`json_each(${json}) w cross join ${syncJobs} ${s} on ${IS_NEWEST}`
-/** The newest job serves a run when it is open, or succeeded after the run's instant. It is joined instead of repeated (decisions.md 5). */
+/** The newest job serves a run when it is open, or succeeded after the run's instant. It is joined instead of repeated. */
 const serves = (instant: number | SQL): SQL =>
   sql`(${s.open} = 1 or (${s.status} = 'succeeded' and max(coalesce(${s.finished_at}, 0), ${s.as_of}) >= ${instant}))`
 /** Attempts of the job `s` that the run does not share: those that ended in a wait or, of a job that is running or done, all but the last. */

@@ -1,4 +1,4 @@
-/** The known lists, their Spanish names, and the severity of being listed (insights.md 8.13). */
+/** The known lists, their Spanish names, and the severity of being listed. */
 
 export const SITUACIONES = ['presunto', 'definitivo', 'desvirtuado', 'sentencia_favorable'] as const
 export type Situacion = (typeof SITUACIONES)[number]

@@ -62,7 +62,7 @@ export class Failure extends Error {
 
 /** Work that may succeed later. A consumer retries it with a growing delay. */
 export class Unavailable extends Error {
-  /** error_class of insights.md 8.17. */
+  /** Why, as `error_class` of the API. */
   readonly error_class: 'login_failed' | 'sat_unavailable' | 'rate_limited'
   /** Whether the authority has locked the taxpayer's account for a while, which says nothing about the CIEC. */
   readonly isLocked: boolean

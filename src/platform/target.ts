@@ -1,5 +1,5 @@
 /**
- * The rule for URLs that customers give: of webhooks and of storage (decisions.md 9). It judges their text alone: the network that requests
+ * The rule for URLs that customers give: of webhooks and of storage. It judges their text alone: the network that requests
  * leave by judges what a host name resolves to.
  */
 

@@ -5,7 +5,7 @@ import type { Connection } from '../platform/tenant/tenant.ts'
 
 /**
  * Whether the organization may read the RFC's documents: while the connection is active, and while an unpaid invoice pauses it, because
- * that stops downloads only (service.md, Errors).
+ * that stops downloads only.
  */
 export const isReadable = ({ state, paused_by }: Pick<Connection, 'state' | 'paused_by'>): boolean =>
   state === 'active' || (state === 'paused' && paused_by === 'payment')

@@ -136,7 +136,7 @@ export class Logins {
   /**
    * Returns the login for these organizations: among the verified ones of their active connections that can be opened, the one of the kind
    * `first` that was accepted last, else the e.firma, else the CIEC. Null when there is none; the login of another organization is never used. One that is sealed with
-   * an old key is sealed again with the current one (decisions.md 11).
+   * an old key is sealed again with the current one.
    */
   async of(organizations: readonly string[], first: LoginKind | null = null): Promise<DownloadLogin | null> {
     const { system, entity } = this

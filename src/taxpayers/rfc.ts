@@ -1,4 +1,4 @@
-/** Registro Federal de Contribuyentes: shape, date and check digit. Source: sat.md 4. */
+/** Registro Federal de Contribuyentes: shape, date and check digit. */
 
 const SHAPE = /^[A-ZÑ&]{3,4}(\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])[A-Z\d]{2}[A\d]$/u
 const VALUES = '0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ'

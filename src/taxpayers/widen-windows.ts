@@ -86,7 +86,7 @@ const noted = sql`iif(j.last is null or ${itemOf(asked_ranges, '#-1', 0)} is j.c
     '$[#]', json_array(j.ceiling, j.day, j.last)))`
 
 /**
- * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
+ * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling, of connections that are
  * active and have a verified login, and notes what the run reached, once when the run is dispatched again. A run that reaches back as far as
  * what was revoked makes up for it, unless it was asked for a range of days alone. `from` is a day, `to` the instant of the run in
  * milliseconds since 1970; `last`, the last day of a range, is noted, too. There is at most one row for each connection. The result names the

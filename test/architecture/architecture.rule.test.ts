@@ -90,6 +90,11 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   ]),
   ['a folder named lib', { 'src/cfdi/lib/pips.ts': '' }, 'src/cfdi/lib/pips.ts: is named after no subject'],
   [
+    'a comment about a file that is gone',
+    { 'src/cfdi/pips.ts': '/** As seeds.ts has them. */' },
+    'src/cfdi/pips.ts: seeds.ts does not exist',
+  ],
+  [
     'a store that another domain enters',
     { 'src/copies/graft.ts': `import { pears } from '../cfdi/store.ts'` },
     'src/copies/graft.ts → src/cfdi/store.ts: a store is entered only from its own domain',

@@ -157,6 +157,19 @@ export const RULES: readonly Rule[] = [
       }),
   },
   {
+    name: 'comments name only files that exist',
+    breaches: (tree) => {
+      const names = new Set(Object.keys(tree).map((path) => path.slice(path.lastIndexOf('/') + 1)))
+      return filesOf(tree).flatMap((path) =>
+        [...tree[path]!.matchAll(/^\s*(?:\/\*\*|\*|\/\/)[^\n]*/gm)].flatMap(([line]) =>
+          [...line.matchAll(/(docs\/)?\b([\w.-]+\.(?:ts|md))\b/g)].flatMap(([, docs, name]) =>
+            docs || names.has(name!) ? [] : [`${path}: ${name} does not exist`],
+          ),
+        ),
+      )
+    },
+  },
+  {
     name: 'the old words of the glossary do not come back',
     breaches: (tree) =>
       exportsOf(tree).flatMap(({ path, name }) =>

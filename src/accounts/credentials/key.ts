@@ -4,7 +4,7 @@ import type { PresentedCredential } from '../../platform/tenant/tenant.ts'
 
 /**
  * `fds_{env}_key_{id}` and `fds_{env}_secret_{random}{checksum}`: 22 and 43 characters of base62 (131 and 256 bits), then 6 characters of
- * CRC-32, with which secret scanners recognize a real secret offline. Source: decisions.md 1.
+ * CRC-32, with which secret scanners recognize a real secret offline.
  */
 export interface KeyPair {
   api_key: string

@@ -153,7 +153,7 @@ interface Computed {
   risky?: boolean
 }
 
-/** Computes the indicators (insights.md 8.1). */
+/** Computes the indicators. */
 function indicatorsOf(facts: Measurements, rules: Rules): Omit<Indicator, 'drilldown'>[] {
   const { parties, invoices, overdue, sense, own, related, blacklisted } = facts
   const of = (direction: 0 | 1, isMeant: (one: Party) => boolean = () => true) =>

@@ -79,7 +79,7 @@ export const claimState = async (ledger: D1Database, connection: number, now: nu
   (
     await reportLease.claim(
       ledger,
-      sql`${states.connection} = ${connection} and (${states.due_at} <= ${now} or ${states.round} is not null) and ${reportLease.isFree()}`,
+      sql`${states.connection} = ${connection} and (${states.due_at} <= ${now} or ${states.round} is not null)`,
     )
   )[0]
 

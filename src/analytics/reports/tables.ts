@@ -32,7 +32,7 @@ export const reportStates = sqliteTable(
   ],
 )
 
-/** What the documents of a month add to the reports of a connection: lists of cells (parts/cells.ts) as JSON, by kind. */
+/** What the documents of a month add to the reports of a connection: lists of cells (parts/month.ts) as JSON, by kind. */
 export const reportParts = sqliteTable(
   'report_parts',
   {

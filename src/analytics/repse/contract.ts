@@ -48,7 +48,7 @@ const Supplier = z
   .meta({ id: 'RepseSupplier' })
 export type Supplier = z.infer<typeof Supplier>
 
-/** The REPSE supplier report (service.md, REPSE), with the members of every aggregate (insights.md 8.0). */
+/** The REPSE supplier report, with the members of every aggregate. */
 export const SupplierReport = z
   .strictObject({
     fiscal_entity_id: z.string(),

@@ -109,7 +109,7 @@ const inMicros = (column: SQLWrapper): SQL => sql`cast(round(coalesce(${column},
 const MILLION = 1_000_000
 
 /**
- * The condition that an invoice `own` withholds less or more than its class says (insights.md 8.2), in its own currency, by more than the
+ * The condition that an invoice `own` withholds less or more than its class says, in its own currency, by more than the
  * tolerated part. Null when no rule of the day can expect anything.
  */
 function withholdingMissing(rules: Rules): SQL | null {
@@ -270,7 +270,7 @@ export const cashLimit = (rules: Rules, days: Days): SQL =>
   composedByDay(rules, own.fecha, days, (on) => sql`${Number(on.get('cash.threshold')) * 1_000_000}`)
 
 /**
- * The flags of insights.md 8.1, each as the condition under which `own` has it; null where no document that is read can have it. The one of
+ * The flags, each as the condition under which `own` has it; null where no document that is read can have it. The one of
  * duplicates compares documents with each other: the store has it.
  */
 export const FLAGS: Record<FlagCode, (reading: FlagReading) => SQL | null> = {

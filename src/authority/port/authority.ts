@@ -4,7 +4,7 @@ import type { DocumentFields } from './fields-contract.ts'
 import type { Login, LoginKind } from './login.ts'
 import type { ListedMailbox, TaxMailbox } from './mailbox.ts'
 
-/** The keys of the data sources, in the order of the catalog (service.md, Data sources). */
+/** The keys of the data sources, in the order of the catalog. */
 export const DATA_SOURCE_KEYS = [
   'sat_cfdi_issued',
   'sat_cfdi_received',
@@ -168,7 +168,7 @@ export interface TaxAuthority extends AuthorityLogins {
 
 /** The authority will not deliver what it was asked for. Another attempt of the same download does not help. */
 export class AuthorityFailed extends Error {
-  /** error_class of insights.md 8.17. */
+  /** Why, as `error_class` of the API. */
   readonly error_class: Unavailable['error_class'] | 'internal_error'
 
   constructor(error_class: AuthorityFailed['error_class'], message: string) {

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 
-/** The classes of insights.md 8.2 of which something is withheld. */
+/** The classes of which something is withheld. */
 export const WITHHOLDING_CLASSES = ['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios'] as const
 
-/** A rule that a figure rests on, as the `basis` of an aggregate cites it (insights.md 8.0). */
+/** A rule that a figure rests on, as the `basis` of an aggregate cites it. */
 export const RuleBasis = z.strictObject({
   key: z.string(),
   value: z.unknown().meta({ description: 'The value that was used; null for a catalog, which is too long to be repeated.' }),

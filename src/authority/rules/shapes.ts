@@ -14,7 +14,7 @@ const usos = z.array(z.string().regex(/^[A-Z]{1,2}\d{2}$/, 'Must be a key of c_U
 const formas = z.array(z.string().regex(/^\d{2}$/, 'Must be a key of c_FormaPago.'))
 const fraction = { numerator: z.int().min(0), denominator: z.int().min(1) }
 
-/** A class of insights.md 8.2. The classes are tried by rising priority; the first that fits is the class of a CFDI. */
+/** A withholding class. The classes are tried by rising priority; the first that fits is the class of a CFDI. */
 const withholding = z.strictObject({
   class: z.enum(WITHHOLDING_CLASSES),
   priority: count,
@@ -28,7 +28,7 @@ const withholding = z.strictObject({
   iva: z.strictObject({ ...fraction, of: z.enum(['net', 'iva']), claves: claves.nullable() }).nullable(),
 })
 
-/** A row of the personal deductions of insights.md 8.3. */
+/** A kind of personal deduction. */
 const deduction = z.strictObject({
   category: z.enum([
     ...(['health', 'health_disability', 'funeral', 'donations', 'mortgage', 'retirement', 'insurance'] as const),

@@ -22,7 +22,7 @@ export const withholdingClasses = (rules: Rules): WithholdingClass[] =>
   WITHHOLDING_KEYS.flatMap((key) => rules.find(key) ?? []).sort((a, b) => a.priority - b.priority)
 
 /**
- * Returns the withholding class of a CFDI that a company receives (insights.md 8.2): the first that fits its issuer and the key of its
+ * Returns the withholding class of a CFDI that a company receives: the first that fits its issuer and the key of its
  * largest line, or null for the class `otros`, of which nothing is withheld. IVA that the class withholds of certain keys alone is null
  * for others.
  */

@@ -1,6 +1,6 @@
 import { XmlReader } from '../../platform/xml-reader.ts'
 
-/** What an answer of the bulk download means for what comes next. Source: sat.md 1.5 and 1.8. */
+/** What an answer of the bulk download means for what comes next. */
 export type Meaning =
   /** 5000: received, or delivered. */
   | 'accepted'

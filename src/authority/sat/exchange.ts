@@ -16,7 +16,7 @@ export const DOWNLOAD_NAMESPACE = 'http://DescargaMasivaTerceros.sat.gob.mx'
 
 const HOSTS: Record<Family, string> = { cfdi: 'cfdidescargamasiva', retenciones: 'retendescargamasiva' }
 
-/** The part of the host's name for requests, the path, and the SOAP action of each operation. Source: sat.md 1.1. */
+/** The part of the host's name for requests, the path, and the SOAP action of each operation. */
 const OPERATIONS = {
   Autentica: ['solicitud', 'Autenticacion/Autenticacion', `${LOGIN_NAMESPACE}/IAutenticacion`],
   SolicitaDescargaEmitidos: ['solicitud', 'SolicitaDescargaService', `${DOWNLOAD_NAMESPACE}/ISolicitaDescargaService`],

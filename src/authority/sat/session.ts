@@ -79,7 +79,7 @@ const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 
 /**
  * How empty elements of SignedInfo are sent. It does not matter for the signature, but the examples of the operations differ, and some
- * answers 301 were blamed on it (sat.md 1.3).
+ * answers 301 were blamed on it.
  */
 type EmptyElements = 'closed' | 'short'
 
@@ -110,7 +110,7 @@ const certificateInfo = ({ issuer, serial, certificate }: Signer): string =>
   `<X509Data><X509IssuerSerial><X509IssuerName>${escapedText(issuer)}</X509IssuerName><X509SerialNumber>${serial}</X509SerialNumber>` +
   `</X509IssuerSerial><X509Certificate>${certificate}</X509Certificate></X509Data>`
 
-/** The requests of the bulk download (Descarga Masiva 1.5). Source: sat.md 1.2 to 1.6. */
+/** The requests of the bulk download (Descarga Masiva 1.5). */
 
 const SOAP = 'http://schemas.xmlsoap.org/soap/envelope/'
 const OASIS = 'http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss'

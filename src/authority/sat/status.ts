@@ -6,8 +6,7 @@ import { escapedText } from './session.ts'
 const PAGE = 'https://verificacfdi.facturaelectronica.sat.gob.mx/default.aspx'
 
 /**
- * The expression (expresión impresa) of a CFDI. RFCs are escaped in it as in XML, and the whole is escaped again in a request. Source: sat.md
- * 2.1, Anexo 20.
+ * The expression (expresión impresa) of a CFDI. RFCs are escaped in it as in XML, and the whole is escaped again in a request. Source: Anexo 20.
  */
 export function expressionOf({ version, uuid, emisor_rfc, receptor_rfc, total, sello_ultimos_8 }: PrintedCfdi): string {
   const parties = `re=${escapedText(emisor_rfc)}&rr=${escapedText(receptor_rfc)}`
@@ -29,7 +28,7 @@ function partsOf(amount: string): [whole: string, micros: string] {
   return [digits.slice(0, -PLACES), digits.slice(-PLACES)]
 }
 
-/** The status service, ConsultaCFDI: it needs no login. Source: sat.md 2. */
+/** The status service, ConsultaCFDI: it needs no login. */
 
 const SERVICE = 'https://consultaqr.facturaelectronica.sat.gob.mx/ConsultaCFDIService.svc'
 const NAMESPACE = 'http://tempuri.org/'

@@ -55,7 +55,7 @@ const later = (partition: Partition, name: SQL, of: Document, day: string): SQL 
 const isNewer = (a: Document, b: Document): SQL => sql`(${a.issued_at}, ${a.uuid}) > (${b.issued_at}, ${b.uuid})`
 
 /**
- * The condition that another document substituted this one at the end of a past day (substitution.ts): of those between the same parties that
+ * The condition that another document substituted this one at the end of a past day: of those between the same parties that
  * were vigente then, one that is newer or outside of a cycle with it replaces it. The document itself must have been vigente then.
  */
 export function isSubstitutedOn(partition: Partition, alias: string, day: string): SQL {

@@ -252,6 +252,7 @@ const [STATUS, TOKEN, LEASE_UNTIL] = [bare(imports.status), bare(imports.token),
  * worker notices that it holds the import no more, and gives it back.
  */
 export const importLease = new RowLease<ImportRow>(imports, ['import_id'], {
+  isFree: (now) => sql`(${imports.status} = 'queued' or ${imports.lease_until} < ${now})`,
   release: (ledger, { import_id, token }) =>
     prepared(
       ledger,
@@ -265,8 +266,7 @@ export const claimImport = async (ledger: D1Database, import_id: string): Promis
   const { status, attempts } = imports
   const [row] = await importLease.claim(
     ledger,
-    sql`${imports.import_id} = ${import_id}
-      and (${status} = 'queued' or (${status} in ('running', 'deleting') and ${imports.lease_until} < ${Date.now()}))`,
+    sql`${imports.import_id} = ${import_id} and ${status} in ('queued', 'running', 'deleting')`,
     sql`${STATUS} = iif(${status} = 'deleting', 'deleting', 'running'), ${bare(attempts)} = ${attempts} + 1`,
   )
   return row

@@ -80,7 +80,7 @@ export const importSources = sqliteTable(
     /** Numbered after the commit. */
     part: integer('part').notNull(),
     import_id: text('import_id').notNull(),
-    /** As JSON (deletion-store.ts). */
+    /** As JSON (store.ts). */
     data: packed('data').notNull(),
   },
   (table) => [primaryKey({ columns: [table.import_partition, table.part] })],

@@ -84,7 +84,7 @@ export interface StoredSuppliers {
 /** Reads what a JSON list names in a partition. */
 type Select = (entity: number, json: string) => SQL
 
-// With CROSS JOIN the planner seeks each element; otherwise it walks the whole partition for each (ingest.md 6.2).
+// With CROSS JOIN the planner seeks each element; otherwise it walks the whole partition for each.
 const selectDocuments =
   (columns: SQL): Select =>
   (entity, json) =>

@@ -48,7 +48,7 @@ export interface NextCommit {
 
 /**
  * The columns that the XML does not overwrite in a row known from metadata. They are set once, or only the authority changes them, or they
- * are indexed and are updated only when they differ, since each costs an index row (ingest.md 6.6).
+ * are indexed and are updated only when they differ, since each costs an index row.
  */
 const KEPT: readonly (keyof CfdiRow)[] = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc'] as const),
@@ -91,7 +91,7 @@ const deletePairs =
 
 const setTo = (name: keyof CfdiRow): SQL => sql`${bare(cfdi[name])} = j.${bare(cfdi[name])}`
 
-/** The whole key comes out of the JSON: with the entity as a parameter, the planner would walk the whole partition (ingest.md 6.1). */
+/** The whole key comes out of the JSON: with the entity as a parameter, the planner would walk the whole partition. */
 const update =
   (columns: readonly (keyof CfdiRow)[], condition = sql``, set = listOf(columns.map(setTo))) =>
   (json: string): SQL =>

@@ -20,7 +20,7 @@ const p = alias(cfdiPayments, 'p')
 const source = cfdiAs('source')
 
 /**
- * What counts of the applications to the PPD invoice `own` (balances.ts), as `from cfdi_payments p cross join cfdi source where …`: now, or
+ * What counts of the applications to the PPD invoice `own`, as `from cfdi_payments p cross join cfdi source where …`: now, or
  * counted at the end of a past day. A credit note in another currency is among them, whether it can be converted or not. `owner` is where
  * `own` comes from, unless the surrounding statement has it.
  */
@@ -242,7 +242,7 @@ const OWN = [
 ]
 
 /**
- * Selects the open PPD invoices of a direction that count (insights.md 8.0), one row each: less than half a cent is nothing. Columns: `uuid`,
+ * Selects the open PPD invoices of a direction that count, one row each: less than half a cent is nothing. Columns: `uuid`,
  * `issued_at`, `day`, `rfc` and `name` of the counterparty, `currency`, `due`, `is_parsed` (its terms are stated), `is_in_process` (its
  * cancellation), `balance` in micros of its currency, `pesos` in micros at its own exchange rate, and `exactRow`: a JSON list for `exactBalance` where
  * SQL cannot compute the two, else null. Such a row may not be open after all. `more` are conditions on the alias `own`. Null when the window shows nothing of the direction.

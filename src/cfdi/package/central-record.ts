@@ -1,4 +1,4 @@
-/** Why a package, or an entry of one, cannot be read. Source: reliability.md 4 group X. */
+/** Why a package, or an entry of one, cannot be read. */
 export type ZipCode =
   | 'zip.no_directory'
   | 'zip.broken_directory'

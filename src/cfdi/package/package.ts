@@ -68,7 +68,7 @@ type Columns = ReadonlyMap<string, number>
 /**
  * Reads a metadata TXT that comes part by part. The columns are found by the names in the header, in any order; missing columns are null,
  * and unknown ones are ignored. A header that lacks a column which a list must have is the one line that is reported. Line feeds inside a name are
- * removed. A file of third parties (`_tercero.txt`) or of something else has no rows. Source: sat.md 1.7.
+ * removed. A file of third parties (`_tercero.txt`) or of something else has no rows.
  */
 export class MetadataReader {
   /** What has come and is not read yet. */
@@ -234,7 +234,7 @@ const literalTime = (value: string | null): string | null => {
 
 /**
  * Inflates the data of an entry and checks its size and its CRC-32. Never returns more than `limit` bytes; a ZIP bomb is stopped at twice
- * the size that it declares. Throws EntryRejected. Source: sat.md 1.7; reliability.md 4 X3.
+ * the size that it declares. Throws EntryRejected.
  */
 export const inflate = (data: Uint8Array, entry: ZipEntry, limit: number): Uint8Array => {
   if (entry.rejected !== null) throw entry.rejected

@@ -90,7 +90,7 @@ export const isCounterparty = (counterparty: string | readonly string[]): SQL =>
 const PERSONAL = sql`${own.uso_cfdi} > 'D' and ${own.uso_cfdi} < 'E'`
 
 /**
- * Selects from the visible documents of a partition that count (insights.md 8.0): CFDIs with different issuer and receiver that no other one
+ * Selects from the visible documents of a partition that count: CFDIs with different issuer and receiver that no other one
  * substitutes, of one direction and some literal days, as `from cfdi own … where …`. It reads the documents of these days alone, by an
  * index. Null when the window shows nothing of the direction.
  */

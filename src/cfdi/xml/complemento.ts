@@ -168,7 +168,7 @@ const pagos10 = path({ Pago: pago('TipoCambioDR', {}) })
 /** Recepción de pagos 2.0. */
 const pagos20 = path({ Pago: pago('EquivalenciaDR', { ImpuestosDR: impuestosDR }) })
 
-/** The namespaces of the complements that are read, each with the alias that the grammar uses for it. Source: sat.md 3.1. */
+/** The namespaces of the complements that are read, each with the alias that the grammar uses for it. */
 export const COMPLEMENT_NAMESPACES: ReadonlyMap<string, string> = new Map([
   ['http://www.sat.gob.mx/TimbreFiscalDigital', 'tfd'],
   ['http://www.sat.gob.mx/Pagos', 'pago10'],
@@ -285,7 +285,7 @@ const traslado = (a: Attributes): Tax => {
 
 const ratio = (percent: string): string => fixed(shifted(percent, 4), 6)
 
-/** Our metodo_pago, from the words of the `formaDePago` of 3.2. Source: insights.md 7; sat.md 3.2. */
+/** Our metodo_pago, from the words of the `formaDePago` of 3.2. */
 const metodoPago = (formaDePago: string | null): string | null => {
   const words = (formaDePago ?? '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
   if (/parcial|diferid/.test(words)) return 'PPD'

@@ -44,7 +44,7 @@ export const newDocument = (kind: Header['kind'], version: string) => ({
 /**
  * What the XML of a CFDI says, before any rule of the service is applied. Text is trimmed; its inner white space is collapsed as the schema
  * asks, and that of a line stays. Amounts are the document's decimal text; UUIDs and RFCs are in upper case.
- * What the document does not say is null or an empty list. Source: insights.md 7, sat.md 3.
+ * What the document does not say is null or an empty list.
  */
 export type CfdiDocument = ReturnType<typeof newDocument>
 

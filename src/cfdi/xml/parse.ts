@@ -275,7 +275,7 @@ const informacionGlobal: Node = {
   },
 }
 
-/** Comprobante 3.3 and 4.0: their attributes have the same names. Source: sat.md 3.2, Annex A. */
+/** Comprobante 3.3 and 4.0: their attributes have the same names. */
 const comprobante: Node = {
   open: (state, a) => {
     const { document } = state
@@ -315,7 +315,7 @@ const DECLARED = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.:-]{0,39})["
 /**
  * Decodes a document's bytes by their byte order mark, else by the encoding of the XML declaration, else as UTF-8; bytes that are not in
  * that encoding are read as windows-1252. No byte order mark is left. Repairs: `bom` when there was more than one, `encoding_fallback`
- * when the bytes were not in the encoding that they claim. Never throws. Source: sat.md 3.3.
+ * when the bytes were not in the encoding that they claim. Never throws.
  */
 const decode = (bytes: Uint8Array): { text: string; repairs: Repair[] } => {
   const repairs: Repair[] = []
@@ -409,7 +409,7 @@ export const parseCfdi = (bytes: Uint8Array, lines: LineReader | null = null): C
 
 /**
  * Reads what a document says. A required text that is missing is empty, and `repairs` lists how the text was repaired. Throws CfdiRejected
- * when the document is not a CFDI. Source: sat.md 3 and 11; reliability.md 4 group X.
+ * when the document is not a CFDI.
  */
 export const readCfdi = (bytes: Uint8Array): CfdiDocument => {
   if (bytes.length > MAX_XML_BYTES) throw new CfdiRejected('cfdi.too_large', 'The document is larger than 4 MiB.')

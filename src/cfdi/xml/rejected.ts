@@ -1,4 +1,4 @@
-/** Why a document cannot be read as a CFDI. Sources: sat.md 3.3 and 11, reliability.md 4 group X. */
+/** Why a document cannot be read as a CFDI. */
 export type RejectionCode =
   | 'cfdi.empty'
   | 'cfdi.too_large'

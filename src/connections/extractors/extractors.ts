@@ -57,7 +57,7 @@ function rowOf(organization_id: string, now: Date, draft: ExtractorDraft): Extra
   }
 }
 
-/** Returns the two extractors that every new organization receives (service.md, Extractor, rule 4). */
+/** Returns the two extractors that every new organization receives. */
 export function defaultExtractors(organization_id: string, now: Date, active: readonly DataSourceKey[]): ExtractorRow[] {
   const common = {
     timezone: 'America/Mexico_City',
@@ -114,7 +114,7 @@ export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<
 }
 
 /**
- * Changes the given members and the members that depend on them (service.md, PATCH rules). Throws Failure 404 extractor.not_found,
+ * Changes the given members and the members that depend on them. Throws Failure 404 extractor.not_found,
  * 422 extractor.invalid when the result contradicts its trigger or scope, 422 data_source.unknown or .inactive, and 409 extractor.changed.
  */
 export const changeExtractor = (ctx: Ctx, extractor_id: string, changes: ExtractorChanges): Promise<Extractor> =>

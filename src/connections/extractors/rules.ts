@@ -17,7 +17,7 @@ export interface DependentMembers {
 
 type Bounds = readonly [min: number, max: number, note?: string]
 
-/** The members of schedule_spec that each schedule_kind requires, with their bounds (decisions.md 5). */
+/** The members of schedule_spec that each schedule_kind requires, with their bounds. */
 const SPECS: Record<ScheduleKind, Readonly<Record<string, Bounds>>> = {
   daily: {},
   every_n_days: { n: [1, 365] },
@@ -70,8 +70,7 @@ function* scopeFaults({ scope, scope_months }: Partial<DependentMembers>): Gener
 }
 
 /**
- * Returns the members that result from a PATCH. A new trigger or scope clears the members that only the previous one uses (service.md,
- * Extractor dependent fields on PATCH).
+ * Returns the members that result from a PATCH. A new trigger or scope clears the members that only the previous one uses.
  */
 export const mergeChanges = (stored: DependentMembers, changes: Partial<DependentMembers>): DependentMembers => ({
   ...stored,

@@ -21,7 +21,7 @@ export const extractors = sqliteTable(
     scope: text({ enum: SCOPES }).notNull(),
     scope_months: integer(),
     data_source_keys: text({ mode: 'json' }).$type<DataSourceKey[]>().notNull(),
-    /** The days on which it is due, as a key of cadence.ts; null when it is not scheduled. */
+    /** The days on which it is due, as a key of rules.ts; null when it is not scheduled. */
     cadence: text(),
     /** The local day on which the cadence was saved, `YYYY-MM-DD`. The extractor is never due on or before this day. */
     armed_day: text(),

@@ -68,7 +68,7 @@ export const claimExport = async (d1: D1Database, export_id: string): Promise<Le
   const { status, attempts } = exports_
   const [row] = await exportLease.claim(
     d1,
-    sql`${exports_.export_id} = ${export_id} and ${status} in ('queued', 'running', 'deleting') and ${exportLease.isFree()}`,
+    sql`${exports_.export_id} = ${export_id} and ${status} in ('queued', 'running', 'deleting')`,
     sql`${bare(status)} = iif(${status} = 'deleting', ${status}, 'running'), ${bare(attempts)} = ${attempts} + 1`,
   )
   return row

@@ -40,6 +40,7 @@ const STOP = '.stop'
  * stays leased for that change.
  */
 export const connectorLease = new RowLease<WorkRow>(connectors, ['connector'], {
+  isFree: isClaimable,
   also: ({ updated_at, connector_status }) =>
     sql`${connectors.updated_at} = ${updated_at} and ${connectors.connector_status} = ${connector_status} and ${connectors.deleted_at} is null`,
   release: (d1, { connector, token }) =>
@@ -53,7 +54,7 @@ export const connectorLease = new RowLease<WorkRow>(connectors, ['connector'], {
 
 /** Claims a connector on which nobody works: one that is to be cleaned up, or an active one whose waits are over. */
 export const claimConnector = async (d1: D1Database, connector: number): Promise<Leased<WorkRow> | undefined> =>
-  (await connectorLease.claim(d1, sql`${connectors.connector} = ${connector} and ${isClaimable(Date.now())}`))[0]
+  (await connectorLease.claim(d1, sql`${connectors.connector} = ${connector}`))[0]
 
 const CHANGE = 'change.'
 export const changeToken = (): string => `${CHANGE}${crypto.randomUUID()}`

@@ -8,7 +8,7 @@ import { LIST_CHANGES, SEVERITIES, SITUACIONES } from '../../lists/catalog.ts'
 import { ALERT_KINDS, SEVERITIES as ALERT_SEVERITIES } from '../../platform/alerts/kinds.ts'
 import { REFUSED_REASONS } from '../../platform/tenant/tenant.ts'
 
-/** Every event key: those of the specification in its order (service.md, Events), then further ones. */
+/** Every event key: those of the specification in its order, then further ones. */
 export const EVENT_KEYS = [
   'cfdi.cancelled',
   'cfdi.cancelled_after_payment',
@@ -362,7 +362,7 @@ const Test = z
   })
   .meta({ id: 'WebhookTestEvent' })
 
-/** Payload schemas by event key: flat objects with the key in `event` (service.md, Payload; insights.md 8.17). */
+/** Payload schemas by event key: flat objects with the key in `event`. */
 export const PAYLOADS = {
   'cfdi.cancelled': cancellation('cfdi.cancelled', 'CfdiCancelledEvent'),
   'cfdi.cancelled_after_payment': cancellation('cfdi.cancelled_after_payment', 'CfdiCancelledAfterPaymentEvent'),

@@ -148,7 +148,7 @@ const SUBSCRIBES = sql`${w.is_enabled} = 1
   and (${w.fiscal_entity_uuids} is null
     or exists (select 1 from json_each(${w.fiscal_entity_uuids}) f where f.value = ${e.body}->>'fiscal_entity_id'))`
 
-/** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (relay/fan-out.ts). */
+/** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (relay.ts). */
 const ENDPOINTS_AT_ONCE = 20
 
 /** How many events of an organization a commit appends. Their places are the last ones of its feed, without a gap. */

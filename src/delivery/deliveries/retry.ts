@@ -1,4 +1,4 @@
-/** Seconds to wait before each attempt, counted from the end of the previous one (service.md, Retries). */
+/** Seconds to wait before each attempt, counted from the end of the previous one. */
 const WAITS = [0, 60, 300, 1_800, 7_200, 21_600] as const
 
 /** How long an attempt may wait for the headers and the first KiB of the body. */

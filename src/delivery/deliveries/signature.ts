@@ -19,7 +19,7 @@ export interface SignedAttempt {
 }
 
 /**
- * Returns the headers of an attempt (service.md, Delivery headers). Both signatures cover the exact bytes that are sent:
+ * Returns the headers of an attempt. Both signatures cover the exact bytes that are sent:
  * Service-Signature is HMAC-SHA256(signing_secret, body) in hex, webhook-signature follows Standard Webhooks.
  */
 export async function deliveryHeaders(

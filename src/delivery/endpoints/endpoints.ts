@@ -27,7 +27,7 @@ import {
 } from './store.ts'
 
 const PREFIX = 'whsec_'
-/** Longer than HMAC's block of 64 bytes, as text and as bytes, so that HMAC uses the SHA-256 of the key in its place (decisions.md 9). */
+/** Longer than HMAC's block of 64 bytes, as text and as bytes, so that HMAC uses the SHA-256 of the key in its place. */
 const SECRET_BYTES = 66
 
 /** SHA-256 of the secret's text (a) and of the bytes that it encodes (b). They can sign like the secret and need the same protection. */

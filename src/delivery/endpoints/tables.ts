@@ -19,12 +19,12 @@ export const webhooks = sqliteTable(
     fiscal_entity_uuids: text({ mode: 'json' }).$type<string[]>(),
     /** The header that the customer has sent along; null without one. */
     header_name: text(),
-    /** `version:base64`, the key's version and the nonce and ciphertext (header.ts). */
+    /** `version:base64`, the key's version and the nonce and ciphertext (endpoints.ts). */
     header_value: text(),
     is_enabled: flag().notNull(),
     /** 1 for the first secret, and one more with every rotation that was committed. */
     secret_version: integer().notNull(),
-    /** The two digests of the current secret, each wrapped (secret.ts). */
+    /** The two digests of the current secret, each wrapped (endpoints.ts). */
     digests: text({ mode: 'json' }).$type<{ a: string; b: string }>().notNull(),
     /** The last four characters of the current secret. */
     secret_hint: text().notNull(),

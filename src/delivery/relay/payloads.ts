@@ -60,7 +60,7 @@ const untilOf = ({ direction }: CancellationBody, windows: Windows): number | nu
   return ceiling === null ? null : Math.floor(ceiling / 1_000)
 }
 
-/** Whether a CFDI had been counted as income: it was issued, and the month of its Fecha was over in Mexico City (decisions.md 7). */
+/** Whether a CFDI had been counted as income: it was issued, and the month of its Fecha was over in Mexico City. */
 const isIncome = ({ direction, cfdi_type, fecha }: CancellationBody, known_at: number): boolean =>
   direction === 'issued' && cfdi_type === 'I' && fecha.slice(0, 7) < localDayOf(new Date(known_at), MEXICO).slice(0, 7)
 

@@ -286,7 +286,7 @@ interface Work extends Meter {
 /**
  * Turns the events of an outbox into events in the feeds of the organizations that may see them, and into deliveries, page by page. Feed
  * and deliveries commit together in the events shard of the organization, before the outbox event is deleted. The shard's record of the
- * outbox (records.ts) keeps an event that is relayed twice from being appended twice. An event with many recipients takes several pages,
+ * outbox (feed-events.ts) keeps an event that is relayed twice from being appended twice. An event with many recipients takes several pages,
  * and its row keeps its progress. The mutex only avoids double work.
  */
 export async function relayOutbox(system: System, outbox: Outbox): Promise<void> {

@@ -215,7 +215,7 @@ export interface ExtractionEnd {
 const keyOf = ({ n, source }: { n: number; source: string | null }): string => `${n}|${source}`
 
 /**
- * Returns how extractions ended, in the same order; null for one that is forgotten. No CFDI counts for two runs (readable.ts). Documents that
+ * Returns how extractions ended, in the same order; null for one that is forgotten. No CFDI counts for two runs. Documents that
  * several runs of one instant ask for count for the first of them, as do those that none of them asks for and a lower floor shows; what a job
  * brought that several runs joined counts for the first one. At most five statements, one more where a floor is lower, one where it shows
  * documents of a source that was not asked for, and two where a run joined earlier jobs.

@@ -43,7 +43,13 @@ const formatsPlain = (as: RegExp, reference = READ): ListFormat => ({ ...PLAIN, 
 
 /** The formats of each list, newest first. A format that changes is a new row. */
 export const LIST_FORMATS: Record<PublicSource, readonly [ListFormat, ...ListFormat[]]> = {
-  sat_69b: [{ ...PROCEDURE, steps: ['presunto', 'desvirtuado', 'definitivo', 'sentencia_favorable'], reference: 'sat.md 5' }],
+  sat_69b: [
+    {
+      ...PROCEDURE,
+      steps: ['presunto', 'desvirtuado', 'definitivo', 'sentencia_favorable'],
+      reference: 'the file of Datos abiertos, Listado completo 69-B',
+    },
+  ],
   // It has a handful of rows, so that one row is a large share of it.
   sat_69b_bis: [{ ...PROCEDURE, steps: ['definitivo', 'sentencia_favorable'], least_share: 0.5, reference: READ }],
   sat_69_firmes: [formatsPlain(/firme/)],
@@ -119,7 +125,7 @@ export function refuseImplausible(
     )
 }
 
-/** Dates as the authority's lists spell them. Source: sat.md 5. */
+/** Dates as the authority's lists spell them. */
 
 const MONTHS = 'enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre'.split(' ')
 
@@ -373,7 +379,7 @@ export interface ListEntries {
 }
 
 /**
- * Returns one entry per RFC of a list. The rows of an RFC share one history, whose latest publication is current (sat.md 5). Rows with a
+ * Returns one entry per RFC of a list. The rows of an RFC share one history, whose latest publication is current. Rows with a
  * suppressed RFC are counted but have no entry.
  */
 export function entriesOf(rows: Iterable<ListRow>): ListEntries {

@@ -6,7 +6,7 @@ export const RepsePath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
 
 const Activity = z.strictObject({ descripcion: z.string(), folio: z.string() })
 
-/** The REPSE status of an RFC (service.md, REPSE). */
+/** The REPSE status of an RFC. */
 export const RepseStatus = z
   .strictObject({
     rfc: z.string(),

@@ -1,7 +1,7 @@
 import { epochDayOf } from '../../platform/time/calendar.ts'
 import type { RegistryRecord } from './registry/registry.ts'
 
-/** How long an answer of the registry stays fresh (service.md, Limits). */
+/** How long an answer of the registry stays fresh. */
 export const FRESH_MS = 86_400_000
 
 /** The alert of a registration is raised this many days before its end. */

@@ -1,6 +1,6 @@
 /**
  * The keys of one purpose, newest first, each of 32 bytes with a version: `2:base64,1:base64`. The first key makes everything new; the
- * others still read what was made with them (decisions.md 11).
+ * others still read what was made with them.
  */
 export interface Keyring {
   current: Key

@@ -50,7 +50,7 @@ function uuid7(): string {
   return bits.toString(16).padStart(32, '0')
 }
 
-/** The prefix of every kind of identifier (decisions.md 2). */
+/** The prefix of every kind of identifier. */
 export type Prefix =
   | 'org'
   | 'mem'

@@ -28,7 +28,7 @@ export interface Output {
 
 /**
  * A route is a list of clauses: middleware that both refuses requests and describes the route in the OpenAPI document. The order of the
- * clauses is the order of the refusals (decisions.md 3): operation 401, params 400, roles 403, body 413, 415, 400 and 422.
+ * clauses is the order of the refusals: operation 401, params 400, roles 403, body 413, 415, 400 and 422.
  */
 export interface Clause {
   operation?: { id: string; tag: string; summary: string; description: string | undefined; isPublic: boolean }

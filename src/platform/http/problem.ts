@@ -7,7 +7,7 @@ import { log } from '../log.ts'
 import { UnusableSettings } from '../settings.ts'
 import { InvalidInput } from './validation/faults.ts'
 
-/** Every error of the API (decisions.md 3). */
+/** Every error of the API. */
 export const Problem = z
   .strictObject({
     detail: z

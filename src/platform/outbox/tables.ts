@@ -4,7 +4,7 @@ const columns = {
   /** The number under which the RFC's ledger keeps the authority's documents. */
   entity: integer().notNull(),
   outbox_event_id: text().notNull(),
-  /** A key of the event catalog (service.md, Events). */
+  /** A key of the event catalog. */
   kind: text().notNull(),
   /** The organizations to notify, as a JSON list; null for every organization whose window shows the document. */
   organizations: text(),

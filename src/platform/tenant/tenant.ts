@@ -13,7 +13,7 @@ export interface ActingOrganization {
   timezone: string
   plan: string
   /**
-   * Number of extractors, disabled ones included. An organization without extractors sees everything (service.md, Visibility window, 4).
+   * Number of extractors, disabled ones included. An organization without extractors sees everything.
    */
   extractor_count: number
   /** The number of its events shard. */
@@ -77,11 +77,11 @@ export interface Connection {
   /** The window on received CFDIs. */
   received_from: string | null
   received_to: number | null
-  /** What its own runs reached of the issued CFDIs, as JSON (taxpayers/login-answers.ts). */
+  /** What its own runs reached of the issued CFDIs, as JSON (taxpayers/widen-windows.ts). */
   issued_granted_ranges: string
   /** The same of the received CFDIs. */
   received_granted_ranges: string
-  /** Those of its own runs that asked for a range of days alone, as JSON (taxpayers/login-answers.ts). */
+  /** Those of its own runs that asked for a range of days alone, as JSON (taxpayers/widen-windows.ts). */
   asked_ranges: string
   /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */
   imported_at: number | null

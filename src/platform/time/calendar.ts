@@ -44,7 +44,7 @@ export const daysLeft = (instant: Date, now: Date, zone: string): number =>
 
 /**
  * Returns the first instant of a day in an IANA time zone: 00:00, the earlier of two where it occurs twice, or the instant of the change
- * where daylight saving skips midnight (decisions.md 5).
+ * where daylight saving skips midnight.
  */
 export function firstInstantOf(day: Day, zone: string): Date {
   const midnight = epochDayOf(day) * MS

@@ -80,7 +80,7 @@ const isSupported = (name: string): boolean => {
 }
 
 /**
- * Whether a text is the exact name of an IANA time zone or of a link to one (decisions.md 5). Intl alone cannot decide it, because it also
+ * Whether a text is the exact name of an IANA time zone or of a link to one. Intl alone cannot decide it, because it also
  * accepts offsets, names in any case and abbreviations such as PST.
  */
 export const isTimeZone = (text: string): boolean => (named.has(text) && isUsable(text)) || isSupported(text)

@@ -19,6 +19,8 @@ interface LeaseOptions<Row> {
   milliseconds?: number
   /** The column with the end of the lease, where it is another one. */
   until?: SQLiteColumn
+  /** When a row is free, where it is not when it has no token or its lease has ended. */
+  isFree?: (now: number) => SQL
   /** What else must hold for a row that is worked on. */
   also?: (row: Row) => SQL
   /** Gives a row back in another way than without a token. */
@@ -65,14 +67,14 @@ export class RowLease<Row extends object> {
     return prepared(
       d1,
       sql`update ${this.#table} set ${bare(token)} = ${mine}, ${bare(until)} = ${this.end}${set ? sql`, ${set}` : NOTHING}
-        where ${where}${returning ? sql` returning ${returning}` : NOTHING}`,
+        where ${where} and ${this.isFree()}${returning ? sql` returning ${returning}` : NOTHING}`,
     )
   }
 
   /** The condition that a row is free. */
   isFree(now = Date.now()): SQL {
     const { token, until } = this.#columns
-    return sql`(${token} is null or ${until} < ${now})`
+    return this.#options.isFree?.(now) ?? sql`(${token} is null or ${until} < ${now})`
   }
 
   /** The condition, within the table, that the worker holds the row. */
@@ -106,10 +108,13 @@ export class RowLease<Row extends object> {
     return this.set(d1, row, sql`${bare(this.#columns.until)} = ${this.end}${changes ? sql`, ${changes}` : NOTHING}`)
   }
 
-  /** Gives the row back, if the worker holds it. */
-  release(d1: D1Database, row: Leased<Row>): D1PreparedStatement {
+  /** Gives the row back, if the worker holds it, and makes other changes to it. */
+  release(d1: D1Database, row: Leased<Row>, changes?: SQL): D1PreparedStatement {
     const { token, until } = this.#columns
-    return this.#options.release?.(d1, row) ?? this.set(d1, row, sql`${bare(token)} = null, ${bare(until)} = ${Date.now()}`)
+    return (
+      this.#options.release?.(d1, row) ??
+      this.set(d1, row, sql`${bare(token)} = null, ${bare(until)} = ${Date.now()}${changes ? sql`, ${changes}` : NOTHING}`)
+    )
   }
 
   /**

@@ -24,7 +24,7 @@ interface Dated {
 const DAY_SECONDS = 86_400
 
 /**
- * The granted ranges of a connection out of the texts in which they and the ranges among them are stored (taxpayers/login-answers.ts), in the order of their
+ * The granted ranges of a connection out of the texts in which they and the ranges among them are stored (taxpayers/widen-windows.ts), in the order of their
  * instants.
  */
 export function parseGrantedRanges(text: string, asked = '[]'): GrantedRange[] {

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
-import { DAILY, type TASKS } from '../../../src/app/tasks.ts'
+import { DAILY } from '../../../src/app/schedule.ts'
+import type { TASKS } from '../../../src/app/tasks.ts'
 import { WORK } from '../../../src/app/work.ts'
 import * as adapters from '../../../src/authority/adapters.ts'
 import type { Package } from '../../../src/authority/port/authority.ts'

@@ -77,7 +77,7 @@ async function free({ table, d1 }: Kind): Promise<SQL> {
 }
 
 const claim = async ({ lease, d1 }: Kind, found: SQL): Promise<Leased<Record<string, unknown>> | undefined> =>
-  (await lease.claim(d1, sql`${found} and ${lease.isFree()}`))[0]
+  (await lease.claim(d1, found))[0]
 
 /** Whether a worker can commit something. */
 async function commits({ lease, d1 }: Kind, row: Leased<Record<string, unknown>>): Promise<boolean> {

@@ -68,7 +68,7 @@ export const graceEnd = (due_on: Day, timezone: string): Date => firstInstantOf(
 /** The latest due day whose grace period has ended by this day. */
 export const lastDueBeyondGrace = (today: Day): Day => daysAfter(today, -GRACE_DAYS)
 
-/** The status of a subscription at an instant. Days are calendar days in the organization's time zone (decisions.md 10). */
+/** The status of a subscription at an instant. Days are calendar days in the organization's time zone. */
 export function subscriptionStatus(
   { plan, rfc_allowance, trial_ends_at, is_trial_used, timezone, oldest_due }: Subscription,
   now: Date,

@@ -190,7 +190,7 @@ function largestKey(products: string | null): string | null {
 
 const isCompany = (rfc: string): boolean => [...rfc].length === 12
 
-/** The kind of operation of DIOT: that of the class of what a supplier bills to a company (insights.md 8.2). */
+/** The kind of operation of DIOT: that of the class of what a supplier bills to a company. */
 function operationOf(rules: Rules, own: string, { rfc, regimen, products }: Pick<CashRow, 'rfc' | 'regimen' | 'products'>): string {
   if (!isCompany(own)) return OTHER
   const found = withholdingClassOf(rules, { isPerson: !isCompany(rfc), regimen, clave: largestKey(products) })

@@ -26,7 +26,7 @@ export interface Reported {
   cancellation: SandboxCancellation | null
 }
 
-/** Returns a metadata TXT: the twelve columns of the bulk service and the portal's columns about cancellations (sat.md 1.7, 7). */
+/** Returns a metadata TXT: the twelve columns of the bulk service and the portal's columns about cancellations. */
 export function metadataText(list: readonly Reported[]): string {
   const rows = list.map(({ document, cancellation }) => [
     document.uuid,

@@ -51,7 +51,7 @@ const ADVANCE: Product = {
 
 /**
  * Returns the invoices of a month in the order in which they are drawn: sales or purchases with corrections, advances, sales to the public
- * and foreign sales. Payments and credit notes follow from them (payments.ts).
+ * and foreign sales. Payments and credit notes follow from them.
  */
 export function invoicesOf(rfc: string, direction: Direction, month: string): SandboxComprobante[] {
   const draws = random(`${rfc}|${direction}|${month}|invoices`)

@@ -102,7 +102,7 @@ const OWN_PERSON_LINES: readonly LineOfBusiness[] = ['honorarios', 'honorarios',
 
 export const productsOf = (line: LineOfBusiness): readonly Product[] => LINES[line]
 
-/** Returns the rates in millionths that the receiver of a document withholds (insights.md 8.2). `regimen` is the issuer's. */
+/** Returns the rates in millionths that the receiver of a document withholds. `regimen` is the issuer's. */
 export function withholdings(regimen: string, product: Product, iva: number): { impuesto: '001' | '002'; tasa: number }[] {
   if (product.withheld === 'autotransporte') return iva > 0 ? [{ impuesto: '002', tasa: 40_000 }] : []
   if (product.withheld !== 'servicios_personales') return []
@@ -189,7 +189,7 @@ const DIGITS = '0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ'
 /** Whether an RFC is a company’s (twelve characters) and not a natural person’s (thirteen). */
 export const isCompany = (rfc: string): boolean => [...rfc].length === 12
 
-/** Appends the check digit to an RFC that lacks it (sat.md 4). */
+/** Appends the check digit to an RFC that lacks it. */
 export function withCheckDigit(stem: string): string {
   const sum = [...stem.padStart(12, ' ')].reduce((total, letter, i) => total + DIGITS.indexOf(letter) * (13 - i), 0)
   const digit = (11 - (sum % 11)) % 11

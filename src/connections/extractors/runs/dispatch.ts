@@ -292,7 +292,7 @@ export async function sweepRuns(system: System): Promise<void> {
 const COOLDOWN_SECONDS = 600
 
 /**
- * Runs an extractor now for all active RFCs (service.md, Run rules). A run that dispatches nothing starts no cooldown. Throws Failure
+ * Runs an extractor now for all active RFCs. A run that dispatches nothing starts no cooldown. Throws Failure
  * 404 extractor.not_found, 409 extractor.disabled, and 429 extractor.cooldown within ten minutes of the last run.
  */
 export async function runExtractor(ctx: Ctx, extractor_id: string): Promise<ExtractorRun> {

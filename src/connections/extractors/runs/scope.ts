@@ -2,7 +2,7 @@ import { type Day, dayOfEpoch, epochDayOf, localDayOf } from '../../../platform/
 import { addMonths, LATEST_STAMP_MS } from '../../../platform/time/months.ts'
 import type { ScopeKind } from '../rules.ts'
 
-/** The first day of the authority's history (service.md, Limits). */
+/** The first day of the authority's history. */
 export const EARLIEST: Day = '2018-01-01'
 
 /**
@@ -20,7 +20,7 @@ export interface DownloadRange {
 }
 
 /**
- * Returns the range of a run at `now`, which begins no earlier than 2018-01-01 (service.md, Scope). Days are in the extractor's time zone.
+ * Returns the range of a run at `now`, which begins no earlier than 2018-01-01. Days are in the extractor's time zone.
  * `watermark` is the end of the last range whose downloads all succeeded, or null. The range begins 72 hours before it, where documents may
  * have been stamped since: on the earlier of the days in that zone and in Mexico's westernmost, because documents bear a Mexican date.
  */

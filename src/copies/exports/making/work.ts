@@ -190,7 +190,7 @@ export const sweepExports = async (system: System): Promise<void> =>
 /** Exports that are expired in a page. */
 const PER_PAGE = 20
 
-/** Deletes the content of exports that have expired, and forgets those that ended long ago. A task, whose place says nothing. */
+/** Deletes the content of exports that have expired, and forgets those that ended long ago. A task that begins again after each page. */
 export const expireExports = (system: System, location = ''): Promise<string | null> =>
   pageByPage(system, 2 + PER_PAGE, location, async () => {
     const d1 = system.db.$client

@@ -10,7 +10,7 @@ type Key = Pick<MailboxRequest, 'organization_id' | 'entity' | 'sent_at' | 'noti
 type Asked = Key & Pick<MailboxRequest, 'shard' | 'notification_id'>
 
 const { organization_id, entity, sent_at, notification, shard, notification_id } = mailboxRequests
-const { acknowledged_by, attempts, not_before, token, lease_until } = mailboxRequests
+const { acknowledged_by, attempts, not_before, lease_until } = mailboxRequests
 const c = alias(connections, 'c')
 const KEY = [organization_id, entity, sent_at, notification]
 
@@ -89,11 +89,7 @@ export const endOpening = (d1: D1Database, request: Leased<MailboxRequest>): D1P
   prepared(d1, sql`update ${mailboxRequests} set ${bare(acknowledged_by)} = null where ${isLeasedOpening(request)}`)
 
 export const postponeRequest = (d1: D1Database, request: Leased<MailboxRequest>, until: number): D1PreparedStatement =>
-  requestLease.set(
-    d1,
-    request,
-    sql`${bare(token)} = null, ${bare(lease_until)} = 0, ${bare(attempts)} = ${attempts} + 1, ${bare(not_before)} = ${until}`,
-  )
+  requestLease.release(d1, request, sql`${bare(attempts)} = ${attempts} + 1, ${bare(not_before)} = ${until}`)
 
 /** An active connection whose organization may read a notification, and the organization's events shard. */
 export interface NotificationReader {
