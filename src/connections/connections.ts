@@ -35,7 +35,7 @@ import {
 } from '../taxpayers/taxpayers.ts'
 import { verifyStored } from '../taxpayers/verification.ts'
 import { viewWindow, viewWindows } from '../taxpayers/visibility/contract.ts'
-import { combinedWindowOf, grantedRangeOf, windowStateOf, windowsOf } from '../taxpayers/visibility/window.ts'
+import { combinedWindowOf, reachedWindowsOf, windowStateOf, windowsOf } from '../taxpayers/visibility/window.ts'
 import type { BillingRfc, BillingRfcQuery, FiscalEntity, FiscalEntityQuery } from './contract.ts'
 import { planRuns, startPlanned } from './extractors/runs/dispatch.ts'
 
@@ -89,7 +89,7 @@ export async function viewsOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<(row
   )
   return (row) => {
     const bounds = { ...row, issued_to: row.issued_to?.getTime() ?? null, received_to: row.received_to?.getTime() ?? null }
-    const reached = grantedRangeOf(bounds)
+    const reached = reachedWindowsOf(bounds)
     return {
       fiscal_entity_id: row.fiscal_entity_id,
       fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),

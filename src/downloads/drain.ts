@@ -146,8 +146,8 @@ async function continueWithout(ledger: D1Database, job: Job, { organizations }: 
   const absent = named.filter((one) => !organizations.includes(one))
   const back = organizations.filter((one) => !named.includes(one))
   if (absent.length + back.length === 0) return job
-  const [, separated] = await commitJob(ledger, job, [continueWithoutStatement(ledger, job, { absent, back })])
-  return { ...job, ...(separated!.results[0] as Pick<Job, 'deferred'>) }
+  const [, continued] = await commitJob(ledger, job, [continueWithoutStatement(ledger, job, { absent, back })])
+  return { ...job, ...(continued!.results[0] as Pick<Job, 'deferred'>) }
 }
 
 /** A verified login of an organization that asked for the job; null when there is none. */

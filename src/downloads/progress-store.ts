@@ -10,7 +10,7 @@ import { cancellations, extractions, type JobStatus, syncJobs, syncWork } from '
 import { JOBS_OF_WORK } from './lease-store.ts'
 import type { Job } from './store.ts'
 
-const [missedS, missedE] = [alias(syncJobs, 's'), alias(extractions, 'e')]
+const [s, w, e] = [alias(syncJobs, 's'), alias(syncWork, 'w'), alias(extractions, 'e')]
 
 /** A cancellation as it was found; `body` is a CancellationBody as JSON. */
 export interface FoundCancellation {
@@ -25,7 +25,7 @@ export interface FoundCancellation {
  */
 export const requestsOf = (job: Job): SQL => sql`(
   select json_group_object(organization_id, instant) from (
-    select ${missedE.organization_id}, min(${missedE.instant}) as instant from ${extractionsOf(job)} group by ${missedE.organization_id}))`
+    select ${e.organization_id}, min(${e.instant}) as instant from ${extractionsOf(job)} group by ${e.organization_id}))`
 
 /**
  * Reads since which run, in milliseconds, each organization has waited for downloads that end with this one: for the job itself, or if it did
@@ -35,11 +35,11 @@ export async function waitingSince(
   ledger: D1Database,
   { entity, source, month, job_id }: Pick<Job, 'entity' | 'source' | 'month' | 'job_id'>,
 ): Promise<Map<string, number>> {
-  const isThis = sql`${missedS.source} = ${source} and ${missedS.month} = ${month} and ${missedS.job_id} = ${job_id}`
+  const isThis = sql`${s.source} = ${source} and ${s.month} = ${month} and ${s.job_id} = ${job_id}`
   const statement = prepared(
     ledger,
-    sql`select ${missedE.organization_id}, coalesce(min(iif(${isThis}, ${missedE.instant}, null)), min(${missedE.instant})) as since
-      from ${syncWork} cross join ${JOBS_OF_WORK} ${askedJobs} where ${syncWork.entity} = ${entity} and ${missedS.open} = 1 group by 1`,
+    sql`select ${e.organization_id}, coalesce(min(iif(${isThis}, ${e.instant}, null)), min(${e.instant})) as since
+      from ${syncWork} cross join ${JOBS_OF_WORK} ${askedJobs} where ${syncWork.entity} = ${entity} and ${s.open} = 1 group by 1`,
   )
   return new Map(await statement.raw<[string, number]>())
 }
@@ -107,7 +107,6 @@ export type JobRow = Pick<
 /** The position of a job in the list: the organization's first run that covers it, its source and its month. */
 export type JobPosition = readonly [first_run: string, source: string, month: string]
 
-const [s, w, e] = [alias(syncJobs, 's'), alias(syncWork, 'w'), alias(extractions, 'e')]
 /** The conversation with the authority. */
 export const conversation = alias(authorityConversations, 'c')
 

@@ -112,8 +112,8 @@ const pairs = (rows: SQL, after: EntryPosition | undefined, take: number, keepsZ
 
 /**
  * Returns a page of the documents behind a figure on a cash basis, a pair of a document and what it applies to once. `rowsIn` gives what
- * selects them in a partition: uuid, applies_to, issued_at, amount in micros as text, is_odd, and as_json, what is to be measured when it is
- * odd. `exactAll` tells what each of these adds, null when it does not belong to the figure. `keepsZeros` lists what adds nothing too, for
+ * selects them in a partition: uuid, applies_to, issued_at, amount in micros as text, needs_exact, and as_json, from which it is computed
+ * then. `exactAll` tells what each of these adds, null when it does not belong to the figure. `keepsZeros` lists what adds nothing too, for
  * counts. Throws Failure 400 cursor.invalid.
  */
 export const pageOfPairs = <ExactRow>(

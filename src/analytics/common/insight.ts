@@ -20,7 +20,7 @@ import {
   partitionsToRead,
   type ScopedLedger,
 } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { windowStateOf } from '../../taxpayers/visibility/window.ts'
+import { DIRECTION_NAMES, DIRECTIONS, windowStateOf } from '../../taxpayers/visibility/window.ts'
 import { type Basis, type Envelope, type InsightQuality, LEFT_OUT } from './contract.ts'
 
 /** What a surface of fiscal insight reads, and as of when. */
@@ -127,8 +127,6 @@ export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly
   }
 }
 
-const DIRECTIONS = [0, 1] as const
-
 /**
  * Reads statements of both directions of every partition, with the members of the aggregate. `rowsOf` returns the rows of the nth of
  * `statementsOf`, each with its direction. Two D1 calls.
@@ -153,8 +151,6 @@ export async function readBothSides(
 
 type Query = Record<string, string>
 
-const LINKS_DIRECTIONS = ['issued', 'received'] as const
-
 /** What leads from the figures of a surface to the documents behind them. */
 export interface Links {
   /** A page of entries: of a figure of the surface, of the row with these keys. */
@@ -171,7 +167,7 @@ export function linksOf({ ledger: { fiscal_entity_id }, span }: Insight, path: s
       `/v1/${path}/entries?${new URLSearchParams({ fiscal_entity_id, from: span.from, to: span.to, ...own, figure, ...keys })}`,
     cfdi: (more) =>
       `/v1/cfdi?${new URLSearchParams({
-        ...{ fiscal_entity_id, ...(direction === undefined ? {} : { direction: LINKS_DIRECTIONS[direction] }), estatus: 'vigente' },
+        ...{ fiscal_entity_id, ...(direction === undefined ? {} : { direction: DIRECTION_NAMES[direction] }), estatus: 'vigente' },
         ...{ issued_from: span.first, issued_to: span.last, kind: 'cfdi', to_itself: 'false', ...more },
       })}`,
   }

@@ -7,6 +7,7 @@ import { type Micros, micros, sumAll } from '../../platform/money.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import type { DirectionNumber } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { DIRECTIONS } from '../../taxpayers/visibility/window.ts'
 import { type Insight, inPesos, openInsight, parseUnrated, readBothSides } from '../common/insight.ts'
 import { othersNotes, ratesFor } from '../common/omitted.ts'
 import { creditSales, type Judging, type OpenGroup, openGroups, type PaidRow, paidByDebtor, type SalesRow } from './store.ts'
@@ -73,7 +74,6 @@ export interface SideRead {
 
 type ExactRow = [exactRow: string, days: number, isOnTime: 0 | 1]
 const MILLION = 1_000_000n
-const DIRECTIONS = [0, 1] as const
 const distance = (a: bigint, b: bigint): bigint => (a > b ? a - b : b - a)
 
 /** Reads both directions. Two D1 calls, and one more when an exchange rate is to be looked up. */

@@ -7,6 +7,7 @@ import { readAll } from '../../platform/db/statement.ts'
 import { decimal, type Micros, micros, ratioOf } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { offsetText } from '../../platform/time/months.ts'
+import { DIRECTION_NAMES } from '../../taxpayers/visibility/window.ts'
 import type { Basis, EntriesPage } from '../common/contract.ts'
 import { pageOfLeftOut } from '../common/figures.ts'
 import { aggregateOf, type Insight, inPesos, linksOf, openInsight, qualityLinks, ratesOf } from '../common/insight.ts'
@@ -229,14 +230,12 @@ export async function getRisk(ctx: Ctx, query: RiskQuery): Promise<Risk> {
   return { ...envelope(BASIS, rules, { dof_rate, drilldown: qualityLinks(links) }), ...page }
 }
 
-const DIRECTIONS = ['issued', 'received'] as const
-
 function rowOf(row: RiskyDocument, known: Known): RiskRow {
   const [levels, weights] = [known.rules.get('risk.levels'), known.rules.get('risk.weights')]
   const { uuid, direction, tipo_comprobante, issued_at, utc_offset, counterparty_rfc, total, currency, pesos, score } = row
   const local = new Date((issued_at + utc_offset * 60) * 1_000).toISOString().slice(0, 19)
   return {
-    ...{ uuid, direction: DIRECTIONS[direction], tipo_comprobante, issued_at: `${local}${offsetText(utc_offset)}`, counterparty_rfc },
+    ...{ uuid, direction: DIRECTION_NAMES[direction], tipo_comprobante, issued_at: `${local}${offsetText(utc_offset)}`, counterparty_rfc },
     counterparty_name: direction === 0 ? row.receptor_nombre : row.emisor_nombre,
     ...{ total, currency, total_mxn: pesos === '' ? null : decimal(BigInt(pesos)), score, level: levelOf(levels, score) },
     flags: saidOf(row, known).map(({ code, ...said }) => ({

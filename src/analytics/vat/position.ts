@@ -20,6 +20,7 @@ import { inlined } from '../../platform/db/statement.ts'
 import { inPesos } from '../../platform/money.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
 import { type DirectionNumber, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { DIRECTIONS } from '../../taxpayers/visibility/window.ts'
 import type { Insight } from '../common/insight.ts'
 import type { KnownSuppliers } from './exclusions.ts'
 import { type Exclusions, exclusionsOf } from './exclusions.ts'
@@ -94,9 +95,9 @@ export type GroupRow = Record<(typeof FLAGS)[number], boolean> & {
   exactRows: string[]
 }
 
-/** What `positionOf` selects, by `kind`: `row` is JSON of a `group` or an `open` row; of an `exactRow` invoice, for `exactBalanceOn`. */
+/** What `positionOf` selects, by `kind`: `row` is JSON of a `group` or an `open` row; of an `exact` invoice, for `exactBalanceOn`. */
 interface PositionRow {
-  kind: 'group' | 'open' | 'exactRow'
+  kind: 'group' | 'open' | 'exact'
   row: string
 }
 
@@ -151,7 +152,7 @@ function positionOf(
         union all select ${moved} from paid where not is_hidden and day <= ${days.last}))
       group by key, reason
     union all select 'open', json_array(month, until, iva, balance, invoice) from (${pendingGroups(partition, through.first)})
-    union all select 'exactRow', invoice from (${invoicesIn(partition, sql`select uuid from exactRow`)})`
+    union all select 'exact', invoice from (${invoicesIn(partition, sql`select uuid from exact`)})`
 }
 
 type OfDirection<Row> = Row & { direction: DirectionNumber }
@@ -161,7 +162,7 @@ export interface VatReading {
   groups: OfDirection<GroupRow>[]
   open: OfDirection<OpenRow>[]
   /** Invoices for `exactBalanceOn`. */
-  exactRow: OfDirection<{ invoice: string }>[]
+  exactInvoices: OfDirection<{ invoice: string }>[]
   notes: NotesRow
   returns: ReturnRow[]
   exclusions: Exclusions
@@ -174,8 +175,6 @@ export const monthsOf = ({ span, today }: Pick<Insight, 'span' | 'today'>): { mo
     months.push({ month, end: [lastDayOf(month), today].sort()[0]! })
   return months
 }
-
-const DIRECTIONS = [0, 1] as const
 
 /** What reads the movements of the months and of the one before, what the months issued, and what was open at their ends. */
 export function statementsOf(
@@ -200,7 +199,7 @@ export function statementsOf(
     const reading: VatReading = {
       groups: [],
       open: [],
-      exactRow: [],
+      exactInvoices: [],
       notes: { of_others: 0, of_unpaid: 0 },
       returns: found.at(-1) as ReturnRow[],
       exclusions,
@@ -213,7 +212,7 @@ export function statementsOf(
         for (const { kind, row } of found[n] as PositionRow[]) {
           if (kind === 'group') reading.groups.push({ direction, ...groupIn(row) })
           else if (kind === 'open') reading.open.push({ direction, ...openIn(row) })
-          else reading.exactRow.push({ direction, invoice: row })
+          else reading.exactInvoices.push({ direction, invoice: row })
         }
     }
     return reading

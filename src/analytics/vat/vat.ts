@@ -8,7 +8,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { dividedBy, fixed, type Micros, micros, decimal as money } from '../../platform/money.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { latestOf } from '../../taxpayers/visibility/window.ts'
+import { DIRECTION_NAMES, latestOf } from '../../taxpayers/visibility/window.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import { isLeftOut, pageOfLeftOut, pageOfPairs } from '../common/figures.ts'
 import { aggregateOf, type Insight, linksOf, openInsight, qualityLinks } from '../common/insight.ts'
@@ -91,7 +91,7 @@ function addedBy(row: GroupRow, exclusions: Exclusions, { outcomeOf, rateOfDay }
 
 /** Adds up everything that was read. */
 function sumsOf(
-  { groups, open, exactRow, exclusions }: VatReading,
+  { groups, open, exactInvoices, exclusions }: VatReading,
   months: ReturnType<typeof monthsOf>,
   exactAmountsReader: ExactAmountsReader,
 ): VatSums {
@@ -133,7 +133,7 @@ function sumsOf(
     for (const { month } of months)
       if (row.month <= month && (row.until === null || month < row.until)) sums.add(figureOf(row.direction), month, iva)
   }
-  for (const { direction, invoice } of exactRow)
+  for (const { direction, invoice } of exactInvoices)
     for (const { month, end } of months) sums.add(figureOf(direction), month, ivaOfPart(invoice, exactBalanceOn(invoice, end)))
   return sums
 }
@@ -202,11 +202,10 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
 /** Adds up everything that the figures of the months are made of. At most one D1 call. */
 async function addedUp(insight: Insight, reading: VatReading): Promise<VatSums> {
   const events = reading.groups.flatMap(({ exactRows }) => exactRows.map(parseExactRow))
-  const open = [...reading.open, ...reading.exactRow].flatMap(({ invoice }) => (invoice === null ? [] : [partOf(invoice, 1n)]))
+  const open = [...reading.open, ...reading.exactInvoices].flatMap(({ invoice }) => (invoice === null ? [] : [partOf(invoice, 1n)]))
   return sumsOf(reading, monthsOf(insight), await exactAmountsReader(insight.ctx, [...events, ...open], events.flatMap(rateOfLimit)))
 }
 
-const DIRECTIONS = ['issued', 'received'] as const
 const ONE = 1_000_000n
 const product = (amount: Micros, rate: Micros): Micros => dividedBy(amount * rate, '1000000')
 
@@ -248,7 +247,7 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
   const data_status = { issued: statusOf(period, 0), received: statusOf(period, 1) }
   // Zeros of a month of which nothing is known yet would be taken for its position.
-  const isUnknown = (direction: 0 | 1) => data_status[DIRECTIONS[direction]] !== 'complete' && !sums.isSeen(period, direction)
+  const isUnknown = (direction: 0 | 1) => data_status[DIRECTION_NAMES[direction]] !== 'complete' && !sums.isSeen(period, direction)
   // What is creditable depends on what part of sales is taxed.
   const isKnown = !isUnknown(0) && !isUnknown(1)
   const result = isKnown ? saldo : null

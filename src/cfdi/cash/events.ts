@@ -279,8 +279,6 @@ export function creditsOfUnpaid(partition: Partition, direction: DirectionNumber
   )
 }
 
-const withheldOwn = cfdiAs('own')
-
 /**
  * Selects the payroll receipts (N) and CFDI de retenciones (`tipo` R) of a direction that withhold something on some days: of payment, and
  * the last day of the period. Columns: `uuid`, `issued_at`, `day`, `tipo`, `counterparty` and `taxes` (`WITHHELD`). Null when the window shows
@@ -290,19 +288,19 @@ export function withheldDocuments(partition: Partition, direction: DirectionNumb
   const bounds = boundsOf(partition, direction)
   if (!bounds) return null
   const common = all([
-    sql`${withheldOwn.entity} = ${partition.number} and ${withheldOwn.direction} = ${sql.raw(String(direction))} and ${withheldOwn.cancelled} = 0`,
-    sql`${withheldOwn.last_paid_on} >= ${first} and ${withheldOwn.last_paid_on} <= ${last} and ${withheldOwn.taxes} is not null and ${withheldOwn.emisor_rfc} <> ${withheldOwn.receptor_rfc}`,
+    sql`${own.entity} = ${partition.number} and ${own.direction} = ${sql.raw(String(direction))} and ${own.cancelled} = 0`,
+    sql`${own.last_paid_on} >= ${first} and ${own.last_paid_on} <= ${last} and ${own.taxes} is not null and ${own.emisor_rfc} <> ${own.receptor_rfc}`,
     sql`not ${isSubstituted(partition, 'own')}`,
-    ...(bounds.until === null ? [] : [sql`${withheldOwn.issued_at} <= ${bounds.until}`]),
+    ...(bounds.until === null ? [] : [sql`${own.issued_at} <= ${bounds.until}`]),
     ...partition.conditions('own'),
   ])
-  const usual = sql`${withheldOwn.issued_at} >= ${Date.parse(dayFrom(first, -USUAL_DAYS - 1)) / 1_000}
-    and ${withheldOwn.issued_at} <= ${Date.parse(dayFrom(last, USUAL_DAYS + 2)) / 1_000} and ${withheldOwn.fecha} < ${afterDay(dayFrom(last, USUAL_DAYS))}
+  const usual = sql`${own.issued_at} >= ${Date.parse(dayFrom(first, -USUAL_DAYS - 1)) / 1_000}
+    and ${own.issued_at} <= ${Date.parse(dayFrom(last, USUAL_DAYS + 2)) / 1_000} and ${own.fecha} < ${afterDay(dayFrom(last, USUAL_DAYS))}
     and not ${IS_LATE}`
   const select = (index: string, where: SQL) =>
-    sql`select ${withheldOwn.uuid}, ${withheldOwn.issued_at}, ${withheldOwn.last_paid_on} as day, coalesce(${withheldOwn.tipo_comprobante}, 'R') as tipo, ${withheldOwn.counterparty_rfc} as counterparty, ${withheldOwn.taxes}
-      from ${cfdi} ${withheldOwn} indexed by ${sql.raw(index)} where ${where} and ${common}`
-  return sql`${select('cfdi_tipoc', sql`${withheldOwn.tipo_comprobante} = 'N' and ${usual}`)}
-    union all ${select('cfdi_tipoc', sql`${withheldOwn.tipo_comprobante} is null and ${withheldOwn.kind} = 'retenciones' and ${usual}`)}
-    union all ${select('cfdi_late', sql`(${withheldOwn.tipo_comprobante} = 'N' or ${withheldOwn.kind} = 'retenciones') and ${IS_LATE}`)}`
+    sql`select ${own.uuid}, ${own.issued_at}, ${own.last_paid_on} as day, coalesce(${own.tipo_comprobante}, 'R') as tipo, ${own.counterparty_rfc} as counterparty, ${own.taxes}
+      from ${cfdi} ${own} indexed by ${sql.raw(index)} where ${where} and ${common}`
+  return sql`${select('cfdi_tipoc', sql`${own.tipo_comprobante} = 'N' and ${usual}`)}
+    union all ${select('cfdi_tipoc', sql`${own.tipo_comprobante} is null and ${own.kind} = 'retenciones' and ${usual}`)}
+    union all ${select('cfdi_late', sql`(${own.tipo_comprobante} = 'N' or ${own.kind} = 'retenciones') and ${IS_LATE}`)}`
 }

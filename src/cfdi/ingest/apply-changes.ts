@@ -117,8 +117,8 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
   const others = affected.rows
     .filter(({ uuid }) => !inside.has(uuid) && !gone.has(uuid))
     .map((before) => ({ before, after: { ...before, ...statuses.get(before.uuid), ...states.get(before.uuid) } }))
-  const locations = [...merged.map(({ before, document }) => ({ before, after: document.row })), ...others].filter(
-    ({ before, after }) => !isSameLocation(before, after),
+  const turns = [...merged.map(({ before, document }) => ({ before, after: document.row })), ...others].filter(
+    ({ before, after }) => !isSameSubstitution(before, after),
   )
   const counted = [
     ...merged.map(({ before }): Counted => ({ row: before, sign: -1 })),
@@ -136,10 +136,10 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
       reindexed: merged.filter(({ isReindexed }) => isReindexed).map(({ document }) => document.row),
       applications: documents.flatMap(({ applications }) => applications),
       substitutions: documents.flatMap(({ row, substitutes }) => substitutes.map((substituted) => ({ substituted, source: row.uuid }))),
-      substituted: locations.map(({ after }) => after),
+      substituted: turns.map(({ after }) => after),
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
       balances: others.flatMap(({ before }) => changedBalance(before, applied.get(before.uuid) ?? [])),
-      turned: turnedBy(changes, affected, documents, locations, others),
+      turned: turnedBy(changes, affected, documents, turns, others),
       months: monthsOf(counted, affected),
       suppliers: suppliersOf(counted, affected),
     },
@@ -215,15 +215,15 @@ const recounted = ({ before, after }: Affected): Counted[] =>
         { row: after, sign: 1 },
       ]
 
-const isSameLocation = (before: SubstitutionState, after: SubstitutionState): boolean =>
+const isSameSubstitution = (before: SubstitutionState, after: SubstitutionState): boolean =>
   before.substituted_from === after.substituted_from && before.substitutes_from === after.substitutes_from
 
 /** From which ceiling on a reader is shown that a document is substituted, or substitutes another one, where it was not, or no more. */
-const turnedFrom = (name: keyof SubstitutionState, { before, after }: Locations): number =>
+const turnedFrom = (name: keyof SubstitutionState, { before, after }: SubstitutionChange): number =>
   before[name] === after[name] ? Number.POSITIVE_INFINITY : Math.min(...[before[name], after[name]].filter((from) => from !== null))
 
 /** A document before and after the slice, with another place among substitutions. */
-interface Locations {
+interface SubstitutionChange {
   before: StoredRow
   after: SubstitutionState & { uuid: string }
 }
@@ -236,7 +236,7 @@ function turnedBy(
   { cancelled, removed }: SliceChanges,
   { rows, applications }: AffectedRows,
   documents: readonly Incoming[],
-  locations: readonly Locations[],
+  turns: readonly SubstitutionChange[],
   others: readonly Affected[],
 ): SliceWrites['turned'] {
   const sources = new Map<string, number>()
@@ -244,7 +244,7 @@ function turnedBy(
   const withdrawn = new Set([...cancelled.map(({ uuid }) => uuid), ...removed])
   for (const { uuid, issued_at } of [...rows.filter(({ uuid }) => withdrawn.has(uuid)), ...documents.map(({ row }) => row)])
     turn(sources, uuid, issued_at)
-  for (const one of locations) turn(sources, one.after.uuid, turnedFrom('substituted_from', one))
+  for (const one of turns) turn(sources, one.after.uuid, turnedFrom('substituted_from', one))
   const invoices = new Map(others.filter(({ before }) => isDeferred(before)).map(({ before }) => [before.uuid, before]))
   const balances = new Map<string, number>()
   const added = documents.flatMap(({ row, applications: own }) => own.map(({ invoice }) => ({ ...row, invoice, source: row.uuid })))
@@ -254,10 +254,7 @@ function turnedBy(
     if (from < Number.POSITIVE_INFINITY && invoices.get(invoice)?.emisor_rfc === emisor_rfc) turn(balances, invoice, from)
   }
   return {
-    substituted: locations.map((one) => [
-      one.after.uuid,
-      Math.min(turnedFrom('substituted_from', one), turnedFrom('substitutes_from', one)),
-    ]),
+    substituted: turns.map((one) => [one.after.uuid, Math.min(turnedFrom('substituted_from', one), turnedFrom('substitutes_from', one))]),
     balances: [...balances],
   }
 }

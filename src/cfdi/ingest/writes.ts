@@ -158,13 +158,13 @@ export function writeStatements(
     )
   const { removed, moved, documents, reindexed, applications, substitutions, substituted, cancelled, balances } = writes
   const formed = formChunks(documents, sequence)
-  const [kept, emptyChunks] = continueWithout(writes.chunks, ({ data }) => data !== null)
+  const [kept, emptyChunks] = partitioned(writes.chunks, ({ data }) => data !== null)
   const gone = named(removed)
   const stored = named(documents.map(({ row }) => row))
   const touched = writeTouched({ ...writes.turned, stored, removed: gone, cancelled: named(cancelled) })
   for (const { row } of documents) row.stored_by = sequence
-  const [months, emptyMonths] = continueWithout(writes.months, ({ cells }) => cells !== '{}')
-  const [suppliers, emptySuppliers] = continueWithout(writes.suppliers, ({ totals }) => totals !== '{}')
+  const [months, emptyMonths] = partitioned(writes.months, ({ cells }) => cells !== '{}')
+  const [suppliers, emptySuppliers] = partitioned(writes.suppliers, ({ totals }) => totals !== '{}')
   return [
     // The fence: it refuses a batch that was computed before another commit took the sequence.
     prepared(
@@ -252,7 +252,7 @@ export const deleteCommits = (ledger: D1Database, entity: number, before: number
       and ${cfdiCommits.sequence} < (select max(${cfdiCommits.sequence}) from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity})`,
   )
 
-const continueWithout = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
+const partitioned = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
   list.filter(isFirst),
   list.filter((one) => !isFirst(one)),
 ]

@@ -115,9 +115,7 @@ export function exactBalance(exactRow: string, tableRate: string | null): { bala
   return { balance, pesos: inMxn(balance, rate) }
 }
 
-const openInvoicesOwn = cfdiAs('own')
 const later = cfdiAs('later')
-const openInvoicesP = alias(cfdiPayments, 'p')
 
 /** As of when invoices are open. */
 export interface OpenAt {
@@ -139,8 +137,8 @@ export const LATEST = '2199-12-31'
 
 /** What is settled of the invoice `own`, in its currency; null when SQL cannot add it up. */
 function settled(partition: Partition, past: string | null): SQL {
-  const needsExact = sql`${sql.raw(needsExactAmount(inlined(sql`${openInvoicesP.amount}`)))} or (${openInvoicesP.kind} = 'E' and coalesce(${openInvoicesP.currency}, 'MXN') <> coalesce(${openInvoicesOwn.currency}, 'MXN'))`
-  return sql`(select iif(coalesce(max(${needsExact}), 0), null, coalesce(sum(${openInvoicesP.amount} + 0), 0)) ${countedApplications(partition, past)})`
+  const needsExact = sql`${sql.raw(needsExactAmount(inlined(sql`${p.amount}`)))} or (${p.kind} = 'E' and coalesce(${p.currency}, 'MXN') <> coalesce(${own.currency}, 'MXN'))`
+  return sql`(select iif(coalesce(max(${needsExact}), 0), null, coalesce(sum(${p.amount} + 0), 0)) ${countedApplications(partition, past)})`
 }
 
 /** What is settled of an invoice as it is stored; null when SQL cannot add it up. */
@@ -170,18 +168,11 @@ function namedSince(partition: Partition, direction: DirectionNumber, since: str
     ...days,
     types: ['E'],
     acting: true,
-    conditions: [sql`${openInvoicesOwn.related} is not null`],
+    conditions: [sql`${own.related} is not null`],
   })
-  const settling = [
-    ...complements(partition, direction, days, { acting: true }),
-    ...(notes ? [sql`select ${openInvoicesOwn.related} ${notes}`] : []),
-  ]
+  const settling = [...complements(partition, direction, days, { acting: true }), ...(notes ? [sql`select ${own.related} ${notes}`] : [])]
   return sql.join(
-    [
-      ...settling.map(
-        (select) => sql`select named.value as uuid from (${select}) own cross join json_each(${openInvoicesOwn.related}) named`,
-      ),
-    ],
+    [...settling.map((select) => sql`select named.value as uuid from (${select}) own cross join json_each(${own.related}) named`)],
     sql` union `,
   )
 }
@@ -199,7 +190,7 @@ export function candidates(
 ): SQL[] {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return []
-  const names = listOf(columns.map((name) => openInvoicesOwn[name]))
+  const names = listOf(columns.map((name) => own[name]))
   if (past !== null) {
     const days = { first: first ?? EARLIEST, last: day }
     const conditions = [isDeferred('own'), ...more]
@@ -211,20 +202,20 @@ export function candidates(
     sql`select ${names}, ${isBeyond ? sql`coalesce(${isBeyond}, 0)` : sql`0`} as is_recomputed,
       ${isBeyond ? sql`case when ${isBeyond} then ${settled(partition, null)} else ${STORED} end` : STORED} as settled
       from ${from} where ${all([
-        sql`${openInvoicesOwn.entity} = ${partition.number} and ${openInvoicesOwn.payment_status} in (${statuses}) and ${openInvoicesOwn.direction} = ${sql.raw(String(direction))}`,
-        sql`${openInvoicesOwn.issued_at} >= ${Math.max(bounds.since ?? 0, first === undefined ? 0 : earliestOf(first))} and ${openInvoicesOwn.issued_at} <= ${bounds.until ?? Number.MAX_SAFE_INTEGER} and ${openInvoicesOwn.fecha} < ${afterDay(day)}`,
+        sql`${own.entity} = ${partition.number} and ${own.payment_status} in (${statuses}) and ${own.direction} = ${sql.raw(String(direction))}`,
+        sql`${own.issued_at} >= ${Math.max(bounds.since ?? 0, first === undefined ? 0 : earliestOf(first))} and ${own.issued_at} <= ${bounds.until ?? Number.MAX_SAFE_INTEGER} and ${own.fecha} < ${afterDay(day)}`,
         isOwed(partition, 'own'),
         ...(counterparty === undefined ? [] : [isCounterparty(counterparty)]),
         ...partition.conditions('own'),
         ...more,
         ...others,
       ])}`
-  const byIndex = sql`${cfdi} ${openInvoicesOwn} indexed by ${sql.raw(counterparty === undefined ? 'cfdi_pay' : 'cfdi_cpd')}`
+  const byIndex = sql`${cfdi} ${own} indexed by ${sql.raw(counterparty === undefined ? 'cfdi_pay' : 'cfdi_cpd')}`
   const open = [select(sql`'unpaid', 'partially_paid'`, byIndex)]
   const isWithin = isBeyond ? [sql`not coalesce(${isBeyond}, 0)`] : []
   if (since !== undefined) {
-    const named = sql`(${namedSince(partition, direction, since)}) named cross join ${cfdi} ${openInvoicesOwn} not indexed`
-    open.push(select(sql`'paid'`, named, sql`${openInvoicesOwn.uuid} = named.uuid`, ...isWithin))
+    const named = sql`(${namedSince(partition, direction, since)}) named cross join ${cfdi} ${own} not indexed`
+    open.push(select(sql`'paid'`, named, sql`${own.uuid} = named.uuid`, ...isWithin))
   }
   if (isBeyond === null) return open
   // What was issued after the ceiling may have settled an invoice that the window shows open. Usually nothing was.
@@ -250,21 +241,19 @@ const OWN = [
 export function openInvoices(partition: Partition, direction: DirectionNumber, at: OpenAt, more: readonly SQL[] = []): SQL | null {
   const found = candidates(partition, direction, at, OWN, more)
   if (found.length === 0) return null
-  const needsExact = sql.raw(
-    `(own.settled is null or ${needsExactAmount(inlined(sql`${openInvoicesOwn.total_micros}`))} or ${needsExactRate('own')})`,
-  )
-  const balance = inlined(sql`max(${openInvoicesOwn.total_micros} - own.settled, 0)`)
+  const needsExact = sql.raw(`(own.settled is null or ${needsExactAmount(inlined(sql`${own.total_micros}`))} or ${needsExactRate('own')})`)
+  const balance = inlined(sql`max(${own.total_micros} - own.settled, 0)`)
   // With a limit, SQLite computes `settled` once, and not once for each place that names it.
   const applied = sql`case when own.is_recomputed then ${listOfApplications(partition, at.past)} end`
   const isInProcess =
     at.checker === undefined || at.past !== null ? '0' : `coalesce(${checkSql(at.checker, 'estatus_cancelacion')} = 'en_proceso', 0)`
   return sql`select uuid, issued_at, day, rfc, name, currency, is_parsed, is_in_process, date(day, '+' || terms || ' days') as due, balance, pesos, exactRow
-    from (select ${openInvoicesOwn.uuid}, ${openInvoicesOwn.issued_at}, substr(${openInvoicesOwn.fecha}, 1, 10) as day, ${openInvoicesOwn.counterparty_rfc} as rfc, ${openInvoicesOwn.currency},
-        ${direction === 0 ? openInvoicesOwn.receptor_nombre : openInvoicesOwn.emisor_nombre} as name,
-        ${openInvoicesOwn.terms_days} is not null as is_parsed, ${sql.raw(isInProcess)} as is_in_process, coalesce(${openInvoicesOwn.terms_days}, ${sql.raw(at.terms(inlined(sql`${openInvoicesOwn.fecha}`)))}) as terms,
+    from (select ${own.uuid}, ${own.issued_at}, substr(${own.fecha}, 1, 10) as day, ${own.counterparty_rfc} as rfc, ${own.currency},
+        ${direction === 0 ? own.receptor_nombre : own.emisor_nombre} as name,
+        ${own.terms_days} is not null as is_parsed, ${sql.raw(isInProcess)} as is_in_process, coalesce(${own.terms_days}, ${sql.raw(at.terms(inlined(sql`${own.fecha}`)))}) as terms,
         iif(${needsExact}, null, ${sql.raw(balance)}) as balance, iif(${needsExact}, null, ${sql.raw(atRate(balance, 'own'))}) as pesos,
-        case when ${needsExact} then json_array(${openInvoicesOwn.uuid}, substr(${openInvoicesOwn.fecha}, 1, 10), ${openInvoicesOwn.currency}, ${openInvoicesOwn.tipo_cambio}, ${openInvoicesOwn.total_micros}, ${openInvoicesOwn.paid},
-          ${openInvoicesOwn.credited}, ${applied}) end as exactRow
+        case when ${needsExact} then json_array(${own.uuid}, substr(${own.fecha}, 1, 10), ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.paid},
+          ${own.credited}, ${applied}) end as exactRow
       from (${sql.join([...found], sql` union all `)} limit -1) own)
     where exactRow is not null or balance >= ${sql.raw(String(LEAST_OPEN))}`
 }

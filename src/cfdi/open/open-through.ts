@@ -97,7 +97,7 @@ export function paidSince(paid: SQL, columns: Named): SQL {
  * The common table expressions of what was open of the PPD invoices of a direction that count today. `changes` selects what was applied to them since
  * the month of `first` (`paidSince`, `creditedSince`); `columns` are `balanceColumns` and the caller's own. `open` has a row
  * for each balance that an invoice had at the end of a month: `uuid`, `balance` in micros of its currency, `month`, the first that ended
- * with it, `until`, the first that did not (null when none did), and `columns`. `exactRow` has the UUIDs of those that SQL cannot compute.
+ * with it, `until`, the first that did not (null when none did), and `columns`. `exact` has the UUIDs of those that SQL cannot compute.
  * `invoicesIn` selects these.
  */
 export function openByMonth(partition: Partition, direction: DirectionNumber, { last }: Through, changes: SQL, columns: Named): SQL {
@@ -115,15 +115,15 @@ export function openByMonth(partition: Partition, direction: DirectionNumber, { 
       from (${changes}) group by 1, 2),
     unchanged as materialized (
       select ${own.uuid}, own.settled, ${listed(others)} from (${sql.join([...now], sql` union all `)} limit -1) own where ${own.uuid} not in (select uuid from changes)),
-    exactRow as materialized (
+    exact as materialized (
       select uuid from changes where is_unsure union select uuid from unchanged where is_unsure or settled is null),
     steps as (
       select *, lead(month) over later as before, lag(month) over later as after, sum(amount) over later as taken
-      from changes where uuid not in exactRow window later as (partition by uuid order by month desc)),
+      from changes where uuid not in exact window later as (partition by uuid order by month desc)),
     open as (
       select uuid, coalesce(before, ${monthOf('issued')}) as month, month as until, total - settled + taken as balance, ${names} from steps
       union all select uuid, month, null, total - settled, ${names} from steps where after is null
-      union all select uuid, ${monthOf('issued')}, null, total - settled, ${names} from unchanged where uuid not in exactRow)`
+      union all select uuid, ${monthOf('issued')}, null, total - settled, ${names} from unchanged where uuid not in exact)`
 }
 
 /** The condition on `open` that a row is of a balance at the end of a month since that of `first`. */

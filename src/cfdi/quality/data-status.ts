@@ -2,8 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { type Coverage, type DataStatus, dataStatusFor, type MonthState, monthStateOf } from '../../taxpayers/visibility/coverage.ts'
 import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import type { DirectionNumber, ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-
-const DIRECTIONS = ['issued', 'received'] as const
+import { DIRECTION_NAMES } from '../../taxpayers/visibility/window.ts'
 
 /** A row of the statement: the months of a source, or an open job. */
 export type DataStatusRow =
@@ -26,7 +25,7 @@ export function monthStates(
   rows: readonly DataStatusRow[],
   now: number,
 ): (month: string, direction: DirectionNumber, missingXml?: number) => MonthState {
-  const sources = DIRECTIONS.map((name, n) => {
+  const sources = DIRECTION_NAMES.map((name, n) => {
     const own = rows.filter(({ source }) => source === `sat_cfdi_${name}`)
     const coverage = JSON.parse(own.find(({ months }) => months !== null)?.months ?? '{}') as Coverage
     const open = Object.fromEntries(own.flatMap(({ month, as_of }) => (month === null ? [] : [[month, as_of]])))

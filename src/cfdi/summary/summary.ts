@@ -7,7 +7,7 @@ import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../taxpayers/visibility/contract.ts'
 import type { DataStatus, MonthState } from '../../taxpayers/visibility/coverage.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { EARLIEST_DAY, earliestOf, latestOf, windowStateOf } from '../../taxpayers/visibility/window.ts'
+import { DIRECTION_NAMES, EARLIEST_DAY, earliestOf, latestOf, windowStateOf } from '../../taxpayers/visibility/window.ts'
 import { isDay } from '../literal-day.ts'
 import { incompleteMonths } from '../quality/data-quality.ts'
 import { dataStatuses, monthStates } from '../quality/data-status.ts'
@@ -62,7 +62,9 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
     basis: BASIS,
     windows: viewWindows(windows),
     window_state: windowStateOf(windows, latest.get(ledger.entity)),
-    as_of: new Date((span.directions.length === 2 ? window : windows[DIRECTIONS[span.directions[0]!]]).ceiling ?? ctx.now).toISOString(),
+    as_of: new Date(
+      (span.directions.length === 2 ? window : windows[DIRECTION_NAMES[span.directions[0]!]]).ceiling ?? ctx.now,
+    ).toISOString(),
     data_quality: {
       cfdi_total: rows.reduce((sum, { count, cancelled_count, substituted_count }) => sum + count + cancelled_count + substituted_count, 0),
       with_xml: all.reduce((sum, parts) => sum + sumOf(parts, (_, __, state) => state !== 'cancelado').with_xml, 0),
@@ -220,8 +222,6 @@ interface MonthCell {
   through_date: string | null
 }
 
-const DIRECTIONS = ['issued', 'received'] as const
-
 /** The rows to return: the months inside the window of their direction, and those outside it that have visible imports. */
 function placesOf({ windows }: ScopedLedger, span: Span, months: Months, now: number): MonthCell[] {
   const cells: MonthCell[] = []
@@ -230,7 +230,7 @@ function placesOf({ windows }: ScopedLedger, span: Span, months: Months, now: nu
     const last = span.last < lastDayOf(month) ? span.last : lastDayOf(month)
     const isCut = first !== `${month}-01` || last !== lastDayOf(month)
     for (const direction of span.directions) {
-      const { isEmpty, floor, ceiling } = windows[DIRECTIONS[direction]]
+      const { isEmpty, floor, ceiling } = windows[DIRECTION_NAMES[direction]]
       const end = ceiling ?? now
       const isInside = !isEmpty && (floor === null || last >= floor) && earliestOf(first) * 1_000 <= end
       if (!isInside && !hasDocuments(months.get(`${month}|${direction}`))) continue
@@ -267,7 +267,7 @@ const drilldownOf = (fiscal_entity_id: string, direction: CfdiMonth['direction']
   })}`
 
 function rowOf(fiscal_entity_id: string, cell: MonthCell, parts: Parts): Omit<CfdiMonth, 'data_status'> {
-  const direction = DIRECTIONS[cell.direction]
+  const direction = DIRECTION_NAMES[cell.direction]
   const valid = (tipo: string, metodo?: string) =>
     sumOf(parts, (t, m, state) => isCounted(t, m, state) && t === tipo && (metodo === undefined || m === metodo))
   const income = valid('I')

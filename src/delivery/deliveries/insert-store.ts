@@ -22,11 +22,11 @@ export type DeliveryRow = Pick<
   attempts: string
 }
 
-const [logD, logE] = [alias(deliveries, 'd'), alias(events, 'e')]
-const LOG_COLUMNS = sql`${logD.webhook}, ${logD.seq}, ${logD.redelivery}, ${logD.event_key}, ${logD.status}, ${logD.due_at}, ${logD.created_at}, ${logD.attempts},
-  ${logE.body}->>'event_id' as event_id, ${logE.body}->>'fiscal_entity_id' as about, ${logE.body}->>'period' as period`
+const [d, l, e, w] = [alias(deliveries, 'd'), alias(deliveries, 'l'), alias(events, 'e'), alias(webhooks, 'w')]
+const LOG_COLUMNS = sql`${d.webhook}, ${d.seq}, ${d.redelivery}, ${d.event_key}, ${d.status}, ${d.due_at}, ${d.created_at}, ${d.attempts},
+  ${e.body}->>'event_id' as event_id, ${e.body}->>'fiscal_entity_id' as about, ${e.body}->>'period' as period`
 const withEvent = (organization_id: string): SQL =>
-  sql`cross join ${events} ${logE} on ${logE.organization_id} = ${organization_id} and ${logE.seq} = ${logD.seq}`
+  sql`cross join ${events} ${e} on ${e.organization_id} = ${organization_id} and ${e.seq} = ${d.seq}`
 
 interface DeliveryFilters {
   status?: DeliveryRow['status'] | null | undefined
@@ -47,11 +47,11 @@ export function scanDeliveries(
   const indexed = sql`indexed by deliveries_undelivered where ${deliveries.status} in ('failed', 'lost') and`
   const query = sql`
     select ${LOG_COLUMNS},
-      (${status} is null or ${logD.status} = ${status}) and (${event_key} is null or ${logD.event_key} = ${event_key}) as is_match
+      (${status} is null or ${d.status} = ${status}) and (${event_key} is null or ${d.event_key} = ${event_key}) as is_match
     from (select * from ${deliveries} ${isIndexed ? indexed : sql`where`} ${deliveries.webhook} = ${webhook} ${before}
       order by ${seq} desc, ${redelivery} desc limit ${rows}) d
     ${withEvent(organization_id)}
-    order by ${logD.seq} desc, ${logD.redelivery} desc`
+    order by ${d.seq} desc, ${d.redelivery} desc`
   return scan(prepared(d1, query), rows)
 }
 
@@ -63,16 +63,14 @@ export const findDelivery = (
 ): Promise<DeliveryRow | null> =>
   prepared(
     d1,
-    sql`select ${LOG_COLUMNS} from ${deliveries} ${logD} ${withEvent(organization_id)}
-      where ${logD.webhook} = ${webhook} and ${logD.seq} = ${seq} order by ${logD.redelivery} desc limit 1`,
+    sql`select ${LOG_COLUMNS} from ${deliveries} ${d} ${withEvent(organization_id)}
+      where ${d.webhook} = ${webhook} and ${d.seq} = ${seq} order by ${d.redelivery} desc limit 1`,
   ).first<DeliveryRow>()
 
 const COLUMNS = [
   ...[deliveries.webhook, deliveries.seq, deliveries.redelivery, deliveries.event_key],
   ...[deliveries.status, deliveries.due_at, deliveries.attempts, deliveries.created_at],
 ].map(bare)
-
-const [d, l, e, w] = [alias(deliveries, 'd'), alias(deliveries, 'l'), alias(events, 'e'), alias(webhooks, 'w')]
 
 /** Creates a delivery of the newest event of an organization to one endpoint, whether or not it subscribes to its key. Returns its position. */
 export const insertDelivery = (
@@ -167,14 +165,14 @@ export const ofAppended = (
     prepared(
       d1,
       sql`insert into ${insert}
-        with notified as materialized (
+        with made as materialized (
           select value->>0 as organization_id,
             (select max(${events.seq}) from ${events} where ${events.organization_id} = value->>0) - (value->>1) as before, (
             select ${webhooks.webhook} from ${webhooks} indexed by webhooks_organization
             where ${webhooks.organization_id} = value->>0 and ${webhooks.deleted_at} is null
             order by ${webhooks.webhook} limit 1 offset ${sql.raw(String(ENDPOINTS_AT_ONCE))}) as beyond
           from json_each(${json}))
-        select ${columns} from notified t
+        select ${columns} from made t
         cross join ${events} ${e} on ${e.organization_id} = t.organization_id and ${e.seq} > t.before
         ${rest}`,
     ),

@@ -104,8 +104,8 @@ export async function feedEventsOf(
   if (event.kind === EXTRACTION_ENDED) {
     const content = counts?.ended ? extractionContent(counts.ended, recipient) : null
     if (!content) return []
-    const notified = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
-    return [{ ...notified, ...alertOfEnd(row, counts!.ended!) }]
+    const made = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
+    return [{ ...made, ...alertOfEnd(row, counts!.ended!) }]
   }
   if (event.kind === DUE_SOON) return obligationsOf(event, JSON.parse(event.body) as DueSoonBody, row, recipient)
   // The same document can be reported with its job and when it is read.
@@ -114,9 +114,9 @@ export async function feedEventsOf(
   )
   if (isDocumentRead(event)) return Promise.all(documents)
   const content = contentOf(event, await bodyFor(event, row, counts), recipient)
-  const notified = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
+  const made = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
   const alert = content.event === 'connection.ciec_invalid' ? alertOfInvalid(row, content, takesCiec) : null
-  return [{ ...notified, alert }, ...(await Promise.all(documents))]
+  return [{ ...made, alert }, ...(await Promise.all(documents))]
 }
 
 /** Whether an event says that a document was read, of which some may have been reported without its fields. */
@@ -162,8 +162,8 @@ async function notificationsOf(event: StoredOutboxEvent, body: NotificationBody,
   if (since !== null && body.sent_at < since) return []
   const notification_id = await notificationIdOf(row.fiscal_entity_id, body.sent_at, body.notification)
   const content = contentOf(event, { ...body, notification_id }, recipientOf(row, event.created_at, event.created_at))
-  const notified = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
-  return [{ ...notified, alert: alertOf({ ...row, notification_id }, body, new Date(event.created_at)) }]
+  const made = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
+  return [{ ...made, alert: alertOf({ ...row, notification_id }, body, new Date(event.created_at)) }]
 }
 
 /** What is due soon. Its identifiers derive from the day, so that it is reported once. */

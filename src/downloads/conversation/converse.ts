@@ -59,10 +59,10 @@ const LATE_MS = 60_000
 const SWEEP_LIMIT = 1_000
 
 /** Announces conversations again after a lost message or the death of a worker. A task, whose cursor is a ledger. */
-export const sweepConversations = async (system: System, location = ''): Promise<string | null> =>
+export const sweepConversations = async (system: System, cursor = ''): Promise<string | null> =>
   system.settings.taxAuthority === 'sandbox'
     ? null
-    : ledgerByLedger(system, location, async (shard, ledger) => {
+    : ledgerByLedger(system, cursor, async (shard, ledger) => {
         const now = Date.now()
         const { results } = await stuckConversations(ledger, now, now - LATE_MS, SWEEP_LIMIT)
         await announceConversations(

@@ -34,7 +34,7 @@ export interface RunJobPage {
   limit: number
 }
 
-const [runJobsS, runJobsE] = [alias(syncJobs, 's'), alias(extractions, 'e')]
+const [s, e, c] = [alias(syncJobs, 's'), alias(extractions, 'e'), alias(coverage, 'c')]
 const J_ENTITY = sql`j.entity`
 
 /** The jobs that a run of an organization asked for, of some RFCs: by RFC and source, the latest month first. */
@@ -51,18 +51,18 @@ export const jobsOfRun = async (
   const statement = prepared(
     ledger,
     sql`with jobs as (
-          select ${runJobsE.entity}, a.value->>1 as is_active, a.value->>2 as fiscal_entity_id, x.key as source, m.value as month, j.key as job_id,
-            ${runJobsE.requested_at}, ${ENDED_BEFORE} as attempts_before
+          select ${e.entity}, a.value->>1 as is_active, a.value->>2 as fiscal_entity_id, x.key as source, m.value as month, j.key as job_id,
+            ${e.requested_at}, ${ENDED_BEFORE} as attempts_before
           from json_each(${asked}) a
-          cross join ${extractions} ${runJobsE} on ${runJobsE.organization_id} = ${organization_id} and ${runJobsE.entity} = a.value->>0 and ${runJobsE.run_id} = ${run_id}
-          cross join json_each(${runJobsE.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m),
-        notified as (
+          cross join ${extractions} ${e} on ${e.organization_id} = ${organization_id} and ${e.entity} = a.value->>0 and ${e.run_id} = ${run_id}
+          cross join json_each(${e.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m),
+        counted as (
           select j.fiscal_entity_id, j.is_active, j.source, j.month, j.job_id, j.requested_at, j.attempts_before,
-            ${runJobsS.job_id} is null as is_forgotten, coalesce(${runJobsS.deferred}->>${organization_id}, j.job_id) as known_as, ${runJobsS.open},
-            iif(${runJobsS.job_id} is null, 'succeeded', ${stateOf(sql`j.is_active`, now)}) as status, ${ATTEMPTS} as attempts, ${runJobsS.error_class},
-            ${runJobsS.not_before}, ${runJobsS.wait_until}, ${askedAgainAt(now)} as asked_again_at, ${STARTED_AT} as started_at, ${runJobsS.finished_at}
-          from jobs j left join ${syncJobs} ${runJobsS} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
-        select * from notified
+            ${s.job_id} is null as is_forgotten, coalesce(${s.deferred}->>${organization_id}, j.job_id) as known_as, ${s.open},
+            iif(${s.job_id} is null, 'succeeded', ${stateOf(sql`j.is_active`, now)}) as status, ${ATTEMPTS} as attempts, ${s.error_class},
+            ${s.not_before}, ${s.wait_until}, ${askedAgainAt(now)} as asked_again_at, ${STARTED_AT} as started_at, ${s.finished_at}
+          from jobs j left join ${syncJobs} ${s} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
+        select * from counted
         where (${status} is null or status = ${status})
           and (${rfc} is null or fiscal_entity_id > ${rfc} or (
             fiscal_entity_id = ${rfc} and (source > ${source} or (source = ${source} and month < ${month}))))
@@ -89,8 +89,6 @@ export interface JobGroup {
   /** Their sources, as a JSON array. */
   sources: string
 }
-
-const [s, e, c] = [alias(syncJobs, 's'), alias(extractions, 'e'), alias(coverage, 'c')]
 
 /** What the organization learns of a job `j` and its row: its state, error class and attempts, and when it is tried again. */
 function shownOf(now: number): Record<'state' | 'error' | 'attempts' | 'next', SQL> {
@@ -128,12 +126,12 @@ export const runGroups = (
           from json_each(${askedOf(rfcs)}) a cross join json_each(${JSON.stringify(run_ids)}) r
           cross join ${extractions} ${e} on ${e.organization_id} = ${organization_id} and ${e.entity} = a.value->>0 and ${e.run_id} = r.value
           cross join json_each(${e.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m),
-        notified as (
+        counted as (
           select j.run_id, iif(${s.job_id} is null, 'succeeded', ${state}) as status, iif(${s.job_id} is null, null, ${error}) as error_class,
             iif(${s.job_id} is null, 0, ${attempts}) as attempts, ${next} as next_at, max(coalesce(${s.finished_at}, 0), j.requested_at) as ended_at
           from jobs j left join ${syncJobs} ${s} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
         select run_id, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at
-        from notified group by run_id, status, error_class`,
+        from counted group by run_id, status, error_class`,
   )
 }
 
@@ -183,12 +181,12 @@ export const jobGroups = (
           group by ${e.entity}, x.key, m.value, j.key),
         latest as materialized (
           select entity, is_active, source, month, job_id, requested_at, attempts_before, max(last_run) from jobs group by entity, source, month),
-        notified as (
+        counted as (
           select j.entity, ${s.source}, ${s.month}, ${state} as status, ${error} as error_class, ${attempts} as attempts, ${next} as next_at,
             max(${s.finished_at}, j.requested_at) as ended_at
           from latest j cross join ${syncJobs} ${s} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
         select entity, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at,
           min(nullif(month, '')) as first_month, json_group_array(distinct source) as sources
-        from notified group by entity, status, error_class`,
+        from counted group by entity, status, error_class`,
   )
 }

@@ -4,7 +4,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { all } from '../../platform/db/statement.ts'
 import { isReadable, notActive } from '../connection.ts'
 import { type GrantedRange, parseGrantedRanges, reachedAt } from './granted-ranges.ts'
-import { combinedWindowOf, earliestOf, grantedRangeOf, type Window, type Windows, windowsOf } from './window.ts'
+import { combinedWindowOf, earliestOf, reachedWindowsOf, type Window, type Windows, windowsOf } from './window.ts'
 
 const OPENED: unique symbol = Symbol('opened')
 
@@ -71,7 +71,7 @@ type Reader = Pick<Ctx, 'organization' | 'connection' | 'settings'>
 export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windowsOf)
 
 /** Opens it as far as the organization's runs have reached: what is visible through it stays visible, whatever is configured later. */
-export const openReachedLedger = (reader: Reader): ScopedLedger => opened(reader, (_, connection) => grantedRangeOf(connection))
+export const openReachedLedger = (reader: Reader): ScopedLedger => opened(reader, (_, connection) => reachedWindowsOf(connection))
 
 function opened(reader: Reader, windowsFor: typeof windowsOf): ScopedLedger {
   const { organization, connection, settings } = reader

@@ -30,11 +30,16 @@ const EMPTY: Window = { isEmpty: true, floor: null, ceiling: null }
 export const EVERYTHING: Windows = { issued: UNBOUNDED, received: UNBOUNDED }
 export const NOTHING: Windows = { issued: EMPTY, received: EMPTY }
 
+/** Both directions as the ledger stores them, and as the API names them. */
+export const DIRECTIONS = [0, 1] as const
+export const DIRECTION_NAMES = ['issued', 'received'] as const
+
 /** The windows of a connection. Without extractors everything is visible; before the first run of a source nothing of it is. */
-export const windowsOf = (extractor_count: number, bounds: Bounds): Windows => (extractor_count === 0 ? EVERYTHING : grantedRangeOf(bounds))
+export const windowsOf = (extractor_count: number, bounds: Bounds): Windows =>
+  extractor_count === 0 ? EVERYTHING : reachedWindowsOf(bounds)
 
 /** The windows that the runs of a connection have reached. They never shrink, with extractors or without. */
-export const grantedRangeOf = ({ issued_from, issued_to, received_from, received_to }: Bounds): Windows => ({
+export const reachedWindowsOf = ({ issued_from, issued_to, received_from, received_to }: Bounds): Windows => ({
   issued: between(issued_from, issued_to),
   received: between(received_from, received_to),
 })

@@ -8,7 +8,7 @@ import {
   outcomeOfTooLarge,
 } from '../../../src/authority/sat/conversation/rules/outcomes.ts'
 import {
-  grantedRangeOf,
+  lastAskable,
   halvesOf,
   isCovered,
   literalOf,
@@ -155,7 +155,7 @@ describe('the metadata that is asked for', () => {
       for (const { first, last, months: named } of planned) {
         expect(first).toBe(periodOfMonth(monthsAt(NOW, count).at(-1)!).first)
         // To the exact second, a minute before now.
-        expect(last).toBe(grantedRangeOf(NOW + 5_000))
+        expect(last).toBe(lastAskable(NOW + 5_000))
         expect(named).toHaveLength(count)
       }
     }
@@ -170,7 +170,7 @@ describe('the metadata that is asked for', () => {
   it('is the same period however often a month is looked at, and nothing once it came', () => {
     const month = wantedMonth('2026-11', NOW)
     const [planned] = metadataRequests([month], [], NOW)
-    expect(wantedOf(month, 'cfdi', [])).toEqual({ first: '2026-11-01T00:00:00', last: grantedRangeOf(NOW) })
+    expect(wantedOf(month, 'cfdi', [])).toEqual({ first: '2026-11-01T00:00:00', last: lastAskable(NOW) })
     const both = (['cfdi', 'retenciones'] as const).map((family, n) => row({ ...planned!, family }, NOW + 100, { n: n + 1 }))
     expect(progressOf(month, both).state).toBe('ready')
     expect(progressOf(month, both).requests.map(({ n }) => n)).toEqual([1, 2])
@@ -243,7 +243,7 @@ describe('the metadata that is asked for', () => {
           for (const { month } of months.slice(0, 13))
             if (complete.has(month) && month < literalOf(at).slice(0, 7)) {
               const { first, last } = periodOfMonth(month)
-              for (const fecha of [first, last].filter((one) => one <= grantedRangeOf(at)))
+              for (const fecha of [first, last].filter((one) => one <= lastAskable(at)))
                 expect(has(fecha, at - 6.5 * DAY), `${fecha} at ${new Date(at).toISOString()}`).toBe(true)
             }
         }

@@ -15,6 +15,7 @@ import { micros } from '../../../platform/money.ts'
 import { dayOfEpoch, epochDayOf } from '../../../platform/time/calendar.ts'
 import { lastDayOf } from '../../../platform/time/months.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
+import { DIRECTIONS } from '../../../taxpayers/visibility/window.ts'
 import {
   CASH_FIGURES,
   type CashRow,
@@ -213,8 +214,6 @@ interface Read {
   invoices: [DirectionNumber, CreditInvoiceRow[]][]
   receipts: ReceiptRow[]
 }
-
-const DIRECTIONS: readonly DirectionNumber[] = [0, 1]
 
 /** Reads the documents of a month once, and returns what they add to the reports. One call, and one for rates and for receipts if there are any. */
 export async function readMonth(reading: MonthReading, month: string): Promise<ReportCells> {

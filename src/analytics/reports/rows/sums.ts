@@ -1,4 +1,5 @@
 import { decimal } from '../../../platform/money.ts'
+import { DIRECTION_NAMES } from '../../../taxpayers/visibility/window.ts'
 import type { WorstListing } from '../../common/contract.ts'
 import { percentOf, quotientText } from '../../common/figures.ts'
 import type { Cell, PartKind } from '../parts/month.ts'
@@ -98,7 +99,6 @@ export function nameOf(cells: readonly { newest: string | number }[]): string | 
   return newest ? newest.slice(POSITION) : null
 }
 
-const DIRECTIONS = ['issued', 'received'] as const
 const byKey = (a: string, b: string): number => (a < b ? -1 : 1)
 
 export function counterpartyNetwork(cells: readonly Of<'documents'>[], listed: (rfc: string) => WorstListing) {
@@ -108,7 +108,7 @@ export function counterpartyNetwork(cells: readonly Of<'documents'>[], listed: (
     ({ rfc }) => String(rfc),
   )
   const of = (list: readonly Of<'documents'>[], direction: number) => list.filter((one) => one.direction === direction)
-  const totals = DIRECTIONS.map((_, direction) => addUp(of(valid, direction), 'net')) as [bigint, bigint]
+  const totals = DIRECTION_NAMES.map((_, direction) => addUp(of(valid, direction), 'net')) as [bigint, bigint]
   return [...Map.groupBy(valid, ({ rfc }) => String(rfc))]
     .map(([rfc, list]) => ({ rfc, list, issued: addUp(of(list, 0), 'net'), received: addUp(of(list, 1), 'net') }))
     .sort((a, b) => {
@@ -142,7 +142,7 @@ export function counterpartyNetwork(cells: readonly Of<'documents'>[], listed: (
 const REASONS = ['01', '02', '03', '04', 'unknown'] as const
 
 export const cancellations = (cells: readonly Of<'sums'>[]) =>
-  DIRECTIONS.flatMap((direction, n) => {
+  DIRECTION_NAMES.flatMap((direction, n) => {
     const all = cells.filter((one) => one.cancelled === 1 && one.direction === n)
     return REASONS.flatMap((reason) => {
       const list = all.filter((one) => one.reason === reason)
@@ -160,7 +160,7 @@ export const cancellations = (cells: readonly Of<'sums'>[]) =>
   })
 
 export const paymentBehavior = (cells: readonly Of<'payments'>[], today: string) =>
-  DIRECTIONS.flatMap((direction, n) =>
+  DIRECTION_NAMES.flatMap((direction, n) =>
     [
       ...Map.groupBy(
         cells.filter((one) => one.direction === n),

@@ -44,9 +44,9 @@ export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) 
 }
 
 /** Deletes finished runs that are older than 30 days. A task. */
-export function pruneRuns(system: System, position = ''): Promise<string | null> {
+export function pruneRuns(system: System, cursor = ''): Promise<string | null> {
   const before = idsFrom('run', new Date(system.now.getTime() - KEPT_MS))
-  return pageByPage(system, 1, position, async () => ((await deleteRuns(system.db, before, RUNS_A_ROUND)) < RUNS_A_ROUND ? null : ''))
+  return pageByPage(system, 1, cursor, async () => ((await deleteRuns(system.db, before, RUNS_A_ROUND)) < RUNS_A_ROUND ? null : ''))
 }
 
 /** A run with its jobs, as far as they are in these groups. */

@@ -8,7 +8,7 @@ import { canLogIn, isUsable, isVerified } from '../../../taxpayers/login.ts'
 import { sourcesOf } from '../../../taxpayers/sources.ts'
 import { type ConnectionRow, connectionsOfRun, holds } from '../../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../../taxpayers/visibility/contract.ts'
-import { type Bounds, grantedRangeOf, type Window, windowsOf } from '../../../taxpayers/visibility/window.ts'
+import { type Bounds, reachedWindowsOf, type Window, windowsOf } from '../../../taxpayers/visibility/window.ts'
 import type { ExtractorDraft, PreviewDraft } from '../contract.ts'
 import { type ExtractorRow, requireExtractor } from '../extractors.ts'
 import { arm, nextRunAt } from '../rules.ts'
@@ -109,7 +109,7 @@ export async function previewExtractor(ctx: Ctx, { extractor_id, ...draft }: Pre
     return {
       ...{ fiscal_entity_id: connection.fiscal_entity_id, rfc: connection.rfc, sources: previewed },
       windows: viewWindows(readable),
-      windows_after: viewWindows(grantedRangeOf(after)),
+      windows_after: viewWindows(reachedWindowsOf(after)),
     }
   })
   const sources = addUp(rfcs)

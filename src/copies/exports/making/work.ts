@@ -191,8 +191,8 @@ export const sweepExports = async (system: System): Promise<void> =>
 const PER_PAGE = 20
 
 /** Deletes the content of exports that have expired, and forgets those that ended long ago. A task that begins again after each page. */
-export const expireExports = (system: System, location = ''): Promise<string | null> =>
-  pageByPage(system, 2 + PER_PAGE, location, async () => {
+export const expireExports = (system: System, cursor = ''): Promise<string | null> =>
+  pageByPage(system, 2 + PER_PAGE, cursor, async () => {
     const d1 = system.db.$client
     await commit(d1, [forgetExports(d1, system.now.getTime() - FORGOTTEN_MS, SWEPT)])
     const ids = await expiredExports(d1, system.now.getTime(), PER_PAGE)

@@ -28,7 +28,7 @@ export const secondsBetween = ({ first, last }: Period): number => (Date.parse(`
 export const literalOf = (milliseconds: number): Literal => localTimeOf(new Date(milliseconds), AUTHORITY_ZONE)
 
 /** The last second that a request at an instant can ask for. */
-export const grantedRangeOf = (milliseconds: number): Literal => literalOf(milliseconds - BEHIND_MS)
+export const lastAskable = (milliseconds: number): Literal => literalOf(milliseconds - BEHIND_MS)
 
 /** The first second that the authority gives at an instant. */
 export function oldestAt(milliseconds: number): Literal {

@@ -3,8 +3,8 @@ import { fellShort, isDivided, isOpen } from './divided.ts'
 import {
   DAY_SECONDS,
   earlier,
-  grantedRangeOf,
   isCovered,
+  lastAskable,
   later,
   literalOf,
   oldestAt,
@@ -65,7 +65,7 @@ export const isLessAnnounced = (month: WantedMonth, requests: readonly Authority
  */
 export function wantedOf(month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period | null {
   const whole = periodOfMonth(month.month)
-  const grantedRange = grantedRangeOf(month.asked_at)
+  const until = lastAskable(month.asked_at)
   const start = later(whole.first, oldestAt(month.asked_at))
   const before = requests.filter(
     (one) => one.kind === 'metadata' && one.family === family && isFor(month, one) && isDone(one) && one.asked_at < month.asked_at,
@@ -84,7 +84,7 @@ export function wantedOf(month: WantedMonth, family: Family, requests: readonly 
   const isNew = last === Number.NEGATIVE_INFINITY || (!month.is_complete && isObtainable(month))
   const isWhole = month.is_interactive || isNew || isRare || month.asked_at - swept >= SWEPT_EVERY_MS
   const first = isWhole ? start : later(start, secondsAfter(literalOf(last), -AGAIN_SECONDS))
-  const end = earlier(whole.last, grantedRange)
+  const end = earlier(whole.last, until)
   return first < end ? { first, last: end } : null
 }
 
@@ -102,7 +102,7 @@ export const isObtainable = ({ month, asked_at }: WantedMonth): boolean => perio
  * Whether a month had begun in the centre of Mexico when it was asked for. In the east it begins an hour earlier, and is asked for then, but
  * the authority is asked for nothing of it yet.
  */
-export const hasBegun = ({ month, asked_at }: WantedMonth): boolean => periodOfMonth(month).first < grantedRangeOf(asked_at)
+export const hasBegun = ({ month, asked_at }: WantedMonth): boolean => periodOfMonth(month).first < lastAskable(asked_at)
 
 interface MonthProgress {
   /** `unplanned`: something is to be asked for. */
@@ -268,9 +268,9 @@ export function metadataRequests(months: readonly WantedMonth[], requests: reado
   const planned: PlannedRequest[] = []
   for (const some of Map.groupBy(wanted, ({ family, month }) => `${family} ${month.source}`).values()) {
     const [{ family, month }] = some as [(typeof some)[0], ...typeof some]
-    const presents = new Set(some.filter((one) => one.last === grantedRangeOf(one.month.asked_at)).map(({ last }) => last))
+    const presents = new Set(some.filter((one) => one.last === lastAskable(one.month.asked_at)).map(({ last }) => last))
     for (const { first, last } of merged(some)) {
-      const end = presents.has(last) ? later(last, grantedRangeOf(now)) : last
+      const end = presents.has(last) ? later(last, lastAskable(now)) : last
       const within = some.filter((one) => first <= one.first && one.last <= last)
       const named = { family, source: month.source, kind: 'metadata', months: within.map((one) => one.month.month).sort() } as const
       planned.push(unused({ ...named, first, last: end }, [...requests, ...planned]))
@@ -291,8 +291,8 @@ export function upToNow(
 ): AuthorityRequest {
   const ends = months.flatMap(({ month, asked_at }) => {
     const { last } = periodOfMonth(month)
-    const grantedRange = grantedRangeOf(asked_at)
-    return grantedRange < last && grantedRange <= request.last ? [earlier(last, grantedRangeOf(now))] : []
+    const until = lastAskable(asked_at)
+    return until < last && until <= request.last ? [earlier(last, lastAskable(now))] : []
   })
   if (request.kind !== 'metadata' || ends.length === 0) return request
   const others = requests.filter(({ n }) => n !== request.n)

@@ -356,8 +356,8 @@ const WIDTHS = { text: 14, number: 15, time: 20 } as const
 const UUID_WIDTH = 38
 const WIDEST_HEADING = 30
 function widthOf({ heading, type }: ExportColumn): number {
-  const leased = /uuid/i.test(heading) ? UUID_WIDTH : WIDTHS[type]
-  return Math.max(leased, Math.min(heading.length + 3, WIDEST_HEADING))
+  const width = /uuid/i.test(heading) ? UUID_WIDTH : WIDTHS[type]
+  return Math.max(width, Math.min(heading.length + 3, WIDEST_HEADING))
 }
 const colsOf = (columns: Columns): string =>
   `<cols>${columns.map((one, n) => `<col min="${n + 1}" max="${n + 1}" width="${widthOf(one)}" customWidth="1"/>`).join('')}</cols>`
