@@ -260,8 +260,8 @@ export class Records {
     this.#outbox = outbox
   }
 
-  /** Reads the records that are not read yet. Returns the number of statements. */
-  async read(): Promise<number> {
+  /** Reads the records that are not read yet. */
+  async read(): Promise<void> {
     const missing = [...this.#system.settings.events.entries()].filter(([shard]) => !this.#shards.has(shard))
     await Promise.all(
       missing.map(async ([shard, d1]) => {
@@ -270,7 +270,6 @@ export class Records {
         this.#shards.set(shard, { ...record, known: new Map(kept), isChanged: false })
       }),
     )
-    return missing.length
   }
 
   /** Returns the events that are not appended yet. */
@@ -309,14 +308,13 @@ export class Records {
     }
   }
 
-  /** Writes the records that have changed since the last commit. Returns the number of statements. */
-  async write(): Promise<number> {
+  /** Writes the records that have changed since the last commit. */
+  async write(): Promise<void> {
     const changed = [...this.#shards].filter(([, { isChanged }]) => isChanged)
     for (const [shard] of changed)
       await this.append(shard, [], []).catch((error: unknown) => {
         if (!isOvertaken(error)) throw error
       })
-    return changed.length
   }
 }
 
@@ -348,14 +346,9 @@ export const isRefusal = (error: unknown): boolean => /SQLITE_(CONSTRAINT|TOOBIG
 
 /**
  * Lets failed events wait for another attempt, or quarantines them: at once when that is certain to fail, otherwise after five attempts. The
- * dead letter is written first. Nothing is quarantined while the control plane or its events shard takes no writes.
+ * dead letter is written first. Nothing is quarantined while the control plane or its events shard takes no writes. Returns whether any waits.
  */
-export async function handleFailures(
-  system: System,
-  outbox: Outbox,
-  source: D1Database,
-  failed: readonly FailedEvent[],
-): Promise<{ statements: number; isWaiting: boolean }> {
+export async function handleFailures(system: System, outbox: Outbox, source: D1Database, failed: readonly FailedEvent[]): Promise<boolean> {
   const isOver = ({ event, isCertain, isDown }: FailedEvent): boolean => isCertain || (!isDown && event.attempts + 1 >= MAX_ATTEMPTS)
   const over = failed.filter(isOver)
   const waiting = failed.filter((it) => !isOver(it))
@@ -368,7 +361,7 @@ export async function handleFailures(
     log.error(system, 'Outbox events could not be relayed. They are tried again.', { outbox, events: waiting.length }, waiting[0]!.error)
     await source.batch([...detachStatements(source, eventsOf(waiting)), failStatement(source, eventsOf(waiting), Date.now())])
   }
-  return { statements: over.length + 8, isWaiting: waiting.length > 0 }
+  return waiting.length > 0
 }
 
 /** What the job of an event brought to each of its next recipients, in their order. */

@@ -122,13 +122,8 @@ export interface Committed {
   failed: Failed[]
 }
 
-/** Counts the D1 statements of a message. */
-export interface Meter {
-  statements: number
-}
-
-/** A message that has made so many statements tries no further halves of a page. */
-const COMMIT_MAX_STATEMENTS = 700
+/** A message with less room than this tries no further halves of a page. */
+const HALF_STATEMENTS = 200
 
 /** Portions that are committed together, with what they append to one events shard. */
 interface Part {
@@ -144,7 +139,6 @@ export async function commitRecipientBatches(
   system: System,
   records: Records,
   recipientBatches: readonly BuiltRecipientBatch[],
-  meter: Meter,
 ): Promise<Committed> {
   const errors = new Map<BuiltRecipientBatch, { error: unknown; shard: number }>()
   const left = new Map(
@@ -157,9 +151,9 @@ export async function commitRecipientBatches(
   }))
   const tried = parts.length
   for (const [n, part] of parts.entries()) {
-    if (n >= tried && meter.statements >= COMMIT_MAX_STATEMENTS) break
+    if (n >= tried && !system.budget.allows(HALF_STATEMENTS)) break
     try {
-      await commitPart(system, records, part, meter)
+      await commitPart(system, records, part)
       for (const recipientBatch of part.recipientBatches) left.get(recipientBatch)!.delete(part.shard)
     } catch (error) {
       if (isOvertaken(error)) break
@@ -170,7 +164,6 @@ export async function commitRecipientBatches(
   }
   const down = new Map<number, boolean>()
   for (const shard of new Set([...errors.values()].map((one) => one.shard))) down.set(shard, !(await records.isWritable(shard)))
-  meter.statements += down.size
   return {
     done: recipientBatches.filter((recipientBatch) => left.get(recipientBatch)!.size === 0),
     failed: [...errors].map(([recipientBatch, { error, shard }]) => ({ recipientBatch, error, isDown: down.get(shard)! })),
@@ -183,27 +176,26 @@ const halvesOf = (recipientBatches: readonly BuiltRecipientBatch[]) => {
 }
 
 /** Commits the events that are not in a feed yet, with their deliveries, and wakes the endpoints. */
-async function commitPart(system: System, records: Records, part: Part, meter: Meter): Promise<void> {
+async function commitPart(system: System, records: Records, part: Part): Promise<void> {
   const { shard } = part
   const inOrder = part.recipientBatches.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap(({ events }) => events)
   const ofShard = inOrder.filter(({ events_shard }) => events_shard === shard)
   const events = records.fresh(shard, [...new Map(ofShard.map((event) => [event.event_id, event])).values()])
-  const rows = await append(system, records, shard, events, meter).catch(async (error: unknown) => {
+  const rows = await append(system, records, shard, events).catch(async (error: unknown) => {
     if (!isUniqueViolation(error)) throw error
-    meter.statements++
     const notified = await findNotified(
       system.settings.events[shard]!,
       events.map(({ event_id }) => event_id),
     )
     const unnotified = events.filter(({ event_id }) => !notified.has(event_id))
-    return append(system, records, shard, unnotified, meter)
+    return append(system, records, shard, unnotified)
   })
   await wakeEndpoints(system, new Set(rows.flatMap(({ webhook }) => (webhook === undefined ? [] : [endpointKey(shard, webhook)]))))
   await wakeFanOuts(system, shard, [...new Set(rows.flatMap(({ organization_id }) => organization_id ?? []))])
 }
 
 /** Returns the endpoints that got deliveries, and the organizations with endpoints that did not. */
-async function append(system: System, records: Records, shard: number, events: readonly FeedEvent[], meter: Meter): Promise<Appending[]> {
+async function append(system: System, records: Records, shard: number, events: readonly FeedEvent[]): Promise<Appending[]> {
   if (events.length === 0) return []
   const d1 = system.settings.events[shard]!
   const now = Date.now()
@@ -222,7 +214,6 @@ async function append(system: System, records: Records, shard: number, events: r
     ...alerts,
     ...(resolved.length > 0 ? [resolveStatement(d1, resolved, new Date(now))] : []),
   ]
-  meter.statements += 1 + statements.length
   return (await records.append(shard, events, statements)).flatMap(({ results }) => results)
 }
 
@@ -263,8 +254,8 @@ export const progressStatements = (source: D1Database, recipientBatches: readonl
 
 /** Outbox events of one page. */
 const PAGE = 100
-/** A message that has made so many D1 statements begins no further page; the platform allows 1,000. */
-const MAX_STATEMENTS = 400
+/** A message with less room than this begins no further page: one whose halves fail takes many statements. */
+const PAGE_STATEMENTS = 500
 /** Entities that get shares with one page. The next page adds others. */
 const ENTITIES = 5_000
 /** Organizations of an RFC that give it their shares. An RFC with more of them also has shares of its own. */
@@ -272,7 +263,7 @@ const SHARERS = 10
 const RETRY_SECONDS = 5
 
 /** What one message relays. */
-interface Work extends Meter {
+interface Work {
   outbox: Outbox
   source: D1Database
   fairShares: FairShares
@@ -293,12 +284,12 @@ export async function relayOutbox(system: System, outbox: Outbox): Promise<void>
   const first = Math.floor(Math.random() * 1_000_000)
   const source = databaseOf(system, outbox)
   const records = new Records(system, outbox)
-  const work: Work = { outbox, source, fairShares: new FairShares(first), after: 0, statements: 0, isWaiting: false, records }
+  const work: Work = { outbox, source, fairShares: new FairShares(first), after: 0, isWaiting: false, records }
   let pages = 0
   const isMore = await repeatAlone(
     system.env.MUTEXES.getByName(`relay:${outbox}`),
     () => relayPage(system, work),
-    () => pages++ < PAGES_PER_MESSAGE && work.statements < MAX_STATEMENTS,
+    () => pages++ < PAGES_PER_MESSAGE && system.budget.allows(PAGE_STATEMENTS),
   )
   await records.write()
   if (isMore) await wakeRelay(system, outbox)
@@ -311,13 +302,12 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   await shareFairly(system, work)
   const parts = fairShares.next(PAGE)
   if (parts.length === 0) return false
-  work.statements += await work.records.read()
+  await work.records.read()
   const read = await readPage(source, parts, Date.now())
   const isRead = (event: PendingEvent): event is RelayEvent => event.body !== null
   const lists = await endedJobs(source, read.filter(isRead).filter(listsJobs))
   const ofList = new Map(lists.map((it) => [it.list, it]))
   const page = read.flatMap((event) => ofList.get(event)?.events ?? [event])
-  work.statements += 2
 
   const failed: FailedEvent[] = read
     .filter(({ bytes }) => bytes > MAX_EVENT_BYTES)
@@ -328,14 +318,12 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
     }))
   const recipientBatches = await readRecipientBatches(
     system,
-    work,
     page.filter(isRead).filter((event) => !listsJobs(event)),
     failed,
   )
   work.isWaiting ||= recipientBatches.some(({ isWaiting }) => isWaiting)
   const selected = selectRecipientBatches(recipientBatches)
   const counts = await countSyncs(source, selected, failed)
-  work.statements += 2
   const uncounted = new Set(failed.map(({ event }) => event.outbox_event_id))
   const built: BuiltRecipientBatch[] = []
   const takesCiec = takesCiecs(system.settings)
@@ -350,18 +338,16 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
       failed.push({ event: recipientBatch.event, error, isCertain: true })
     }
   }
-  const ends = await commitRecipientBatches(system, work.records, built, work)
+  const ends = await commitRecipientBatches(system, work.records, built)
   const gone = lists.flatMap((list) => list.gone)
   const progress = [...progressStatements(source, ends.done), ...strikeStatements(source, gone)]
   if (progress.length > 0) await source.batch(progress)
-  work.statements += progress.length
   work.records.crossOff(ends.done.filter(({ event, progress }) => progress !== event.progress).flatMap(({ events }) => events))
 
   for (const { recipientBatch, error, isDown } of ends.failed)
     failed.push({ event: recipientBatch.event, error, isCertain: isRefusal(error), isDown })
   if (failed.length > 0) {
-    const { statements, isWaiting } = await handleFailures(system, outbox, source, failed)
-    work.statements += statements
+    const isWaiting = await handleFailures(system, outbox, source, failed)
     work.isWaiting ||= isWaiting
   }
 
@@ -392,10 +378,8 @@ async function shareFairly(system: System, work: Work): Promise<void> {
   if (work.after === null) return
   const entities = await pendingEntities(work.source, work.after, ENTITIES)
   work.after = entities.length === ENTITIES ? entities.at(-1)! : null
-  work.statements++
   if (entities.length === 0) return
   const rows = await findOrganizations(system.db.$client, entities, SHARERS)
-  work.statements++
   const takers = Map.groupBy(rows, ({ entity }) => entity)
   for (const entity of entities) {
     const organizations = (takers.get(entity) ?? []).map(({ organization_id }) => organization_id)
@@ -404,12 +388,7 @@ async function shareFairly(system: System, work: Work): Promise<void> {
 }
 
 /** Reads the next recipients of events. Adds events whose organizations cannot be read to those that failed. */
-async function readRecipientBatches(
-  system: System,
-  work: Work,
-  events: readonly RelayEvent[],
-  failed: FailedEvent[],
-): Promise<RecipientBatch[]> {
+async function readRecipientBatches(system: System, events: readonly RelayEvent[], failed: FailedEvent[]): Promise<RecipientBatch[]> {
   const requests = new Map<string, { request: RecipientRequest; events: RelayEvent[] }>()
   for (const event of events) {
     try {
@@ -429,7 +408,6 @@ async function readRecipientBatches(
     asked.map(({ request }) => request),
     RECIPIENTS_AT_ONCE + 1,
   )
-  work.statements++
   const answers = Map.groupBy(rows, ({ request }) => request)
   const recipientBatchOfEvent = new Map<RelayEvent, RecipientBatch>()
   for (const [n, { events: same }] of asked.entries())

@@ -50,7 +50,7 @@ const columns =
     balanceColumns(partition, alias, `(${MISSING_RATE(alias)} or ${isLarge(alias)})`)
 
 /** What `openByMonth` selects, read on its own. */
-function byMonth(partition: Partition, direction: DirectionNumber, through: Through, kind: 'open' | 'exactRow'): SQL | null {
+function byMonth(partition: Partition, direction: DirectionNumber, through: Through, kind: 'open' | 'exact'): SQL | null {
   const of = columns(partition)
   const more: Named = (alias) => ({ metodo_pago: `${alias}.metodo_pago`, ...of(alias) })
   const first = `${through.first.slice(0, 7)}-01`
@@ -61,7 +61,7 @@ function byMonth(partition: Partition, direction: DirectionNumber, through: Thro
   const isMeant = isOpenSince(through.first)
   return kind === 'open'
     ? sql`with ${tables} select uuid, month, until, cast(balance as text) as balance from open where ${isMeant}`
-    : sql`with ${tables} select exactRow.uuid, (${invoicesIn(partition, sql.raw('select exactRow.uuid'))}) as invoice from exactRow`
+    : sql`with ${tables} select exact.uuid, (${invoicesIn(partition, sql.raw('select exact.uuid'))}) as invoice from exact`
 }
 
 const partitionsOf = (ctx: Parameters<typeof openLedger>[0]): Partition[] => partitionsToRead(openLedger(ctx))
@@ -73,9 +73,9 @@ describe('what is open of an invoice is the same wherever it is asked', () => {
       for (const direction of [0, 1] as const) {
         const ends = year.months.slice(3, 10).map((month) => [lastDayOf(month), world.today].sort()[0]!)
         const through = { first: ends[0]!, last: ends.at(-1)! }
-        const [open, exactRow, since] = [
+        const [open, exact, since] = [
           (await Promise.all(partitionsOf(ctx).map((one) => rowsOf<OpenRow>(byMonth(one, direction, through, 'open'))))).flat(),
-          (await Promise.all(partitionsOf(ctx).map((one) => rowsOf<InvoiceRow>(byMonth(one, direction, through, 'exactRow'))))).flat(),
+          (await Promise.all(partitionsOf(ctx).map((one) => rowsOf<InvoiceRow>(byMonth(one, direction, through, 'exact'))))).flat(),
           (await Promise.all(partitionsOf(ctx).map((one) => rowsOf<InvoiceRow>(openThrough(one, direction, through))))).flat(),
         ]
         const measuredOn = (rows: readonly InvoiceRow[], end: string): string[] =>
@@ -88,7 +88,7 @@ describe('what is open of an invoice is the same wherever it is asked', () => {
           compared += expected.length
           const month = end.slice(0, 7)
           const isOpen = (row: OpenRow) => row.month <= month && (row.until === null || month < row.until)
-          const found = [...open.filter(isOpen).map(({ uuid, balance }) => `${uuid} ${balance}`), ...measuredOn(exactRow, end)]
+          const found = [...open.filter(isOpen).map(({ uuid, balance }) => `${uuid} ${balance}`), ...measuredOn(exact, end)]
           expect([end, 'by month', found.sort()]).toEqual([end, 'by month', expected])
           expect([end, 'one by one', measuredOn(since, end).sort()]).toEqual([end, 'one by one', expected])
         }

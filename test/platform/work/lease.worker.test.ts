@@ -68,7 +68,7 @@ async function free({ table, d1 }: Kind): Promise<SQL> {
   const filler = (column: SQLiteColumn): string | number => {
     if (column.name === 'lease_until') return 0
     if (column.getSQLType() !== 'text') return n
-    return column.enumValues?.[0] ?? `"${n}"`
+    return column.enumValues?.find((one) => one === 'running') ?? column.enumValues?.[0] ?? `"${n}"`
   }
   const filled = columns.filter((column) => (column.notNull && !column.hasDefault) || column.primary)
   await prepared(d1, sql`insert into ${table} ${filled.map(bare)} values ${filled.map(filler)}`).run()
@@ -100,9 +100,9 @@ describe.each(Object.entries(KINDS))('the lease of %s', (_, it_) => {
     now += lease.milliseconds - 1
     expect(await claim(it_, found)).toBeUndefined()
     await lease.extend(d1, first).run()
-    now += lease.milliseconds
+    now += lease.milliseconds - 1
     expect(await claim(it_, found)).toBeUndefined()
-    now += 1
+    now += 2
     const second = (await claim(it_, found))!
     expect([await commits(it_, first), await commits(it_, second)]).toEqual([false, true])
     await d1.batch([lease.extend(d1, first), lease.release(d1, first)])

@@ -72,7 +72,15 @@ function webhooksIn({ DB, LEDGER_0, EVENTS_0, WEBHOOK_KEYS }: Work) {
     ledgers: [LEDGER_0],
     events: [EVENTS_0],
   }
-  const system = { env, settings, db: connect(DB), is_interactive: true, now: new Date(), requestId: 'bench' } as unknown as System
+  const system = {
+    env,
+    settings,
+    budget: new Budget(),
+    db: connect(DB),
+    is_interactive: true,
+    now: new Date(),
+    requestId: 'bench',
+  } as unknown as System
   return { system, endpoints, isMore: () => relays-- > 0 }
 }
 
