@@ -26,7 +26,8 @@ export const AsOf = GivenDay.refine((day) => day >= FIRST_DAY, `Must not be befo
     description:
       'A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by ' +
       'FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. ' +
-      'What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.',
+      'A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. ' +
+      'By default the answer shows the present.',
   })
 
 export const Direction = z.enum(['issued', 'received'])

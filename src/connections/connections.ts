@@ -57,7 +57,7 @@ const noFetcher = (row: ShownRow) => ({
 const NOT_VERIFIED = {
   code: 'ciec.not_verified',
   message:
-    'The CIEC waits for its first login at the portal of the tax authority, which the fetcher of this deployment makes. A draft becomes active when it is accepted.',
+    'The fetcher of this deployment has not yet logged in to the portal of the tax authority with this CIEC. A draft becomes active when the authority accepts the CIEC.',
 }
 
 /** What of a connection is needed to show it. */

@@ -22,7 +22,7 @@ import {
 const LOGIN_REFUSED =
   'With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).'
 const TOO_MANY_CIECS =
-  'The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again.'
+  'The tax authority refused three CIECs or e.firmas that your organization sent for this RFC within 15 minutes. Or it refused ten within a day from organizations that never had one accepted for this RFC. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again.'
 const NO_ANSWER =
   'With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`, with a Retry-After of an hour: each attempt is another login). Nothing was stored.'
 const ABSENT = 'The organization has no connection to this fiscal entity.'
@@ -97,7 +97,7 @@ export const entityRoutes = new Hono<App>()
       'updateFiscalEntity',
       'Fiscal entities',
       'Update a connection',
-      'A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. What is stored and not sent stays, in every status; only a login that the authority refused goes when another one is accepted. A CIEC about which it cannot be asked is stored and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed: an active connection that has none left with which the service, or a fetcher, can log in becomes `invalid_ciec` with `invalid_reason` `withdrawn`, without an event, and a draft stays a draft.',
+      'A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. A stored login that is not in the request stays, in every status; only a login that the authority refused is erased when another one is accepted. If the authority cannot be asked about a CIEC, the service stores the CIEC and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed. If neither the service nor a fetcher can log in with the remaining logins, an active connection becomes `invalid_ciec` with `invalid_reason` `withdrawn`. No event is sent. A draft stays a draft.',
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),

@@ -365,7 +365,7 @@ export const StorageConnector = z
     copied_count: z.int().meta({ description: 'Number of documents that were copied, each time that they were.' }),
     pending_count: z.int().meta({
       description:
-        'Number of fiscal entities, and not of documents, of which something waits to be copied, also while the connector is paused. ' +
+        'Number of fiscal entities (not documents) that have documents waiting to be copied. It also counts while the connector is paused. ' +
         'Documents are counted when they are copied. 0: the copy is up to date but for the documents that the destination refuses.',
     }),
     failed_count: z.int().meta({

@@ -133,9 +133,9 @@ export function templateFault(template: string, prefix: string): string | null {
   if (!names.includes('rfc')) return 'Must contain {rfc}, because two RFCs of the organization may have a CFDI of the same UUID.'
   const around = /([^/]*)\{uuid\}([^/]*)/.exec(template)!
   if ([around[1]!, around[2]!].every((text) => /\{(?:\w*rfc|direction|kind)\}/.test(text)))
-    return 'Must have in the part with {uuid} other variables than {tipo} and those of the date on one side of it only, so that every path is unique.'
+    return 'Must have variables other than {tipo}, {yyyy}, {mm} and {dd} on only one side of {uuid} within that part of the path. This keeps every path unique.'
   if (!template.endsWith('.xml')) return 'Must end in .xml.'
-  if (/^manifests\//i.test(template)) return 'Must not begin with manifests/: that is where the manifests lie.'
+  if (/^manifests\//i.test(template)) return 'Must not begin with manifests/: the manifests lie there.'
   for (const cfdi of EXTREMES) {
     const fault = pathFault(withPrefix(prefix, pathOf(template, cfdi)))
     if (fault !== null) return fault

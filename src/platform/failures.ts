@@ -87,8 +87,8 @@ const CHECK = {
     'GET /v1/fiscal-entities/{fiscal_entity_id} are the windows; GET /v1/fiscal-entities/{fiscal_entity_id}/coverage shows what is held of each ' +
     'month, and GET /v1/sync what is being downloaded.',
   coverage_month:
-    'It is before or after what your windows show of this source. GET /v1/fiscal-entities/{fiscal_entity_id}/coverage lists the months that there are.',
-  credential: 'It may be revoked, or belong to another organization. GET /v1/credentials lists those that are not revoked.',
+    'It is before or after what your windows show of this source. GET /v1/fiscal-entities/{fiscal_entity_id}/coverage lists the months.',
+  credential: 'It may be revoked, or belong to another organization. List your credentials with GET /v1/credentials.',
   delivery:
     'The event was not sent to this webhook, or more than 90 days ago. GET /v1/webhooks/{webhook_id}/deliveries lists its deliveries.',
   document: `${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/documents lists its documents.`,
@@ -97,9 +97,9 @@ const CHECK = {
     'belong to another organization or environment. List events with GET /v1/events.',
   export: `${ELSEWHERE} List exports with GET /v1/exports.`,
   extractor: `${ELSEWHERE} List extractors with GET /v1/extractors.`,
-  fiscal_entity: 'The organization has no connection to it. GET /v1/fiscal-entities lists those that it has.',
+  fiscal_entity: 'The organization has no connection to it. List its fiscal entities with GET /v1/fiscal-entities.',
   import: `It may be deleted. ${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports lists its imports.`,
-  invitation: 'It may be accepted, withdrawn or expired. GET /v1/team/invitations lists those that are open.',
+  invitation: 'It may be accepted, withdrawn or expired. List the open invitations with GET /v1/team/invitations.',
   invoice: `${ELSEWHERE} List invoices with GET /v1/billing/invoices.`,
   member: 'They may have been removed, or belong to another organization. List members with GET /v1/team/members.',
   notification: `${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/buzon/notifications lists its notifications.`,

@@ -72,7 +72,7 @@ describe('templateFault', () => {
     [`${'a'.repeat(251)}/{rfc}/{uuid}.xml`, /no part longer than 250/],
     [`${'a/'.repeat(180)}{rfc}/{uuid}.xml`, /no path longer than 400/],
     [`${'한'.repeat(240)}/${'한'.repeat(90)}/{rfc}/{uuid}.xml`, /no path longer than 400/],
-    ['{rfc}_{uuid}_{emisor_rfc}.xml', /one side of it only/],
+    ['{rfc}_{uuid}_{emisor_rfc}.xml', /only one side of/],
   ])('refuses %j', (template, why) => expect(fault(template)).toMatch(why))
 
   it('counts the prefix', () => {

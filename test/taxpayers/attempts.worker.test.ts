@@ -156,7 +156,7 @@ describe('wrong CIECs of organizations that never had one accepted for the RFC',
       read_at: null,
     })
     expect(alert.message).toBe(
-      `On 2026-05-20, wrong CIECs or e.firmas of the RFC ${rfc} were sent that your organization did not send: 3 or more within 24 hours.`,
+      `On 2026-05-20, others sent wrong CIECs or e.firmas for the RFC ${rfc}: 3 or more within 24 hours. Your organization did not send them.`,
     )
     expect([(await alertsOf(paused)).length, await alertsOf(draft), await alertsOf(one), await alertsOf(two)]).toEqual([1, [], [], []])
     later(DAY)
@@ -176,7 +176,7 @@ describe('wrong CIECs of organizations that never had one accepted for the RFC',
     for (let n = 0; n < 2; n++) await pruneAttempts(systemNow())
     const alerts = await alertsOf(own)
     expect(alerts.map(({ message }: { message: string }) => message)).toEqual([
-      expect.stringMatching(/^On 2026-05-20, wrong CIECs or e.firmas /),
+      expect.stringMatching(/^On 2026-05-20, others sent wrong CIECs or e.firmas /),
     ])
   })
 

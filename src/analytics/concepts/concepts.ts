@@ -132,7 +132,7 @@ const tooManyLines = () =>
   invalid('concepts.too_many', [
     {
       path: 'from',
-      message: `Must begin a range of at most ${MOST_DOCUMENTS} documents with ${MOST_LINES} lines, because this answer needs the lines. Ask for fewer months.`,
+      message: `The range may have at most ${MOST_DOCUMENTS} documents and ${MOST_LINES} lines, because this answer needs the lines. Ask for fewer months.`,
     },
   ])
 

@@ -42,7 +42,7 @@ const BASIS: Omit<Basis, 'rules'> = {
     fundable: 'Σ capped_amount × advance_rate',
   },
   notes: [
-    'The present counts complements whose FechaPago is still to come: they are issued. With a past as_of those up to the day count.',
+    'Without a past as_of, complements with a future FechaPago count, because they are already issued. With a past as_of, only complements with a FechaPago up to that day count.',
     'Balances are what is to be paid, with taxes, and sales are net: with 16 % of IVA, dso and dpo are up to 1.16 times those of one basis.',
     'data_quality is of the months whose payments are looked at; open invoices are of any age, as far back as the windows reach (visible_from of the fiscal entity).',
     'With a past as_of, data_quality counts documents as they stand now; unreconciled_payments and other_parties are as of the day.',

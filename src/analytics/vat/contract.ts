@@ -74,7 +74,7 @@ export const VatMonth = z
     no_deducible_excluded: money.meta({ description: 'IVA of `pagado` that the law does not let you credit.' }),
     at_risk_69b: money.meta({
       description:
-        'IVA of `pagado` of suppliers that are presumed under article 69-B today, but for what is in `no_deducible_excluded` already. It is not excluded.',
+        'The IVA in `pagado` from suppliers that are presumed under article 69-B today, without the IVA already in `no_deducible_excluded`. This amount is not excluded from the position.',
     }),
     at_risk_repse: money.meta({
       description: 'IVA of `pagado` of specialized services whose supplier had no valid REPSE registration on the day of payment.',
@@ -104,7 +104,7 @@ export const VatMonth = z
     diferencia: money.nullable().meta({ description: 'saldo − (iva_a_cargo − iva_a_favor) of `declarado`. Null without either.' }),
     data_status: z
       .strictObject({ issued: DataStatusName, received: DataStatusName })
-      .meta({ description: 'What is known of the month. Of a direction that is `missing`, zeros are unknown.' }),
+      .meta({ description: 'The data status of the month. If a direction is `missing`, its zeros mean that the amounts are unknown.' }),
     is_partial: z.boolean().meta({ description: 'Whether a window divides the month, or it is not over.' }),
     through_date: z.iso.date().nullable().meta({ description: 'The last day of which both directions are shown. Null without one.' }),
     drilldown: Drilldown,

@@ -119,7 +119,7 @@ export const MEANING_IN_WORDS: Readonly<Record<Meaning, string>> = {
   token_refused: 'The session with the tax authority has ended. The service opens another one.',
   request_malformed: 'The tax authority finds a fault in the request. The operator of the service has to look at it.',
   cancelled_refused: 'The tax authority delivers no XML of cancelled received documents.',
-  too_old: 'The request reaches back further than the tax authority gives documents.',
+  too_old: 'The request goes back further than the documents that the tax authority delivers.',
   receiver_missing: 'The tax authority finds a fault in the request. The operator of the service has to look at it.',
   signature_refused: 'The tax authority refuses the signature of the request. The operator of the service has to look at it.',
   certificate_refused: 'The tax authority refuses the e.firma: its certificate is revoked, has expired, or is no e.firma.',
@@ -147,8 +147,8 @@ const UNANSWERED_IN_WORDS: Readonly<Record<Exclude<UnansweredKind, 'http_error'>
   html: 'The tax authority answered with a page. It is asked again later.',
   fault: 'The tax authority answered with a fault. It is asked again later.',
   truncated: 'The answer of the tax authority ended too early. It is asked again later.',
-  malformed: 'The tax authority answered something that is no answer. It is asked again later.',
-  too_large: 'The tax authority sent more than a package may have. It is asked for the halves of the period.',
+  malformed: 'The response of the tax authority is not a valid answer. The service asks again later.',
+  too_large: 'The tax authority sent a package that is too large. The service asks for each half of the period.',
   timed_out: 'The tax authority did not answer in time. It is asked again later.',
   unreachable: 'The tax authority could not be reached. It is asked again later.',
 }
@@ -186,7 +186,7 @@ export class Unanswered extends Error {
 }
 
 /** The answer has the right form, and not what it must have. */
-export const unexpected = (): Unanswered => new Unanswered('malformed', 'The answer of the tax authority lacks what it must have.')
+export const unexpected = (): Unanswered => new Unanswered('malformed', 'The answer of the tax authority lacks a required part.')
 
 /** An element of an answer. Names are without prefixes: the answers use few names, and their prefixes and namespaces vary. */
 export interface XmlNode {

@@ -49,9 +49,9 @@ export const CfdiChanges = z
     data: z.array(CfdiChange),
     has_more: z.boolean().meta({
       description:
-        'Whether to ask again at once. An answer then has as many changes as limit, unless very much was looked at that your organization is not told.',
+        'Whether to ask again at once. If true, the answer has `limit` changes. It has fewer if the service had to examine many changes that your organization may not see.',
     }),
-    next_cursor: z.string().meta({ description: 'What to go on with, also when nothing has changed.' }),
+    next_cursor: z.string().meta({ description: 'The cursor for the next request, also when nothing has changed.' }),
   })
   .meta({ id: 'CfdiChanges' })
 export type CfdiChanges = z.infer<typeof CfdiChanges>

@@ -8,9 +8,9 @@ import { CfdiChanges, ChangesQuery } from './contract.ts'
 const CHANGES = `Returns the CFDIs of a fiscal entity that your organization sees for the first time, that it sees changed, or that it
 sees no more, since the cursor. Without a cursor that is everything, so that one loop mirrors from nothing: store what has a \`cfdi\` under its
 uuid, delete what is \`removed\`, keep next_cursor with them, and ask again while has_more is true. What you then have equals
-\`GET /v1/cfdi\`. A change may be told again; none is left out: also what another organization fetched before, when your windows begin to show
-it, and invoices whose balance moved because of a payment that they begin to show. Whether a counterparty is on a blacklist can change without
-being told here.`
+\`GET /v1/cfdi\`. A change can be reported more than once, and no change is left out. The changes include documents that another
+organization fetched earlier, once your windows show them. They also include invoices whose balance changed because your windows now show a
+payment. A change of a blacklist is not reported here.`
 
 /** What changed of the CFDIs, under /v1/cfdi. */
 export const changesRoutes = new Hono<App>().get(

@@ -39,7 +39,7 @@ const summary = {
   bytes: z.int().meta({ description: 'Size of the upload.' }),
   documents: z.int().meta({
     description:
-      'How many documents are stored and count against the plan because of this import. One that an earlier import holds counts there.',
+      'How many documents are stored and count against the plan because of this import. A document that an earlier import already holds counts for that import.',
   }),
   created_at: Instant,
   completed_at: Instant.nullable().meta({ description: 'Null until the import is completed.' }),

@@ -60,7 +60,7 @@ export const importRoutes = new Hono<App>()
       'Deletes the documents that only this import brought, in the background; afterwards all documents, balances and sums read as if it had never ' +
         'been sent. Documents that another of your imports brought too stay, as that one brought them, also where its file was rejected as ' +
         '`cfdi.conflict` because of this import. The results of other imports go on to say what became of their files at the time. What the tax authority delivered is not touched. ' +
-        'An import that is being processed stops. The room that it took of the plan in all is free again; that of its day is not.',
+        'An import that is being processed stops. The import no longer counts against the total limit of the plan. It still counts against the limit of its day.',
     ),
     params(ImportPath),
     roles('owner', 'admin'),

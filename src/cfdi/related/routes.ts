@@ -12,11 +12,13 @@ const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
 
 const NOT_VISIBLE = 'There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.'
 
-const RELATIONS = `Lists first the documents that the CFDI names, then those that name it, each by relation and uuid. What the CFDI names is
-listed although your windows do not show it, then without the document. Of what names the CFDI, only what your windows show is listed.`
+const RELATIONS = `Lists first the documents that the CFDI names, then those that name it, each by relation and uuid. A document that
+the CFDI names is listed even if your windows do not show it, then without its contents. A document that names the CFDI is listed only if your
+windows show it.`
 
-const HISTORY = `Tells what happened to the CFDI and since when you could know of it. Nothing is said of when another organization
-downloaded it before your own run reached it. When a document was stored is known for 90 days, and as long as nothing else happened to it.`
+const HISTORY = `Returns what happened to the CFDI and since when you could know of it. It does not say when another organization
+downloaded the CFDI before your own run reached it. The service knows when a document was stored for 90 days, and only while nothing else has
+happened to the document.`
 
 /** What a CFDI has to do with others, and what happened to it, under /v1/cfdi. */
 export const relatedRoutes = new Hono<App>()

@@ -203,7 +203,7 @@ export function spanOf(
   const [first, last] = [isDay(from) ? from : `${from}-01`, isDay(to) ? to : lastDayOf(to)]
   if (first > last) throw invalid(code, [{ path: 'from', message: `Must not be after \`to\`, ${to}.` }])
   if (addMonths(first.slice(0, 7), MAX_MONTHS) <= last.slice(0, 7))
-    throw invalid(code, [{ path: 'from', message: `Must begin a range of at most ${MAX_MONTHS} months.` }])
+    throw invalid(code, [{ path: 'from', message: `The range may have at most ${MAX_MONTHS} months. Send a later \`from\`.` }])
   return { from, to, first, last, directions: query.direction === undefined ? [0, 1] : [query.direction === 'issued' ? 0 : 1] }
 }
 

@@ -36,7 +36,7 @@ import { acceptStored } from '../connect.ts'
 import { type Completion, type FailureReport, type Lease, LOGIN_REJECTED } from './contract.ts'
 
 const leaseLost = () =>
-  new Failure('conflict', 'fetcher.lease_lost', 'The lease has run out and somebody else has it, or the job is needed no longer. Drop it.')
+  new Failure('conflict', 'fetcher.lease_lost', 'The lease expired and somebody else holds it, or the job is no longer needed. Drop it.')
 
 /** The verification that a lease is of; null when it is of a month. */
 function loginOfLease(lease_id: string): LeasedLogin | null {
@@ -152,7 +152,7 @@ async function completeDocuments(system: System, shard: number, row: FetchRow, l
   await system.env.FILES.delete(file.key)
   const now = await readLeased(ledger, row.fetch, row.token!)
   if (now === null || now.state === 'failed') throw leaseLost()
-  if (now.state === 'leased') throw incomplete('Other documents were uploaded meanwhile.')
+  if (now.state === 'leased') throw incomplete('Other documents were uploaded during this request.')
 }
 
 const incomplete = (what: string) => new Failure('conflict', 'fetcher.incomplete', `${what} Upload what the list names, and nothing else.`)
@@ -380,7 +380,7 @@ async function noteUpload(system: System, { ledger, fetch, token }: Leased, name
 export async function completeLease(system: System, lease_id: string, completion: Completion): Promise<void> {
   const { metadata, xml, is_whole, documents, notifications } = completion
   const requireTask = (isOfTask: boolean) => {
-    if (!isOfTask) throw invalid('fetcher.task', [{ path: 'body', message: 'Completes another task than that of the lease.' }])
+    if (!isOfTask) throw invalid('fetcher.task', [{ path: 'body', message: 'The request completes a different task from the task of the lease.' }])
   }
   const hasMonth = metadata + xml > 0 || !is_whole
   const hasDocuments = documents.length + notifications.length > 0
@@ -400,7 +400,7 @@ export async function completeLease(system: System, lease_id: string, completion
     throw invalid('fetcher.metadata', [
       {
         path: 'metadata',
-        message: 'There are packages of XML and none of metadata. Upload the metadata, or say that the month is not whole.',
+        message: 'There are XML packages but no metadata packages. Upload the metadata, or send `is_whole: false`.',
       },
     ])
   if (row.state === 'leased') await readWanted(system, { shard, ledger, fetch, token })

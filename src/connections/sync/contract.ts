@@ -41,13 +41,13 @@ export const SyncStatus = z
       .nullable()
       .meta({
         description:
-          'Why the last attempt of what waits or has failed did not succeed, such as `sat_unavailable` during an outage; `invalid_credentials` ' +
+          'Why the last attempt of a waiting or failed job did not succeed, such as `sat_unavailable` during an outage; `invalid_credentials` ' +
           'when the authority refused the login. Null when nothing failed.',
       }),
     attempts: z.int().meta({ description: 'The most attempts of one job that has not ended or has failed; 0 without such a job.' }),
     next_attempt_at: Instant.nullable().meta({
       description:
-        'When the service goes on by itself with what waits: the next attempt, or the next run; null when nothing waits for a time.',
+        'When the service continues the waiting jobs without your action: the next attempt, or the next run; null when no job waits for a set time.',
     }),
     next_run_at: Instant.nullable().meta({
       description: 'When the next scheduled extractor of the organization runs; null without one, and while the connection is not active.',

@@ -219,7 +219,7 @@ export function inWords(judged: Judged, around: Around): readonly [summary: stri
       ]
     case 'verifying':
       return [
-        `The stored CIEC or e.firma waits to be verified by the tax authority, which the service does ${at}. There is nothing to do.`,
+        `The tax authority has not verified the stored CIEC or e.firma yet. The service asks the authority ${at}. There is nothing to do.`,
         `La CIEC o la e.firma guardada espera ser verificada por el SAT; el servicio lo hará ${cuando}. No hay nada que hacer.`,
       ]
     case 'beginning':
@@ -229,12 +229,12 @@ export function inWords(judged: Judged, around: Around): readonly [summary: stri
       ]
     case 'running':
       return [
-        `${total - n} of ${downloads(total)} have ended, and the service goes on by itself.${error_class === null ? '' : ` The last attempt of some failed because ${why}.`}`,
+        `${total - n} of ${downloads(total)} have ended, and the service continues automatically.${error_class === null ? '' : ` The last attempt of some failed because ${why}.`}`,
         `Terminaron ${total - n} de ${descargas(total)} y el servicio continúa solo.${error_class === null ? '' : ` El último intento de algunas falló porque ${porque}.`}`,
       ]
     case 'failing':
       return [
-        `${downloads(n)} waiting: attempt ${attempts} failed because ${why}. The service tries again ${at}; there is nothing to do.`,
+        `${downloads(n)} ${n === 1 ? 'is' : 'are'} waiting because attempt ${attempts} failed: ${why}. The service tries again ${at}; there is nothing to do.`,
         `${descargas(n)} en espera: el intento ${attempts} falló porque ${porque}. El servicio lo intenta de nuevo ${cuando}; no hay nada que hacer.`,
       ]
     case 'authority':
@@ -244,7 +244,7 @@ export function inWords(judged: Judged, around: Around): readonly [summary: stri
       ]
     case 'login':
       return [
-        `${downloads(n)} waiting for a login with the stored CIEC or e.firma. The service tries again ${next === null ? 'within an hour' : at}; there is nothing to do.`,
+        `${downloads(n)} ${n === 1 ? 'is' : 'are'} waiting for a login with the stored CIEC or e.firma. The service tries again ${next === null ? 'within an hour' : at}; there is nothing to do.`,
         `${descargas(n)} en espera de iniciar sesión con la CIEC o e.firma guardada. El servicio lo intenta de nuevo ${next === null ? 'en menos de una hora' : cuando}; no hay nada que hacer.`,
       ]
     case 'failed':

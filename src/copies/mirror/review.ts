@@ -49,7 +49,7 @@ export interface RoundPosition {
   checkpoint: Place | string
 }
 
-/** What is copied until everything is dealt with that there was when the round began. */
+/** The work of one round. The round ends when everything that existed at its start has been handled. */
 export interface CopyRound {
   /** What has been dealt with at its end. */
   to: Copied

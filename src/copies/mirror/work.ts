@@ -85,7 +85,7 @@ async function sendOn(system: System, message: StorageMessage): Promise<void> {
   else await system.env.STORAGE.send(message)
 }
 
-/** Returns whether the last that the destination did was to fail. */
+/** Returns whether the last request to the destination failed. */
 async function continueMirror(system: System, d1: D1Database, message: StorageMessage): Promise<boolean> {
   const { shard, connector } = message
   const row = await claimConnector(d1, connector)

@@ -159,7 +159,7 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'Copying to a storage connector failed five times in a row, and the connector has the status error. Nothing is copied to it until it is ' +
     'activated again. Downloads go on. Sent once each time that a connector gets this status.',
   'mailbox.notification_received':
-    'The tax authority sent a notification to the tax mailbox. Sent once for each notification. The first run of a connection tells only of ' +
+    'The tax authority sent a notification to the tax mailbox. Sent once for each notification. The first run of a connection reports only ' +
     'notifications of the last four business days that nobody has opened.',
   'blacklist.changed':
     'A counterparty of a CFDI that your windows show came onto a blacklist, left it, or got another situation there, with a new version of the ' +

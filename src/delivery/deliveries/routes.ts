@@ -36,7 +36,7 @@ export const deliveryRoutes = new Hono<App>()
       TAG,
       'List the deliveries of a webhook, newest event first',
       'The delivery log shows every attempt with the answer of your server. Deliveries are kept as long as their events.\n\n' +
-        'With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 deliveries were looked at for it.',
+        'With a filter, a page can be shorter than `limit`, or empty, while `has_more` is true. This happens only when the service has examined 5,000 deliveries for the page.',
     ),
     params(WebhookPath),
     query(DeliveryQuery),

@@ -242,7 +242,7 @@ async function refuseUnlinked({ db, organization }: Ctx, ids: readonly string[] 
       : [
           {
             path: `fiscal_entity_ids[${n}]`,
-            message: 'The organization has no connection to this fiscal entity. GET /v1/fiscal-entities lists those that it has.',
+            message: 'The organization has no connection to this fiscal entity. List its fiscal entities with GET /v1/fiscal-entities.',
           },
         ],
   )

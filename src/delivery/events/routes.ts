@@ -19,7 +19,7 @@ export const eventRoutes = new Hono<App>()
         '`sync.completed` whose counts are all 0 is kept for 14 days, and for 90 while a delivery of it is pending, failed or lost.\n\n' +
         'To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it ' +
         'you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.\n\n' +
-        'With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 events were looked at for it.',
+        'With a filter, a page can be shorter than `limit`, or empty, while `has_more` is true. This happens only when the service has examined 5,000 events for the page.',
     ),
     query(EventQuery),
     returns(200, pageOf(EventPayload)),

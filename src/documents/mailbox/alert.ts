@@ -45,7 +45,7 @@ export function alertOf(
       dedupe_key: group,
       resource_id: fiscal_entity_id,
       message:
-        `The tax mailbox of ${rfc} told of more than ${MOST_OF_GROUP} notifications on ${today} that nobody had opened. This alert is for all after ` +
+        `On ${today} the tax mailbox of ${rfc} reported more than ${MOST_OF_GROUP} unopened notifications. This alert covers all of them after ` +
         `the first ${MOST_OF_GROUP}: GET /v1/fiscal-entities/${fiscal_entity_id}/buzon/notifications lists them with their deadlines.`,
       message_es: `El buzón tributario de ${rfc} avisó el ${today} de más de ${MOST_OF_GROUP} notificaciones que nadie había abierto. Este aviso es por todas las que siguen a las primeras ${MOST_OF_GROUP}.`,
     },

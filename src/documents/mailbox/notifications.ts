@@ -149,8 +149,8 @@ function wouldNotify(ctx: Ctx, row: NotificationRow, isForeign: boolean): Failur
   const { open_deadline, effective_at, deadline_basis } = deadlinesOf(dated(row), now)
   const what =
     row.document_kind === null
-      ? 'The notification has no document, and opening it brings none. It takes effect from when it is opened.'
-      : 'Reading the document would open the notification, from when on it takes effect.'
+      ? 'The notification has no document, and opening it does not produce one. The notification takes effect when somebody opens it.'
+      : 'Reading the document would open the notification, and the notification would take effect at that moment.'
   const expiry = `${localDayOf(effective_at!, AUTHORITY_ZONE)}${deadline_basis === 'estimated' ? ' at the earliest' : ''}`
   const how = isForeign
     ? 'The acknowledgement was ignored, because another site or a part of a page made the browser send it.'

@@ -120,7 +120,7 @@ async function viewsOf(ctx: Ctx, ledger: ScopedLedger, wanted: readonly MonthOfS
 
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
-/** Says of a month of which something did not come what that is, where the last code says only that the authority did as it was asked. */
+/** Says what is missing from an incomplete month, where the last code says only that the authority did as it was asked. */
 function whyPartial(last_code: string | null, rejected: number, missingXml: number): string {
   if (last_code !== null && !last_code.startsWith('5000:')) return last_code
   if (rejected > 0) return 'rejected: Some of what the tax authority delivered could not be kept. The list of the month says what, and why.'

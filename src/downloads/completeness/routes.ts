@@ -8,10 +8,10 @@ import { listCoverage, listMissingXml } from './coverage.ts'
 
 const COVERAGE = `Returns a row for each month and source of CFDIs that your visibility window shows, the latest month first. A month that
 the window divides counts what it shows. Counts are of what the service has taken in: while a month is requested, the tax authority may have
-more. Nothing in a row is from before the run of yours that asked for the job.`
+more. A row contains nothing that is older than your run that asked for the job.`
 
 const MISSING_XML = `Lists the documents of a month that the tax authority announces, that your visibility window shows, and that are not held
-whole, each with the reason. They are sorted by issued_at; those come first of which not even the metadata could be kept.`
+whole, each with the reason. They are sorted by issued_at. Documents whose metadata could not be stored come first.`
 
 export const coverageRoutes = new Hono<App>()
   .get(

@@ -208,7 +208,7 @@ export interface ExtractionEnd {
   cancelled_count: number
   /** Milliseconds. */
   completed_at: number
-  /** When the first of the runs in a row asked of which each had a download that failed, in milliseconds; null when none failed. */
+  /** When the first run of the current series of runs with failed downloads asked, in milliseconds; null when no download failed. */
   failing_since: number | null
 }
 

@@ -83,7 +83,7 @@ function readCustomList(bytes: Uint8Array, isJson: boolean): ListEntry[] {
     else if (!read.success)
       faults.push({
         path: `${at}.name`,
-        message: `Must be a text of at most ${MOST_CHARACTERS} characters that can be read, without control characters. A quote that is not closed takes in what follows.`,
+        message: `Must be readable text of at most ${MOST_CHARACTERS} characters without control characters. Check for an unclosed quote, because it includes the text after it.`,
       })
     else found.set(normal, { rfc: normal, name: read.data.replace(/\s+/g, ' '), situacion: null, history: [], has_undated: false })
     if (faults.length === MOST_FAULTS) break

@@ -19,8 +19,8 @@ export const Problem = z
       .optional()
       .meta({
         description:
-          'On 422: every fault in the form of the query, or else of the body, a hundred at the most. A fault that only stored data can tell, such as an identifier of ' +
-          'nothing, is looked for afterwards and may be alone.',
+          'On 422: every fault in the form of the query, or else of the body, a hundred at the most. The service checks against stored data afterwards, for ' +
+          'example for an identifier that does not exist. Such a fault may appear alone.',
       }),
     checkout_url: z.string().optional().meta({ description: 'Where the plan or seat that the request needs can be bought.' }),
     resource_id: z

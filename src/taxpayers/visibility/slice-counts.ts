@@ -23,7 +23,7 @@ export type CountedChanges = [what: DocumentChange['what'], day: string, count: 
  */
 export type SliceCounts = CountedChanges[]
 
-/** How long before the instant from which on changes are kept one by one a ceiling may lie and still be applied exactly, in seconds. */
+/** From some instant, changes are kept one by one. A ceiling may lie this many seconds before that instant and is still applied exactly. */
 const LATE_SECONDS = 3_600
 
 /** Counts the changes of a slice, one by one from an instant on, in milliseconds. The boundaries are in seconds since 1970. */

@@ -8,9 +8,9 @@ import {
   outcomeOfTooLarge,
 } from '../../../src/authority/sat/conversation/rules/outcomes.ts'
 import {
-  lastAskable,
   halvesOf,
   isCovered,
+  lastAskable,
   literalOf,
   oldestAt,
   type Period,

@@ -83,7 +83,7 @@ describe('where the downloads of an RFC are', () => {
       jobs: { queued: 0, running: 0, waiting: 3, failed: 0 },
     })
     expect(notified.summary).toBe(
-      '3 downloads waiting: attempt 2 failed because the tax authority was not available. The service tries again at 2026-05-20 09:00 UTC; there is nothing to do.',
+      '3 downloads are waiting because attempt 2 failed: the tax authority was not available. The service tries again at 2026-05-20 09:00 UTC; there is nothing to do.',
     )
     expect(notified.message_es).toContain('el SAT no estuvo disponible')
     const jobs = await one.jobs('&status=waiting')

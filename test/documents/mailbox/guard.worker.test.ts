@@ -149,7 +149,7 @@ describe('a pending notification', () => {
     // Sent on Tuesday 2026-05-19: the third business day is Friday, and the fourth Monday.
     const acme = await pending()
     const detail = (how: string) =>
-      'Reading the document would open the notification, from when on it takes effect. Its deadline is 2026-05-22. If nobody opens it, it ' +
+      'Reading the document would open the notification, and the notification would take effect at that moment. Its deadline is 2026-05-22. If nobody opens it, it ' +
       `counts as notified on 2026-05-25. ${how}`
     const ways = {
       owner: 'Repeat the request with acknowledge_notification=true to open it.',
@@ -269,7 +269,7 @@ describe('a pending notification', () => {
     const id = (await acme.list())[0]!.notification_id
     expect(await acme.document(id)).toMatchObject({
       status: 409,
-      body: { code: 'would_notify', detail: expect.stringMatching(/^The notification has no document, and opening it brings none\./) },
+      body: { code: 'would_notify', detail: expect.stringMatching(/^The notification has no document, and opening it does not produce one\./) },
     })
     const calls = watchMailbox()
     expect((await acme.document(id, { ack: true })).status).toBe(202)

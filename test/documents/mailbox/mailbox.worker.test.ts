@@ -420,7 +420,7 @@ describe('what an organization is told', () => {
     const [others, ...own] = alerts.toSorted((a, b) => Number(b.resource_id.startsWith('fe_')) - Number(a.resource_id.startsWith('fe_')))
     expect(others).toMatchObject({
       ...{ kind: 'mailbox.notification_received', severity: 'warning', resource_id: acme.fiscal_entity_id },
-      message: `The tax mailbox of ${acme.rfc} told of more than 5 notifications on 2026-05-20 that nobody had opened. This alert is for all after the first 5: GET /v1/fiscal-entities/${acme.fiscal_entity_id}/buzon/notifications lists them with their deadlines.`,
+      message: `On 2026-05-20 the tax mailbox of ${acme.rfc} reported more than 5 unopened notifications. This alert covers all of them after the first 5: GET /v1/fiscal-entities/${acme.fiscal_entity_id}/buzon/notifications lists them with their deadlines.`,
     })
     const listed = new Set((await acme.list()).map(({ notification_id }) => notification_id))
     expect(new Set(own.map(({ resource_id }) => resource_id)).size).toBe(5)

@@ -257,7 +257,7 @@ export class Operations extends HeyApiClient {
     /**
      * Update a connection
      *
-     * A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. What is stored and not sent stays, in every status; only a login that the authority refused goes when another one is accepted. A CIEC about which it cannot be asked is stored and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed: an active connection that has none left with which the service, or a fetcher, can log in becomes `invalid_ciec` with `invalid_reason` `withdrawn`, without an event, and a draft stays a draft.
+     * A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. A stored login that is not in the request stays, in every status; only a login that the authority refused is erased when another one is accepted. If the authority cannot be asked about a CIEC, the service stores the CIEC and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed. If neither the service nor a fetcher can log in with the remaining logins, an active connection becomes `invalid_ciec` with `invalid_reason` `withdrawn`. No event is sent. A draft stays a draft.
      *
      * Needs the role owner or admin.
      */
@@ -741,7 +741,7 @@ export class Operations extends HeyApiClient {
      *
      * Returns a row for each month and source of CFDIs that your visibility window shows, the latest month first. A month that
      * the window divides counts what it shows. Counts are of what the service has taken in: while a month is requested, the tax authority may have
-     * more. Nothing in a row is from before the run of yours that asked for the job.
+     * more. A row contains nothing that is older than your run that asked for the job.
      */
     public listCoverage<ThrowOnError extends boolean = true>(options: Options<ListCoverageData, ThrowOnError>): RequestResult<ListCoverageResponses, ListCoverageErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListCoverageResponses, ListCoverageErrors, ThrowOnError, 'data'>({
@@ -756,7 +756,7 @@ export class Operations extends HeyApiClient {
      * List the documents of a month that are not held whole
      *
      * Lists the documents of a month that the tax authority announces, that your visibility window shows, and that are not held
-     * whole, each with the reason. They are sorted by issued_at; those come first of which not even the metadata could be kept.
+     * whole, each with the reason. They are sorted by issued_at. Documents whose metadata could not be stored come first.
      */
     public listLackingDocuments<ThrowOnError extends boolean = true>(options: Options<ListLackingDocumentsData, ThrowOnError>): RequestResult<ListLackingDocumentsResponses, ListLackingDocumentsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListLackingDocumentsResponses, ListLackingDocumentsErrors, ThrowOnError, 'data'>({
@@ -805,7 +805,7 @@ export class Operations extends HeyApiClient {
     /**
      * Delete an import with its documents
      *
-     * Deletes the documents that only this import brought, in the background; afterwards all documents, balances and sums read as if it had never been sent. Documents that another of your imports brought too stay, as that one brought them, also where its file was rejected as `cfdi.conflict` because of this import. The results of other imports go on to say what became of their files at the time. What the tax authority delivered is not touched. An import that is being processed stops. The room that it took of the plan in all is free again; that of its day is not.
+     * Deletes the documents that only this import brought, in the background; afterwards all documents, balances and sums read as if it had never been sent. Documents that another of your imports brought too stay, as that one brought them, also where its file was rejected as `cfdi.conflict` because of this import. The results of other imports go on to say what became of their files at the time. What the tax authority delivered is not touched. An import that is being processed stops. The import no longer counts against the total limit of the plan. It still counts against the limit of its day.
      *
      * Needs the role owner or admin.
      */
@@ -838,9 +838,9 @@ export class Operations extends HeyApiClient {
      * Returns the CFDIs of a fiscal entity that your organization sees for the first time, that it sees changed, or that it
      * sees no more, since the cursor. Without a cursor that is everything, so that one loop mirrors from nothing: store what has a `cfdi` under its
      * uuid, delete what is `removed`, keep next_cursor with them, and ask again while has_more is true. What you then have equals
-     * `GET /v1/cfdi`. A change may be told again; none is left out: also what another organization fetched before, when your windows begin to show
-     * it, and invoices whose balance moved because of a payment that they begin to show. Whether a counterparty is on a blacklist can change without
-     * being told here.
+     * `GET /v1/cfdi`. A change can be reported more than once, and no change is left out. The changes include documents that another
+     * organization fetched earlier, once your windows show them. They also include invoices whose balance changed because your windows now show a
+     * payment. A change of a blacklist is not reported here.
      */
     public listCfdiChanges<ThrowOnError extends boolean = true>(options?: Options<ListCfdiChangesData, ThrowOnError>): RequestResult<ListCfdiChangesResponses, ListCfdiChangesErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListCfdiChangesResponses, ListCfdiChangesErrors, ThrowOnError, 'data'>({
@@ -1412,8 +1412,9 @@ export class Operations extends HeyApiClient {
     /**
      * List the documents that a CFDI names, and those that name it
      *
-     * Lists first the documents that the CFDI names, then those that name it, each by relation and uuid. What the CFDI names is
-     * listed although your windows do not show it, then without the document. Of what names the CFDI, only what your windows show is listed.
+     * Lists first the documents that the CFDI names, then those that name it, each by relation and uuid. A document that
+     * the CFDI names is listed even if your windows do not show it, then without its contents. A document that names the CFDI is listed only if your
+     * windows show it.
      */
     public listCfdiRelations<ThrowOnError extends boolean = true>(options: Options<ListCfdiRelationsData, ThrowOnError>): RequestResult<ListCfdiRelationsResponses, ListCfdiRelationsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListCfdiRelationsResponses, ListCfdiRelationsErrors, ThrowOnError, 'data'>({
@@ -1427,8 +1428,9 @@ export class Operations extends HeyApiClient {
     /**
      * Get the history of a CFDI
      *
-     * Tells what happened to the CFDI and since when you could know of it. Nothing is said of when another organization
-     * downloaded it before your own run reached it. When a document was stored is known for 90 days, and as long as nothing else happened to it.
+     * Returns what happened to the CFDI and since when you could know of it. It does not say when another organization
+     * downloaded the CFDI before your own run reached it. The service knows when a document was stored for 90 days, and only while nothing else has
+     * happened to the document.
      */
     public getCfdiHistory<ThrowOnError extends boolean = true>(options: Options<GetCfdiHistoryData, ThrowOnError>): RequestResult<GetCfdiHistoryResponses, GetCfdiHistoryErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetCfdiHistoryResponses, GetCfdiHistoryErrors, ThrowOnError, 'data'>({
@@ -1643,7 +1645,7 @@ export class Operations extends HeyApiClient {
      *
      * The delivery log shows every attempt with the answer of your server. Deliveries are kept as long as their events.
      *
-     * With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 deliveries were looked at for it.
+     * With a filter, a page can be shorter than `limit`, or empty, while `has_more` is true. This happens only when the service has examined 5,000 deliveries for the page.
      */
     public listDeliveries<ThrowOnError extends boolean = true>(options: Options<ListDeliveriesData, ThrowOnError>): RequestResult<ListDeliveriesResponses, ListDeliveriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListDeliveriesResponses, ListDeliveriesErrors, ThrowOnError, 'data'>({
@@ -1713,7 +1715,7 @@ export class Operations extends HeyApiClient {
      *
      * To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.
      *
-     * With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 events were looked at for it.
+     * With a filter, a page can be shorter than `limit`, or empty, while `has_more` is true. This happens only when the service has examined 5,000 events for the page.
      */
     public listEvents<ThrowOnError extends boolean = true>(options?: Options<ListEventsData, ThrowOnError>): RequestResult<ListEventsResponses, ListEventsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListEventsResponses, ListEventsErrors, ThrowOnError, 'data'>({

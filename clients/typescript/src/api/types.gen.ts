@@ -42,7 +42,7 @@ export type Problem = {
      */
     code: string;
     /**
-     * On 422: every fault in the form of the query, or else of the body, a hundred at the most. A fault that only stored data can tell, such as an identifier of nothing, is looked for afterwards and may be alone.
+     * On 422: every fault in the form of the query, or else of the body, a hundred at the most. The service checks against stored data afterwards, for example for an identifier that does not exist. Such a fault may appear alone.
      */
     errors?: Array<ProblemError>;
     /**
@@ -718,7 +718,7 @@ export type DeductionTotals = {
      */
     category: string;
     /**
-     * Of retirement, which has two limits (D06, D09), that of its first document.
+     * For retirement, which has two limits (D06, D09), the group of its first document.
      */
     cap_group: string | null;
     /**
@@ -734,11 +734,11 @@ export type DeductionTotals = {
      */
     review_amount: string;
     /**
-     * Of a category under the global limit, that one; of retirement the sum of both limits; of tuition that of all students.
+     * The global limit for a category under it, the sum of both limits for retirement, and the limit of all students for tuition.
      */
     limit: string | null;
     /**
-     * Of the limit: what all categories that share it use since 1 January of the year, also before the range.
+     * The part of the limit that all categories sharing it have used since 1 January of the year, including before the range.
      */
     used: string;
     /**
@@ -746,7 +746,7 @@ export type DeductionTotals = {
      */
     remaining: string | null;
     /**
-     * Whether an income that nothing shows would lower the limit.
+     * Whether an unknown income could lower the limit.
      */
     cap_unknown: boolean;
     /**
@@ -1173,7 +1173,7 @@ export type VatMonth = {
      */
     no_deducible_excluded: string;
     /**
-     * IVA of `pagado` of suppliers that are presumed under article 69-B today, but for what is in `no_deducible_excluded` already. It is not excluded.
+     * The IVA in `pagado` from suppliers that are presumed under article 69-B today, without the IVA already in `no_deducible_excluded`. This amount is not excluded from the position.
      */
     at_risk_69b: string;
     /**
@@ -1217,7 +1217,7 @@ export type VatMonth = {
      */
     diferencia: string | null;
     /**
-     * What is known of the month. Of a direction that is `missing`, zeros are unknown.
+     * The data status of the month. If a direction is `missing`, its zeros mean that the amounts are unknown.
      */
     data_status: VatMonthDataStatus;
     /**
@@ -1449,23 +1449,23 @@ export type EfosExposure = {
      */
     by_situacion: Array<EfosExposureBySituacion>;
     /**
-     * Net amounts with active ones, presunto and definitivo: what the share is of.
+     * Net amounts with active counterparties (presunto and definitivo). The share is computed from this amount.
      */
     active_amount: string;
     /**
-     * Net purchases from everybody. Null of customers.
+     * Net purchases from everybody. Null for customers.
      */
     total_purchases: string | null;
     /**
-     * Of active ones, in percent with two places. Null of customers.
+     * The share of active counterparties, in percent with two places. Null for customers.
      */
     share_of_purchases: string | null;
     /**
-     * Net sales to everybody. Null of suppliers.
+     * Net sales to everybody. Null for suppliers.
      */
     total_sales: string | null;
     /**
-     * Of active ones, in percent with two places. Null of suppliers.
+     * The share of active counterparties, in percent with two places. Null for suppliers.
      */
     share_of_sales: string | null;
     /**
@@ -1522,7 +1522,7 @@ export type EfosRow = {
      */
     amount: string;
     /**
-     * IVA of what was paid of the documents of the range; of customers the IVA that was collected.
+     * The IVA of the paid part of the documents in the range. For customers, the IVA that was collected.
      */
     iva_acreditado: string;
     /**
@@ -2759,7 +2759,7 @@ export type CfdiFilters = {
      */
     balance_min?: string | number;
     /**
-     * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+     * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
      */
     as_of?: string;
     /**
@@ -3855,7 +3855,7 @@ export type SyncCompletedEvent = {
      */
     last_issued_at: string | null;
     /**
-     * When the job ended. For a job that had ended when your run asked for it, when it asked.
+     * When the job ended. If the job had already ended when your run asked for it, the time at which the run asked.
      */
     completed_at: string;
 };
@@ -3922,7 +3922,7 @@ export type SyncFailedEvent = {
      */
     last_issued_at: string | null;
     /**
-     * When the job ended. For a job that had ended when your run asked for it, when it asked.
+     * When the job ended. If the job had already ended when your run asked for it, the time at which the run asked.
      */
     completed_at: string;
     /**
@@ -4752,7 +4752,7 @@ export type StorageConnector = {
      */
     copied_count: number;
     /**
-     * Number of fiscal entities, and not of documents, of which something waits to be copied, also while the connector is paused. Documents are counted when they are copied. 0: the copy is up to date but for the documents that the destination refuses.
+     * Number of fiscal entities (not documents) that have documents waiting to be copied. It also counts while the connector is paused. Documents are counted when they are copied. 0: the copy is up to date but for the documents that the destination refuses.
      */
     pending_count: number;
     /**
@@ -5461,7 +5461,7 @@ export type PreviewedRfc = {
      */
     windows: CfdiWindows;
     /**
-     * What it could read after the run. The first extractor of an organization ends that everything is visible.
+     * The windows that the organization would have after the run. The first extractor of an organization ends its full visibility.
      */
     windows_after: CfdiWindows;
 };
@@ -5812,7 +5812,7 @@ export type CancelledRun = {
      */
     outcome: CancelledRunOutcome | null;
     /**
-     * Why most of what failed, or fails now, did; null when nothing does.
+     * The most frequent reason why downloads failed or are failing; null when none failed.
      */
     error_class: string | null;
     /**
@@ -5917,7 +5917,7 @@ export type RunProgress = {
      */
     outcome: CancelledRunOutcome | null;
     /**
-     * Why most of what failed, or fails now, did; null when nothing does.
+     * The most frequent reason why downloads failed or are failing; null when none failed.
      */
     error_class: string | null;
     /**
@@ -6030,7 +6030,7 @@ export type SyncStatus = {
      */
     status: SyncStatusStatus;
     /**
-     * Why the last attempt of what waits or has failed did not succeed, such as `sat_unavailable` during an outage; `invalid_credentials` when the authority refused the login. Null when nothing failed.
+     * Why the last attempt of a waiting or failed job did not succeed, such as `sat_unavailable` during an outage; `invalid_credentials` when the authority refused the login. Null when nothing failed.
      */
     error_class: string | null;
     /**
@@ -6038,7 +6038,7 @@ export type SyncStatus = {
      */
     attempts: number;
     /**
-     * When the service goes on by itself with what waits: the next attempt, or the next run; null when nothing waits for a time.
+     * When the service continues the waiting jobs without your action: the next attempt, or the next run; null when no job waits for a set time.
      */
     next_attempt_at: string | null;
     /**
@@ -6221,7 +6221,7 @@ export type CoverageMonth = {
      */
     announced_count: number;
     /**
-     * Number of those that are held as far as they can be had: with XML, or cancelled received ones, which have none.
+     * Number of announced documents that the service holds as fully as possible: with XML, or without XML if they are cancelled received documents, which have none.
      */
     held_count: number;
     /**
@@ -6752,7 +6752,7 @@ export type Import = {
      */
     bytes: number;
     /**
-     * How many documents are stored and count against the plan because of this import. One that an earlier import holds counts there.
+     * How many documents are stored and count against the plan because of this import. A document that an earlier import already holds counts for that import.
      */
     documents: number;
     /**
@@ -6818,7 +6818,7 @@ export type ImportSummary = {
      */
     bytes: number;
     /**
-     * How many documents are stored and count against the plan because of this import. One that an earlier import holds counts there.
+     * How many documents are stored and count against the plan because of this import. A document that an earlier import already holds counts for that import.
      */
     documents: number;
     /**
@@ -7337,11 +7337,11 @@ export type CfdiChanges = {
      */
     data: Array<CfdiChange>;
     /**
-     * Whether to ask again at once. An answer then has as many changes as limit, unless very much was looked at that your organization is not told.
+     * Whether to ask again at once. If true, the answer has `limit` changes. It has fewer if the service had to examine many changes that your organization may not see.
      */
     has_more: boolean;
     /**
-     * What to go on with, also when nothing has changed.
+     * The cursor for the next request, also when nothing has changed.
      */
     next_cursor: string;
 };
@@ -9677,7 +9677,7 @@ export type BatchResultRefusal = {
      */
     code: string;
     /**
-     * On 422: every fault in the form of the query, or else of the body, a hundred at the most. A fault that only stored data can tell, such as an identifier of nothing, is looked for afterwards and may be alone.
+     * On 422: every fault in the form of the query, or else of the body, a hundred at the most. The service checks against stored data afterwards, for example for an identifier that does not exist. Such a fault may appear alone.
      */
     errors?: Array<BatchResultRefusalError>;
     /**
@@ -11546,7 +11546,7 @@ export type ConnectFiscalEntityErrors = {
      */
     422: Problem;
     /**
-     * The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The tax authority refused three CIECs or e.firmas that your organization sent for this RFC within 15 minutes. Or it refused ten within a day from organizations that never had one accepted for this RFC. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
      */
     429: Problem;
     /**
@@ -11779,7 +11779,7 @@ export type UpdateFiscalEntityErrors = {
      */
     422: Problem;
     /**
-     * The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The tax authority refused three CIECs or e.firmas that your organization sent for this RFC within 15 minutes. Or it refused ten within a day from organizations that never had one accepted for this RFC. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
      */
     429: Problem;
     /**
@@ -14888,7 +14888,7 @@ export type GetEfosExposureData = {
          */
         direction?: Direction;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
         as_of?: string;
         /**
@@ -14962,7 +14962,7 @@ export type ListEfosEntriesData = {
          */
         direction?: Direction;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
         as_of?: string;
         /**
@@ -15032,7 +15032,7 @@ export type GetFinancingData = {
          */
         fiscalEntityId?: string;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
         as_of?: string;
         /**
@@ -15106,7 +15106,7 @@ export type ListFinancingEntriesData = {
          */
         fiscalEntityId?: string;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
         as_of?: string;
         /**
@@ -15200,7 +15200,7 @@ export type GetFxExposureData = {
          */
         to?: string;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
         as_of?: string;
     };
@@ -15258,7 +15258,7 @@ export type ListFxExposureEntriesData = {
          */
         to?: string;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
         as_of?: string;
         /**
@@ -16084,7 +16084,7 @@ export type SearchCfdiData = {
          */
         balance_min?: string;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
         as_of?: string;
         /**
@@ -16233,7 +16233,7 @@ export type GetCfdiData = {
          */
         fiscalEntityId?: string;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
         as_of?: string;
     };

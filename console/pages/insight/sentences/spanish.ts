@@ -210,7 +210,7 @@ export const SPANISH: Record<string, string> = {
   'the lesser of eligible_amount and debtor_cap × eligible_amount of the pool':
     'Lo menor entre el importe elegible del deudor y su tope × el importe elegible de toda la cartera.',
   'Σ capped_amount × advance_rate': 'Suma de los importes topados × el porcentaje de anticipo.',
-  'The present counts complements whose FechaPago is still to come: they are issued. With a past as_of those up to the day count.':
+  'Without a past as_of, complements with a future FechaPago count, because they are already issued. With a past as_of, only complements with a FechaPago up to that day count.':
     'Hoy cuentan también los complementos con fecha de pago futura, porque ya se emitieron. En un día pasado cuentan los pagos hasta ese día.',
   'Balances are what is to be paid, with taxes, and sales are net: with 16 % of IVA, dso and dpo are up to 1.16 times those of one basis.':
     'Los saldos llevan impuestos y las ventas son netas: con IVA del 16 %, los días de cobro y de pago son hasta 1.16 veces los que darían sobre una misma base.',

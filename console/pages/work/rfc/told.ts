@@ -5,7 +5,6 @@ export const ANSWERS: Record<string, string> = {
   'A package of the tax authority could not be read.': 'Un paquete del SAT no se pudo leer.',
   'It is asked again later.': 'Se pregunta otra vez más tarde.',
   'It is asked for anew.': 'Se pide de nuevo.',
-  'It is asked for the halves of the period.': 'Se piden las dos mitades del periodo.',
   'Not everything of the month has come up to your last run.': 'No ha llegado todo lo del mes hasta su última corrida.',
   'The next run that covers the month asks for the rest.': 'La siguiente corrida que abarque el mes pide el resto.',
   'Its operator is told.': 'Quien lo opera recibe el aviso.',
@@ -22,8 +21,10 @@ export const ANSWERS: Record<string, string> = {
   'The request matches more documents than one request may.': 'La solicitud abarca más documentos que los que admite una sola.',
   'The request matches more documents than the tax authority delivers at once.':
     'La solicitud abarca más documentos que los que el SAT entrega de una vez.',
-  'The request reaches back further than the tax authority gives documents.':
+  'The request goes back further than the documents that the tax authority delivers.':
     'La solicitud pide fechas anteriores a las que el SAT entrega.',
+  'The service asks again later.': 'Se pregunta otra vez más tarde.',
+  'The service asks for each half of the period.': 'Se piden las dos mitades del periodo.',
   'The service asks anew.': 'El servicio lo pide de nuevo.',
   'The service asks for another one.': 'El servicio pide otro.',
   'The service divides its period.': 'El servicio divide el periodo.',
@@ -32,7 +33,7 @@ export const ANSWERS: Record<string, string> = {
   'The session with the tax authority has ended.': 'La sesión con el SAT terminó.',
   'The tax authority accepted the request.': 'El SAT aceptó la solicitud.',
   'The tax authority announces documents whose XML it has not delivered.': 'El SAT anuncia documentos cuyo XML no ha entregado.',
-  'The tax authority answered something that is no answer.': 'El SAT contestó algo que no es una respuesta.',
+  'The response of the tax authority is not a valid answer.': 'El SAT contestó algo que no es una respuesta.',
   'The tax authority answered with a fault.': 'El SAT contestó con una falla.',
   'The tax authority answered with a page.': 'El SAT contestó con una página.',
   'The tax authority could not be reached.': 'No se pudo llegar al SAT.',
@@ -58,7 +59,7 @@ export const ANSWERS: Record<string, string> = {
   'The tax authority refuses the signature of the request.': 'El SAT rechaza la firma de la solicitud.',
   'The tax authority says that it has no documents for a period in which it had some.':
     'El SAT dice que no tiene documentos de un periodo en el que sí los tenía.',
-  'The tax authority sent more than a package may have.': 'El SAT envió más que lo que admite un paquete.',
+  'The tax authority sent a package that is too large.': 'El SAT envió más que lo que admite un paquete.',
   'The tax authority takes no more requests for now.': 'El SAT no admite más solicitudes por ahora.',
   'The tax authority was not available, or did not deliver what it was asked for.':
     'El SAT no estuvo disponible, o no entregó lo que se le pidió.',
