@@ -77,15 +77,20 @@ const DeductionTotals = z
   .strictObject({
     year: z.string(),
     category: z.string(),
-    cap_group: z.string().nullable().meta({ description: 'For retirement, which has two limits (D06, D09), the group of its first document.' }),
+    cap_group: z
+      .string()
+      .nullable()
+      .meta({ description: 'For retirement, which has two limits (D06, D09), the group of its first document.' }),
     gross_amount: money,
     deductible_amount: money,
     review_amount: money,
     limit: money.nullable().meta({
-      description: 'The global limit for a category under it, the sum of both limits for retirement, and the limit of all students for tuition.',
+      description:
+        'The global limit for a category under it, the sum of both limits for retirement, and the limit of all students for tuition.',
     }),
     used: money.meta({
-      description: 'The part of the limit that all categories sharing it have used since 1 January of the year, including before the range.',
+      description:
+        'The part of the limit that all categories sharing it have used since 1 January of the year, including before the range.',
     }),
     remaining: money.nullable(),
     cap_unknown: z.boolean().meta({ description: 'Whether an unknown income could lower the limit.' }),

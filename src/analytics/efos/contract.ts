@@ -74,9 +74,13 @@ export const EfosExposure = z
         ...{ amount: money, iva_acreditado: money, isr_effect: effect },
       }),
     ),
-    active_amount: money.meta({ description: 'Net amounts with active counterparties (presunto and definitivo). The share is computed from this amount.' }),
+    active_amount: money.meta({
+      description: 'Net amounts with active counterparties (presunto and definitivo). The share is computed from this amount.',
+    }),
     total_purchases: money.nullable().meta({ description: 'Net purchases from everybody. Null for customers.' }),
-    share_of_purchases: percent.meta({ description: 'The share of active counterparties, in percent with two places. Null for customers.' }),
+    share_of_purchases: percent.meta({
+      description: 'The share of active counterparties, in percent with two places. Null for customers.',
+    }),
     total_sales: money.nullable().meta({ description: 'Net sales to everybody. Null for suppliers.' }),
     share_of_sales: percent.meta({ description: 'The share of active counterparties, in percent with two places. Null for suppliers.' }),
     drilldown: Drilldown,

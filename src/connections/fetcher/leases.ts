@@ -380,7 +380,8 @@ async function noteUpload(system: System, { ledger, fetch, token }: Leased, name
 export async function completeLease(system: System, lease_id: string, completion: Completion): Promise<void> {
   const { metadata, xml, is_whole, documents, notifications } = completion
   const requireTask = (isOfTask: boolean) => {
-    if (!isOfTask) throw invalid('fetcher.task', [{ path: 'body', message: 'The request completes a different task from the task of the lease.' }])
+    if (!isOfTask)
+      throw invalid('fetcher.task', [{ path: 'body', message: 'The request completes a different task from the task of the lease.' }])
   }
   const hasMonth = metadata + xml > 0 || !is_whole
   const hasDocuments = documents.length + notifications.length > 0

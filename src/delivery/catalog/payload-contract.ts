@@ -144,7 +144,9 @@ const sync = {
     .meta({ description: 'Number of CFDIs from before your previous job that were valid and have been found cancelled since then.' }),
   first_issued_at: Instant.nullable().meta({ description: 'When the earliest of the counted CFDIs was issued; null if there is none.' }),
   last_issued_at: Instant.nullable().meta({ description: 'When the latest of the counted CFDIs was issued; null if there is none.' }),
-  completed_at: Instant.meta({ description: 'When the job ended. If the job had already ended when your run asked for it, the time at which the run asked.' }),
+  completed_at: Instant.meta({
+    description: 'When the job ended. If the job had already ended when your run asked for it, the time at which the run asked.',
+  }),
 }
 
 const ERROR_CLASS = z.enum([

@@ -35,7 +35,8 @@ export const CoverageMonth = z
         'Number of documents that the tax authority announces, cancelled ones and retenciones included, as far as your window shows them.',
     }),
     held_count: z.int().meta({
-      description: 'Number of announced documents that the service holds as fully as possible: with XML, or without XML if they are cancelled received documents, which have none.',
+      description:
+        'Number of announced documents that the service holds as fully as possible: with XML, or without XML if they are cancelled received documents, which have none.',
     }),
     with_xml_count: z.int().meta({ description: 'Number of those whose XML is held.' }),
     metadata_only_count: z.int().meta({ description: 'Number of those of which only the metadata is held, for whatever reason.' }),

@@ -269,7 +269,10 @@ describe('a pending notification', () => {
     const id = (await acme.list())[0]!.notification_id
     expect(await acme.document(id)).toMatchObject({
       status: 409,
-      body: { code: 'would_notify', detail: expect.stringMatching(/^The notification has no document, and opening it does not produce one\./) },
+      body: {
+        code: 'would_notify',
+        detail: expect.stringMatching(/^The notification has no document, and opening it does not produce one\./),
+      },
     })
     const calls = watchMailbox()
     expect((await acme.document(id, { ack: true })).status).toBe(202)

@@ -32,7 +32,11 @@ const ABSENT: Mistake[] = (
     ['cfdi', () => cfdi(`/${crypto.randomUUID()}`), /windows may not show.*visible_from.*\/coverage.*GET \/v1\/sync/],
     ['cfdi', () => cfdi(`/${crypto.randomUUID()}/xml`), /\/coverage/],
     ['coverage_month', () => get(ofEntity('coverage/sat_cfdi_issued/2001-01')), /what your windows show.*coverage lists/],
-    ['credential', () => ['DELETE', `/v1/credentials/fds_test_key_${'a'.repeat(22)}`, asOwner()], /revoked.*List your credentials with GET \/v1\/credentials/],
+    [
+      'credential',
+      () => ['DELETE', `/v1/credentials/fds_test_key_${'a'.repeat(22)}`, asOwner()],
+      /revoked.*List your credentials with GET \/v1\/credentials/,
+    ],
     ['document', () => get(ofEntity(`documents/${newId('doc')}`)), /one fiscal entity.*documents lists/],
     ['event', () => get(`/v1/events/${newId('evt')}`), /90 days.*with GET \/v1\/events/],
     ['export', () => get(`/v1/exports/${newId('exp')}`), /another organization or environment.*with GET \/v1\/exports/],

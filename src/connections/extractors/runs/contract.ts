@@ -22,7 +22,8 @@ const PreviewedRfc = z
     sources: z.array(PreviewedSource),
     windows: CfdiWindows.meta({ description: 'What the organization can read now.' }),
     windows_after: CfdiWindows.meta({
-      description: 'The windows that the organization would have after the run. The first extractor of an organization ends its full visibility.',
+      description:
+        'The windows that the organization would have after the run. The first extractor of an organization ends its full visibility.',
     }),
   })
   .meta({ id: 'PreviewedRfc' })
@@ -127,7 +128,10 @@ export const RunProgress = z
           'How it ended; null while jobs are open. `cancelled`: it was cancelled, and all of its jobs were withdrawn; of a cancelled run with jobs ' +
           'that went on, how these ended. `nothing`: the run asked for no job.',
       }),
-    error_class: z.string().nullable().meta({ description: 'The most frequent reason why downloads failed or are failing; null when none failed.' }),
+    error_class: z
+      .string()
+      .nullable()
+      .meta({ description: 'The most frequent reason why downloads failed or are failing; null when none failed.' }),
     completed_at: Instant.nullable().meta({
       description:
         'When its last job ended, or it was cancelled, if all of its jobs were withdrawn; null while jobs are open, and when it asked for none.',
