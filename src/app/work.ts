@@ -19,10 +19,11 @@ import { notifyMissed, sweepUnnotified } from '../downloads/missed-cancellations
 import { resolveRechecks } from '../downloads/status/rechecks.ts'
 import { runLookups, sweepLookups } from '../lists/repse/repse.ts'
 import { runRoundPage, sweepRounds } from '../lists/repse/rounds.ts'
-import { each, type System, systemOf } from '../platform/context.ts'
+import { type System, systemOf } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
 import { Budget } from '../platform/work/budget.ts'
 import { recordDeadLetter } from '../platform/work/dead-letters.ts'
+import { each } from '../platform/work/pages.ts'
 import { sendAll } from '../platform/work/send.ts'
 import { runTask, TaskMessage } from './tasks.ts'
 

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { System } from '../platform/context.ts'
-import { each } from '../platform/context.ts'
 import { commit, jsonChunks } from '../platform/db/commit.ts'
 import { uuidOf } from '../platform/db/id.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
+import { each } from '../platform/work/pages.ts'
 import { sendHints } from '../platform/work/send.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors } from './tables.ts'
 

@@ -1,6 +1,6 @@
 import type { System } from '../platform/context.ts'
-import { pageByPage } from '../platform/context.ts'
 import { connect, type Database } from '../platform/db/commit.ts'
+import { pageByPage } from '../platform/work/pages.ts'
 import { resealCredentials } from './connector.ts'
 import { type ConnectorRow, listOutdatedCredentials, rewrapStatement } from './store.ts'
 

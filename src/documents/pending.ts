@@ -1,6 +1,6 @@
 import type { System } from '../platform/context.ts'
-import { pageByPage } from '../platform/context.ts'
 import { wakeRelay } from '../platform/outbox/outbox.ts'
+import { pageByPage } from '../platform/work/pages.ts'
 import { keptFields } from './changes.ts'
 import { objectOf, PENDING, type Reading, readFields, unreadable } from './documents.ts'
 import { insertObligationRules, notifyRead, readStatement, takePending } from './keep-store.ts'

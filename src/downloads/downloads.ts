@@ -1,6 +1,6 @@
 import type { System } from '../platform/context.ts'
-import { ledgerByLedger } from '../platform/context.ts'
 import { slotOf } from '../platform/hash.ts'
+import { ledgerByLedger } from '../platform/work/pages.ts'
 import { sendHints } from '../platform/work/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { newJobId } from '../taxpayers/visibility/job-id.ts'

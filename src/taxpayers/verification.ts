@@ -1,11 +1,11 @@
 import { loginsOf } from '../authority/logins.ts'
 import { kindOf, LOGIN_KINDS, type Login, type LoginKind } from '../authority/port/login.ts'
 import type { System } from '../platform/context.ts'
-import { pageByPage } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
 import { Unavailable } from '../platform/failures.ts'
 import { log } from '../platform/log.ts'
+import { pageByPage } from '../platform/work/pages.ts'
 import { hasEnded, readLogin, type VersionedLogin } from './login.ts'
 import { acceptance, changing, expireEfirma, holdsThis, keepVerified, rejectLogin } from './login-answers.ts'
 import {

@@ -1,5 +1,5 @@
 import type { System } from '../../platform/context.ts'
-import { each } from '../../platform/context.ts'
+import { each } from '../../platform/work/pages.ts'
 import { findOrganization } from '../organization/organization.ts'
 import { providerOf } from './adapters.ts'
 import { findInvoice, type InvoiceRow, listUnsentInvoices, markSent, postponeSending, setProviderRef } from './invoices/store.ts'

@@ -1,5 +1,5 @@
 import type { System } from '../../platform/context.ts'
-import { pageByPage } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/work/pages.ts'
 import { runOperatorCommands } from './operator/commands.ts'
 import { reviewOrganizations } from './subscription/review.ts'
 import { type ExpiryCursor, findExpired } from './subscription/review-store.ts'

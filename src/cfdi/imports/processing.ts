@@ -1,11 +1,12 @@
 import { actingFor, readerOf } from '../../accounts/organization/organization.ts'
 import { refreshListed } from '../../lists/listed/counterparties.ts'
 import { bytesOfObject } from '../../platform/bytes/bytes.ts'
-import { type Ctx, each, eventsOf, ledgerByLedger, type System } from '../../platform/context.ts'
+import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
 import { BudgetUsedUp } from '../../platform/work/budget.ts'
 import type { Leased } from '../../platform/work/lease.ts'
+import { each, ledgerByLedger } from '../../platform/work/pages.ts'
 import { openReachedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import {
   type EntryResult,

@@ -6,6 +6,7 @@ import { commit } from '../../platform/db/commit.ts'
 import { bare } from '../../platform/db/statement.ts'
 import { inBackground } from '../../platform/work/background.ts'
 import type { Leased } from '../../platform/work/lease.ts'
+import { pageByPage } from '../../platform/work/pages.ts'
 import { configOf, openDestination, scopeOf } from '../connector.ts'
 import { DestinationError } from '../drivers/port.ts'
 import { type ConnectorHint, wakeConnector } from '../due.ts'
@@ -104,11 +105,11 @@ async function continueMirror(system: System, d1: D1Database, message: StorageMe
 async function work(system: System, shard: number, d1: D1Database, row: Leased<WorkRow>, after = ''): Promise<StorageMessage | null> {
   const again = { shard, connector: row.connector }
   if (!row.is_planned) {
-    const checkpoint = await pages(system, after, (from) => planPage(system, d1, row, from))
+    const checkpoint = await pageByPage(system, STATEMENTS, after, (from) => planPage(system, d1, row, from))
     if (checkpoint !== null) return { ...again, after: checkpoint }
     await commit(d1, [connectorLease.assertLeased(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.is_planned)} = 1`)])
     // Until then events have marked nothing. What this leaves out, the daily review finds.
-    await pages(system, '', (from) => reviewPage(system, d1, row, from))
+    await pageByPage(system, STATEMENTS, '', (from) => reviewPage(system, d1, row, from))
   }
   try {
     const destination = await openDestination(system, d1, row)
@@ -120,13 +121,6 @@ async function work(system: System, shard: number, d1: D1Database, row: Leased<W
     await recordFailure(system, shard, d1, row, error, 0)
     return null
   }
-}
-
-/** Works on at least one page, and on more as far as the budget allows. Returns where another invocation continues, null at the end. */
-async function pages(system: System, from: string, page: (from: string) => Promise<string | null>): Promise<string | null> {
-  let checkpoint = await page(from)
-  while (checkpoint !== null && system.budget.allows(STATEMENTS)) checkpoint = await page(checkpoint)
-  return checkpoint
 }
 
 /** Writes the manifest that is due, and copies what is due, one fiscal entity after the other. Returns whether something is left. */

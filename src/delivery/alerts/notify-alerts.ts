@@ -1,9 +1,9 @@
 import { type AlertRow, markNotified, unnotifiedAlerts } from '../../platform/alerts/alerts.ts'
 import { NOTIFIED } from '../../platform/alerts/kinds.ts'
 import type { System } from '../../platform/context.ts'
-import { each } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
+import { each } from '../../platform/work/pages.ts'
 import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
 
 /** Alerts of one shard that are reported at once; the next minute goes on. */

@@ -8,11 +8,11 @@ import {
   unnotifiedWarnings,
 } from '../../accounts/plans/reserve-quota.ts'
 import type { System } from '../../platform/context.ts'
-import { each } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
+import { each } from '../../platform/work/pages.ts'
 import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
 
 /** Warnings of one database that are dealt with at once; the next minute goes on. */

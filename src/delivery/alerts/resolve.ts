@@ -1,7 +1,7 @@
 import { openAlerts, resolveStatement } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { pageByPage } from '../../platform/work/pages.ts'
 import { lastingConditions } from './alert-resolution-store.ts'
 
 const PAGE = 200

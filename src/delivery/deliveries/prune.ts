@@ -1,5 +1,5 @@
 import type { System } from '../../platform/context.ts'
-import { pageByPage } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/work/pages.ts'
 import { findForgotten, forgetStatements, organizationsAfter } from './delivery-store.ts'
 
 const DAY_MS = 86_400_000

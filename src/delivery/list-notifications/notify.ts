@@ -3,8 +3,8 @@ import { labelOf } from '../../lists/catalog.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/changed.ts'
 import { connectionsAfter, findChanged, findMarked, keepListed, type Marked, outdatedOf } from '../../lists/listed/counterparties.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage } from '../../platform/context.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
+import { pageByPage } from '../../platform/work/pages.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import {
   findAllChanges,

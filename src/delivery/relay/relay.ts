@@ -1,7 +1,7 @@
 import { takesCiecs } from '../../authority/port/login.ts'
 import { endedJobs, listsJobs } from '../../downloads/ended-jobs.ts'
 import { alertStatements, resolveStatement } from '../../platform/alerts/alerts.ts'
-import { each, ledgerByLedger, type System } from '../../platform/context.ts'
+import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { databaseOf, hasOutboxEvents, type Outbox, type StoredOutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
@@ -17,6 +17,7 @@ import {
   strikeStatements,
 } from '../../platform/outbox/pending.ts'
 import { repeatAlone } from '../../platform/work/alone.ts'
+import { each, ledgerByLedger } from '../../platform/work/pages.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { type Appended, insertDeliveries, insertDeliveriesInRange } from '../deliveries/insert-store.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/endpoints.ts'

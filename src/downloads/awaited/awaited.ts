@@ -1,7 +1,7 @@
 import { deleteFetch } from '../../authority/fetcher/fetches.ts'
 import { deleteUploads } from '../../authority/fetcher/states.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/work/pages.ts'
 import { announce } from '../downloads.ts'
 import { waitingSince } from '../progress-store.ts'
 import { type OverFetch, openJob, overFetches, wakeStatements } from './awaited-store.ts'

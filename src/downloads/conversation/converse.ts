@@ -4,7 +4,7 @@ import { announceConversations, type ConversationHint, converse } from '../../au
 import type { AwaitedMonth, ConversationPorts } from '../../authority/sat/conversation/ports.ts'
 import { stuckConversations } from '../../authority/sat/conversation/upkeep.ts'
 import type { System } from '../../platform/context.ts'
-import { ledgerByLedger } from '../../platform/context.ts'
+import { ledgerByLedger } from '../../platform/work/pages.ts'
 import { Logins } from '../../taxpayers/login.ts'
 import { isWhole } from '../../taxpayers/visibility/coverage.ts'
 import { announce } from '../downloads.ts'

@@ -1,7 +1,7 @@
 import { forgetRequests } from '../../authority/sat/conversation/upkeep.ts'
 import { deleteCommits } from '../../cfdi/ingest/ingest.ts'
 import type { System } from '../../platform/context.ts'
-import { each, pageByPage } from '../../platform/context.ts'
+import { each, pageByPage } from '../../platform/work/pages.ts'
 import { deleteCancellations, deleteJobs, deleteQuietExtractions, deleteQuietJobs, entitiesOfPart } from './prune-store.ts'
 
 const DAY_MS = 86_400_000

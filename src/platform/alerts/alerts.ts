@@ -1,10 +1,11 @@
 import { sql } from 'drizzle-orm'
 import { changeEvents } from '../audit/audit.ts'
-import { type Ctx, each, eventsOf, type System } from '../context.ts'
+import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit } from '../db/commit.ts'
 import { prepared } from '../db/statement.ts'
 import { notFound } from '../failures.ts'
 import { openCursor, paginate } from '../paging/cursor.ts'
+import { each } from '../work/pages.ts'
 import type { Alert, AlertQuery } from './contract.ts'
 import { type AlertDraft, type AlertRow, alertStatements, findAlert, listAlertRows, markRead } from './store.ts'
 

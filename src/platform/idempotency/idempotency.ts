@@ -1,9 +1,10 @@
-import { type Ctx, eventsOf, type KeyClaim, pageByPage, type System } from '../context.ts'
+import { type Ctx, eventsOf, type KeyClaim, type System } from '../context.ts'
 import { base64ToBytes, bytesToBase64, type Key, keyOf } from '../crypto/keyring.ts'
 import { commit } from '../db/commit.ts'
 import { Failure, invalid } from '../failures.ts'
 import { log } from '../log.ts'
 import { deleteReceipts, findReceipt } from '../receipts/receipts.ts'
+import { pageByPage } from '../work/pages.ts'
 import { type ClaimedKey, claimKey, deleteExpired, keepAnswer, markKey, releaseKey } from './store.ts'
 
 /** The answer of a route. */

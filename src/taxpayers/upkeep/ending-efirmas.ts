@@ -1,7 +1,7 @@
 import { type AddressedDraft, raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage } from '../../platform/context.ts'
 import { daysLeft, localDayOf } from '../../platform/time/calendar.ts'
+import { pageByPage } from '../../platform/work/pages.ts'
 import { type EfirmaPosition, type EndingEfirma, endingEfirmas } from './ending-efirmas-store.ts'
 
 /** E.firmas of one page. */

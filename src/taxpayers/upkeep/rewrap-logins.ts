@@ -1,6 +1,6 @@
 import { LOGIN_KINDS } from '../../authority/port/login.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage } from '../../platform/context.ts'
+import { pageByPage } from '../../platform/work/pages.ts'
 import { readLogin, rewrap } from '../login.ts'
 import { type LoginRow, outdatedLogins } from '../login-store.ts'
 

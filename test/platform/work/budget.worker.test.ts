@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { WORK } from '../../../src/app/work.ts'
-import { pageByPage, systemOf } from '../../../src/platform/context.ts'
+import { systemOf } from '../../../src/platform/context.ts'
 import { commit } from '../../../src/platform/db/commit.ts'
 import { Budget, BudgetUsedUp } from '../../../src/platform/work/budget.ts'
+import { pageByPage } from '../../../src/platform/work/pages.ts'
 import { sendAll } from '../../../src/platform/work/send.ts'
 import { Platform } from '../../support/invocations.ts'
 

@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm'
 import { readerOf } from '../../../accounts/organization/organization.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
-import { pageByPage } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
 import { bare } from '../../../platform/db/statement.ts'
 import { memory } from '../../../platform/memory-limiter.ts'
 import type { Leased } from '../../../platform/work/lease.ts'
+import { pageByPage } from '../../../platform/work/pages.ts'
 import { isReadable } from '../../../taxpayers/connection.ts'
 import { readerAt, type Start, wakeExports } from '../start.ts'
 import {
