@@ -1,6 +1,19 @@
 import { recordsOf } from '../../../platform/csv.ts'
 import { type Day, dayOfEpoch, epochDayOf } from '../../../platform/time/calendar.ts'
-import { isForeignCurrency } from './currencies.ts'
+
+/** The currencies of ISO 4217, and those that it has withdrawn since 2014, with which older CFDIs are issued; not MXN, XXX and XTS. */
+const CURRENCIES =
+  'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BYR BZD CAD CDF CHE CHF CHW ' +
+  'CLF CLP CNY COP COU CRC CUC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HRK HTG ' +
+  'HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LTL LYD MAD MDL MGA MKD MMK MNT ' +
+  'MOP MRO MRU MUR MVR MWK MXV MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG ' +
+  'SEK SGD SHP SLE SLL SOS SRD SSP STD STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS VED VEF ' +
+  'VES VND VUV WST XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XUA YER ZAR ZMW ZWG ZWL'
+
+const KNOWN: ReadonlySet<string> = new Set(CURRENCIES.split(' '))
+
+/** Whether a code is a foreign currency, as c_Moneda has it. */
+const isForeignCurrency = (code: string): boolean => KNOWN.has(code)
 
 export interface LoadedRate {
   currency: string
