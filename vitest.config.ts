@@ -115,7 +115,7 @@ export default defineConfig({
     provide: { fuzz: process.env['FUZZ'] ?? '', efirmas },
     sequence: { sequencer: ByProject },
     // Much of a test is waiting for another process.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 4,
     // `npm run coverage`. Istanbul counts in workerd, too. Below the rest: adapters that speak to the authority, which tests reach in a process.
     coverage: {
       provider: 'istanbul',

@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { DAILY } from '../../../src/app/schedule.ts'
 import { HEADINGS, WORDS } from '../../../src/copies/exports/making/columns.ts'
 import { expireExports } from '../../../src/copies/exports/making/work.ts'
 import { labelOf } from '../../../src/lists/catalog.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { api, basic, type Caller, request } from '../../support/client.ts'
-import { daily } from '../../support/crons.ts'
 import { connect, organization, synced } from '../../support/tenants.ts'
 import { credentialOf } from '../../support/world.ts'
 import { csvRows, entriesOf, sheetsOf } from './support/readers.ts'
@@ -327,7 +327,8 @@ describe('an export', () => {
     const look = async () => (await api(of.owner, 'GET', `/v1/exports/${made.export_id}`)).body.status
     expect(await look()).toBe('expired')
     expect((await api(of.owner, 'GET', `/v1/exports/${made.export_id}/content`)).body.code).toBe('export.expired')
-    expect(await daily()).toEqual([])
+    expect(DAILY).toContain('expireExports')
+    expect(await expireExports(systemOf(env, new Date(), 'req_test'))).toBeNull()
     expect([await look(), await objectsOf(made.export_id)]).toEqual(['expired', []])
     await expireExports(systemOf(env, new Date(Date.now() + 91 * 86_400_000), 'req_test'))
     expect((await api(of.owner, 'GET', `/v1/exports/${made.export_id}`)).status).toBe(404)
