@@ -12,9 +12,9 @@ import { requireInvitation } from './team/invitations.ts'
 import { countActiveMembers, findMember, withdrawInvitationsOf } from './team/store.ts'
 
 /**
- * Revokes a credential, which fails from its next request on, and withdraws the pending invitations that were sent with it, and the
- * openings of notifications that were acknowledged with it and wait. Throws Failure 403 credential.owner_only, 404 credential.not_found,
- * and 409 credential.last_owner.
+ * Revokes a credential, so that its next request fails. Withdraws the pending invitations that were sent with it, and the waiting openings
+ * of notifications that were acknowledged with it. Throws Failure 403 credential.owner_only, 404 credential.not_found, and 409
+ * credential.last_owner.
  */
 export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void> {
   const { db, organization, now } = ctx
@@ -45,7 +45,7 @@ export async function holderOf({ db }: System, organization_id: string, api_key:
   return { person: member ? { name: member.name, email: member.email } : null, expires_at: credential?.expires_at ?? null }
 }
 
-/** What an invitation says to whoever holds its token, before it is accepted. Throws Failure 404 invitation.not_found. */
+/** Shows an invitation to whoever holds its token, before it is accepted. Throws Failure 404 invitation.not_found. */
 export async function viewInvitation(system: System, token: string) {
   const { organization_id, email, role, name, invited_by, expires_at } = await requireInvitation(system, token)
   const [organization, { person }] = await Promise.all([

@@ -17,7 +17,7 @@ export const DataSource = z
   .meta({ id: 'DataSource' })
 export type DataSource = z.infer<typeof DataSource>
 
-/** What an answer says of the sources that it is made of, beside what it has. */
+/** The warnings of an answer about its sources, besides its data. */
 export const SourceWarnings = z.array(z.strictObject({ code: z.string(), message: z.string() })).meta({
   description:
     '`source.inactive`: this deployment does not download a data source of the answer, so that an empty answer says nothing about the taxpayer.',

@@ -10,7 +10,7 @@ const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => A
   sat: satLogins,
 }
 
-/** Returns the part that requests need of the adapter that TAX_AUTHORITY names. Background work needs the rest. */
+/** Returns the part of the adapter in TAX_AUTHORITY that requests need. Background work needs the rest. */
 export const loginsOf = (system: System): AuthorityLogins => ADAPTERS[system.settings.taxAuthority](system)
 
 /** Whether anybody can log in with logins of a kind: the adapter, or a fetcher. */

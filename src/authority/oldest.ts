@@ -10,5 +10,5 @@ const ADAPTERS: Record<System['settings']['taxAuthority'], OldestAt> = {
   sat: oldestAt,
 }
 
-/** How far back the adapter gives documents that TAX_AUTHORITY names. */
+/** How far back the adapter in TAX_AUTHORITY gives documents. */
 export const oldestOf = ({ settings }: Pick<System, 'settings'>): OldestAt => ADAPTERS[settings.taxAuthority]

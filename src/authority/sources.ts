@@ -73,7 +73,7 @@ export const documentKeys: readonly DataSourceKey[] = DATA_SOURCE_KEYS.filter((k
 /** Returns the keys of the active sources: those that the configured tax authority delivers. */
 export const activeKeys = (system: System): readonly DataSourceKey[] => loginsOf(system).sources
 
-/** The warnings of an answer that is made of these sources: one for each that the deployment does not download. */
+/** The warnings of an answer from these sources: one for each that the deployment does not download. */
 export function inactiveWarnings(system: System, keys: readonly DataSourceKey[]): SourceWarnings {
   const active = activeKeys(system)
   return keys
@@ -95,8 +95,8 @@ export const defaultKeys = (active: readonly DataSourceKey[]): DataSourceKey[] =
   withMandatory(active.filter((key) => !SOURCES[key].is_premium))
 
 /**
- * Returns a fault for each key of the array at `path` that is neither active nor mandatory. A mandatory source is in every list that the
- * service shows, so it may also be sent where the authority does not deliver it: it stays in the list, and nothing of it is downloaded.
+ * Returns a fault for each key of the array at `path` that is neither active nor mandatory. The service shows mandatory sources in every
+ * list, so they may also be sent where the authority does not deliver them: they stay in the list, and nothing of them is downloaded.
  */
 export const unknownKeyFaults = (keys: readonly string[], path: string, active: readonly string[]): Fault[] =>
   keys.flatMap((key, n) =>
@@ -113,8 +113,8 @@ export const unknownKeyFaults = (keys: readonly string[], path: string, active: 
 const isKnown = (key: string): boolean => DATA_SOURCE_KEYS.includes(key as DataSourceKey)
 
 /**
- * Throws Failure 422 with the faults of `unknownKeyFaults`: data_source.unknown, or data_source.inactive when the catalog has all that is
- * refused.
+ * Throws Failure 422 with the faults of `unknownKeyFaults`: data_source.unknown, or data_source.inactive when the catalog has all refused
+ * keys.
  */
 export function refuseUnknownKeys(keys: readonly string[], path: string, active: readonly string[]): void {
   const [first, ...others] = unknownKeyFaults(keys, path, active)

@@ -6,19 +6,19 @@ import { connect, mergeMetadata } from './connect.ts'
 import { type ShownRow, viewsOf } from './connections.ts'
 import type { BatchResult, FiscalEntityBatchAnswer, FiscalEntityDraft } from './contract.ts'
 
-/** The statements of a draft at most, when nobody interferes; and of an RFC that is connected with a login, with the runs that it starts. */
+/** The most statements of a draft, without conflicts; and of an RFC that is connected with a login, with the runs that it starts. */
 const DRAFT_STATEMENTS = 12
 const LOGIN_STATEMENTS = 80
 
 type Result = Omit<BatchResult, 'fiscal_entity'> & { row?: ShownRow }
 
-/** An RFC of the batch as it could be read, or why it could not. */
+/** An RFC of the batch, or the error of reading it. */
 export type ReadDraft = { draft: FiscalEntityDraft } | { error: unknown }
 
-/** What a request for one RFC alone would have been answered; null when nobody refused it. */
+/** The refusal that a request for one RFC alone would get; null when nobody refused it. */
 type RefusalOf = (error: unknown) => BatchResult['refusal']
 
-/** The members of a draft that a request would change of a connection. A CIEC or e.firma is not compared with the stored one. */
+/** The members of a draft that would change a connection. A CIEC or e.firma is not compared with the stored one. */
 function differing(draft: FiscalEntityDraft, row: ShownRow): string[] {
   const { name, external_id, metadata, data_source_keys: keys } = draft
   const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
@@ -34,7 +34,7 @@ function differing(draft: FiscalEntityDraft, row: ShownRow): string[] {
   return Object.keys(isDifferent).filter((name) => isDifferent[name as keyof typeof isDifferent])
 }
 
-/** What is said of the members that were sent for an RFC that was connected before: nothing of the connection is changed. */
+/** The warning about members that were sent for an RFC connected before: nothing of the connection is changed. */
 function notApplied(draft: FiscalEntityDraft, row: ShownRow): BatchResult['warnings'] {
   const members = differing(draft, row)
   if (members.length === 0) return []
@@ -49,9 +49,9 @@ function refused(rfc: string | null, error: unknown, refusalOf: RefusalOf): Resu
 }
 
 /**
- * Connects RFCs one after the other, each as connectRfc does, with the refusals of its own. What the budget of the request does not suffice for
- * is not attempted. Every RFC commits by itself, and one that the organization is connected to already is answered with its connection:
- * after a crash the same batch goes on where it ended. What was sent for such a one and is not as it is stored is named in its warnings.
+ * Connects RFCs one after the other, each as connectRfc does, with its own refusals. RFCs beyond the budget of the request are not
+ * attempted. Every RFC has its own commit, and one that was connected before is answered with its connection: after a crash the same batch
+ * continues where it ended. The warnings of such an RFC name the sent members that differ from the stored ones.
  */
 export async function connectRfcs(ctx: Ctx, read: readonly ReadDraft[], refusalOf: RefusalOf): Promise<FiscalEntityBatchAnswer> {
   const several: Ctx = ctx.claim ? { ...ctx, claim: { ...ctx.claim, isSeveral: true } } : ctx
@@ -61,7 +61,7 @@ export async function connectRfcs(ctx: Ctx, read: readonly ReadDraft[], refusalO
   for (const one of read) {
     if ('error' in one) results.push(refused(null, one.error, refusalOf))
     else {
-      // Opening the key of an e.firma takes up to a tenth of a second: other requests go on in between.
+      // Opening the key of an e.firma takes up to a tenth of a second: other requests run in between.
       await scheduler.wait(1)
       results.push(await connectOne(several, one.draft, known, refusalOf))
     }

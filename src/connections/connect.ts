@@ -55,7 +55,7 @@ function checkDataSources(ctx: Ctx, keys: readonly string[] | null | undefined):
   return withMandatory(keys as DataSourceKey[])
 }
 
-/** The logins of a request: its e.firma, opened, and its CIEC. Throws Failure 422 with the code of what is wrong with the e.firma. */
+/** The logins of a request: its opened e.firma, and its CIEC. Throws Failure 422 with the code of the e.firma's fault. */
 async function loginsIn(
   { now }: Ctx,
   rfc: string,
@@ -73,7 +73,7 @@ async function orInvalid<T>(open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The logins of a request: those that the tax authority accepts, and those about which it cannot be asked. */
+/** The logins of a request: those that the tax authority accepts, and those that it cannot be asked about. */
 interface Taken {
   accepted: VersionedLogin[]
   unasked: Login[]
@@ -124,9 +124,9 @@ async function isAccepted(ctx: Ctx, login: Login, attempt: Attempt): Promise<boo
 }
 
 /**
- * What storing logins takes: of those that the tax authority accepted now the statements of `acceptance`, and of all of them the columns of
- * the connection, and whether logins of the RFC are to be verified. One that is not verified any more is to be verified again, and one about
- * which nobody could be asked for the first time.
+ * Prepares the storing of logins: the statements of `acceptance` for those that the tax authority accepted now, the columns of the
+ * connection for all of them, and whether logins of the RFC are to be verified. An accepted login that is not verified any more is to be
+ * verified again, and one that nobody could be asked about for the first time.
  */
 async function storing(ctx: Ctx, entity: number, fiscal_entity_id: string, { accepted, unasked }: Taken, own?: number) {
   const stored = await Promise.all(
@@ -137,7 +137,7 @@ async function storing(ctx: Ctx, entity: number, fiscal_entity_id: string, { acc
   )
   const unverified = await Promise.all(unasked.map((login) => columnsOf(ctx, fiscal_entity_id, login, false)))
   for (const columns of unverified) {
-    // Why the connection is invalid is still true.
+    // The reason why the connection is invalid still holds.
     delete columns.invalid_reason
     columns.ciec_accepted_at = null
   }
@@ -161,7 +161,7 @@ async function columnsOf(ctx: Ctx, fiscal_entity_id: string, login: Login, isVer
   }
 }
 
-/** What a customer calls a connection, and keeps with it. */
+/** The customer's own identifier and data of a connection. */
 interface Labels {
   external_id?: string | null | undefined
   metadata?: Record<string, string | null> | null | undefined
@@ -170,7 +170,7 @@ interface Labels {
 const MOST_KEYS = 50
 
 /**
- * Refuses an external_id that another connection of the organization has; `fiscal_entity_id` is the one that is to have it. Throws Failure 409
+ * Refuses an external_id of another connection of the organization than `fiscal_entity_id`, which is to have it. Throws Failure 409
  * fiscal_entity.external_id_taken.
  */
 async function refuseTaken(ctx: Ctx, { external_id }: Labels, fiscal_entity_id?: string): Promise<void> {
@@ -185,15 +185,15 @@ async function refuseTaken(ctx: Ctx, { external_id }: Labels, fiscal_entity_id?:
   )
 }
 
-/** What the keys that were sent make of the metadata. */
+/** Merges the sent keys into the metadata. */
 export const mergeMetadata = (stored: Record<string, string>, given: Labels['metadata']): Record<string, string> =>
   given === null
     ? {}
     : (Object.fromEntries(Object.entries({ ...stored, ...given }).filter(([, value]) => value !== null)) as Record<string, string>)
 
 /**
- * What labels change of a connection, with the guards of that; the unique index guards the external_id. Throws Failure 409 as refuseTaken, and 422 fiscal_entity.metadata_keys when
- * more than 50 keys would result.
+ * The columns that labels change, with their guards; the unique index guards the external_id. Throws Failure 409 as refuseTaken, and 422
+ * fiscal_entity.metadata_keys when more than 50 keys would result.
  */
 async function labelling(
   ctx: Ctx,
@@ -228,16 +228,16 @@ async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<Con
 }
 
 /**
- * Connects an RFC. With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; without one it
- * is a draft, as it is with one about which the authority cannot be asked. An RFC that was unlinked gets its former visibility window back. Throws Failure 402 before the tax authority
- * is asked, as checkLoginEntitlement; 409 fiscal_entity.already_linked, fiscal_entity.external_id_taken, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
- * data_source.unknown or .inactive, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and
- * Unavailable.
+ * Connects an RFC. With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run. Without one,
+ * or when the authority cannot be asked about it, it is a draft. An RFC that was unlinked gets its former visibility window back. Throws
+ * Failure 402 before the tax authority is asked, as checkLoginEntitlement; 409 fiscal_entity.already_linked,
+ * fiscal_entity.external_id_taken, and fiscal_entity.plan_limit for a draft beyond the plan's; 422 data_source.unknown or .inactive,
+ * fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and Unavailable.
  */
 export const connectRfc = async (ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> =>
   viewConnection(ctx, await connect(ctx, draft))
 
-/** The same, answered as a row. `read` is the organization's unlinked connection to the RFC, where it was read before. */
+/** The same, answered as a row. `read` has the organization's unlinked connection to the RFC, if it was read before. */
 export async function connect(ctx: Ctx, draft: FiscalEntityDraft, read?: { former: ConnectionRow | undefined }): Promise<ShownRow> {
   const { rfc } = draft
   const keys = checkDataSources(ctx, draft.data_source_keys)
@@ -249,7 +249,7 @@ export async function connect(ctx: Ctx, draft: FiscalEntityDraft, read?: { forme
   const entity = await upsertEntity(ctx.db, { rfc, shard: shardAmong(rfc, ctx.settings.openLedgers), created_at: ctx.now })
   let isAgain = false
   return commitConnectionChange(async () => {
-    // What was read before is guarded by the commit.
+    // The commit guards the earlier reading.
     const former = isAgain ? await findUnlinked(ctx, rfc) : known
     if (isAgain) await refuseTaken(ctx, draft, former?.fiscal_entity_id)
     isAgain = true
@@ -310,21 +310,21 @@ async function commitConnection(
   return (active && (await findConnection(db, organization.id, fiscal_entity_id))) || row
 }
 
-/** What a request changes besides the logins that it brings. */
+/** The changes of a request besides its logins. */
 interface Submitted {
   /** The members that were sent. */
   changed: readonly string[]
   columns: Partial<Pick<WithGrantedRanges, 'data_source_keys' | 'name' | 'external_id' | 'metadata'>>
-  /** What is erased, because null was sent. */
+  /** The logins to erase, because null was sent. */
   withdrawn: readonly LoginKind[]
 }
 
 /**
  * Changes the members that were sent. A CIEC or e.firma that the tax authority accepts activates a draft, and a connection without a valid
- * one; a paused connection stays paused. Null erases the stored one, whatever is owed: an active connection that has no other becomes
- * invalid_ciec. Throws Failure 402 before the tax authority is asked, as checkLoginEntitlement; 404 fiscal_entity.not_found; 409
- * fiscal_entity.changed and fiscal_entity.external_id_taken; 422 fiscal_entity.metadata_keys, data_source.unknown or .inactive, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429
- * fiscal_entity.ciec_attempts; and Unavailable.
+ * one; a paused connection stays paused. Null erases the stored one, even with unpaid invoices: an active connection without another one
+ * becomes invalid_ciec. Throws Failure 402 before the tax authority is asked, as checkLoginEntitlement; 404 fiscal_entity.not_found; 409
+ * fiscal_entity.changed and fiscal_entity.external_id_taken; 422 fiscal_entity.metadata_keys, data_source.unknown or .inactive,
+ * fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and Unavailable.
  */
 export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, changes: FiscalEntityChanges): Promise<FiscalEntity> {
   const { data_source_keys, name } = changes
@@ -351,7 +351,7 @@ export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, cha
 
 const needsLogin = ({ state }: ConnectionRow): boolean => state === 'draft' || state === 'invalid_ciec'
 
-/** Checks the entitlement to store a login. A connection with a seat takes no other one, and a paused connection takes none. */
+/** Checks the entitlement to store a login. A connection with a seat takes no second one, and a paused connection takes none. */
 const seatFor = async (ctx: Ctx, row: ConnectionRow): Promise<Statement[]> =>
   checkLoginEntitlement(ctx, row.rfc, { isNew: isDraft(row), takesSeat: row.state === 'draft' })
 
@@ -362,7 +362,7 @@ function withdrawing(ctx: Ctx, row: ConnectionRow, kinds: readonly LoginKind[]):
   const erased = without(kinds)
   const left = LOGIN_KINDS.filter((kind) => !kinds.includes(kind))
   if (kinds.length === 0 || isDraft(row) || canLogIn(ctx, row, left)) return erased
-  // What was refused is still stored, and why the connection is invalid.
+  // The refused login stays, with the reason of invalidity.
   if (left.some((kind) => kind === refusedLogin(row))) return erased
   const invalid = { ...erased, invalid_reason: 'withdrawn' as const }
   return row.state === 'paused' ? { ...invalid, paused_from: 'invalid_ciec' } : { ...invalid, state: 'invalid_ciec' }
@@ -390,8 +390,8 @@ async function commitColumns(
 }
 
 /**
- * Stores a stored login again that the tax authority accepts now, as if it had been sent now: it activates a draft, and a connection without a
- * valid login. `guardsOf` returns guards of the same commit, or throws when the connection has changed. Throws Failure 402 as
+ * Stores a stored login again that the tax authority accepts now, as if it had just been sent: it activates a draft, and a connection
+ * without a valid login. `guardsOf` returns guards of the same commit, or throws when the connection has changed. Throws Failure 402 as
  * checkLoginEntitlement.
  */
 export const acceptStored = (
@@ -406,7 +406,7 @@ export const acceptStored = (
     await commitLogins(ctx, row, submitted, { accepted: [accepted], unasked: [] }, guardsOf(row))
   })
 
-/** What an invalid connection holds besides its refused login. Others may have been refused with it meanwhile, so that it is to be verified. */
+/** The login of an invalid connection besides its refused one is to be verified, because others may have been refused with it since. */
 const keeping = (row: ConnectionRow, gone: readonly LoginKind[]): Partial<WithGrantedRanges> =>
   Object.assign(
     {},
@@ -415,7 +415,7 @@ const keeping = (row: ConnectionRow, gone: readonly LoginKind[]): Partial<WithGr
     })),
   )
 
-/** What was refused goes when another login is accepted; what is stored besides, and was not sent, stays. */
+/** An accepted login removes the refused one; other stored logins that were not sent stay. */
 async function commitLogins(
   ctx: Ctx,
   row: ConnectionRow,

@@ -44,7 +44,7 @@ const CHECK_DIGIT = {
   message: 'The check digit of the RFC is not the expected one. Some real RFCs have another one, so the RFC was accepted.',
 }
 
-/** A valid e.firma downloads all that is downloaded here: then nothing is to be done. */
+/** With a valid e.firma there is nothing to do: it downloads all that is downloaded here. */
 const noFetcher = (row: ShownRow) => ({
   code: 'ciec.no_fetcher',
   message: `The CIEC is stored, and nothing is downloaded with it: this deployment has no fetcher, which alone can log in with a CIEC at the portal of the tax authority. ${
@@ -60,7 +60,7 @@ const NOT_VERIFIED = {
     'The fetcher of this deployment has not yet logged in to the portal of the tax authority with this CIEC. A draft becomes active when the authority accepts the CIEC.',
 }
 
-/** What of a connection is needed to show it. */
+/** The columns that show a connection. */
 export type ShownRow = Omit<ConnectionRow, 'connection'> & Pick<WithGrantedRanges, 'metadata'>
 
 const NO_DOCUMENTS = {
@@ -119,7 +119,7 @@ export async function viewsOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<(row
   }
 }
 
-/** How a connection is shown. */
+/** Shows a connection. */
 export const viewConnection = async (ctx: Ctx, row: ShownRow): Promise<FiscalEntity> => (await viewsOf(ctx, [row]))(row)
 
 /** Returns the organization's connection to a fiscal entity. Throws Failure 404 fiscal_entity.not_found. */
@@ -154,8 +154,8 @@ export const commitConnectionChange = <T>(attempt: () => Promise<T>): Promise<T>
 type Runs = Awaited<ReturnType<typeof planRuns>>['runs']
 
 /**
- * What activating a connection changes, and the runs that it starts: of extractors for new connections the first time, and of extractors
- * for reactivated connections later.
+ * The columns that activate a connection, and the runs that start: of extractors for new connections the first time, and of extractors for
+ * reactivated connections later.
  */
 export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_active_at: Date | null) {
   const trigger = first_active_at === null ? 'connection_created' : 'connection_reactivated'
@@ -164,9 +164,9 @@ export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_a
 }
 
 /**
- * Starts planned runs, downloads that waited for a login, the verification of other logins, telling what was missed since the connection
- * was active before, and copying it to storage connectors. A failure is logged and does not fail the request, because all of it is
- * committed and the next sweep starts it.
+ * Starts planned runs, downloads that waited for a login, the verification of other logins, reports of what was missed since the connection
+ * was last active, and copying it to storage connectors. A failure is logged and does not fail the request, because all of it is committed
+ * and the next sweep starts it.
  */
 export async function startDownloads(
   ctx: Ctx,
@@ -186,8 +186,8 @@ export async function startDownloads(
 }
 
 /**
- * Resolves the alert of a connection that has a valid login again, or is unlinked, so that nobody reads of it what is over. A failure is logged and does not
- * fail the request: the sweep of every quarter of an hour resolves it, and one that is raised late.
+ * Resolves the outdated alert of a connection that has a valid login again, or is unlinked. A failure is logged and does not fail the
+ * request: the sweep of every quarter of an hour resolves the alert, and one that is raised late.
  */
 export async function resolveInvalid(ctx: Ctx, { organization_id, fiscal_entity_id }: ConnectionRow): Promise<void> {
   const d1 = eventsOf(ctx).$client
@@ -204,8 +204,8 @@ export async function resolveInvalid(ctx: Ctx, { organization_id, fiscal_entity_
 }
 
 /**
- * Unlinks an RFC: the connection disappears from every answer, and its CIEC and e.firma are erased. A draft can always be unlinked, also a paused one.
- * Throws Failure 402 as checkUnlinkEntitlement does, 404 fiscal_entity.not_found, and 409 fiscal_entity.changed.
+ * Unlinks an RFC: the connection disappears from every answer, and its CIEC and e.firma are erased. A draft can always be unlinked, even a
+ * paused one. Throws Failure 402 as checkUnlinkEntitlement does, 404 fiscal_entity.not_found, and 409 fiscal_entity.changed.
  */
 export const unlinkRfc = (ctx: Ctx, fiscal_entity_id: string): Promise<void> =>
   commitConnectionChange(async () => {

@@ -62,7 +62,7 @@ const Efirma = z
 
 const CREDENTIAL_KINDS = ['ciec', 'efirma', 'both'] as const
 
-/** What a customer calls a connection in its own system. */
+/** The customer's own identifier of a connection. */
 const ExternalId = trimmedText(1, 200)
 
 const EXTERNAL_ID = 'What you call the RFC in your own system. No two RFCs of the organization have the same. Unlinking the RFC frees it.'
@@ -71,7 +71,7 @@ const METADATA_KEYS = 50
 const METADATA_KEY = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}$/
 const METADATA_VALUE = 500
 
-/** What is wrong with a value of metadata; null when nothing is. */
+/** The fault of a value of metadata; null without one. */
 function valueFault(value: unknown): string | null {
   if (value === null) return null
   if (typeof value !== 'string' || [...value].length > METADATA_VALUE)
@@ -86,7 +86,7 @@ const metadataSchema = (type: string | string[]) => ({
   additionalProperties: { type, maxLength: METADATA_VALUE },
 })
 
-/** zod's own records leave the key `__proto__` out, so that nobody would learn of it. */
+/** zod's own records silently drop the key `__proto__`. */
 const GivenMetadata = z
   .custom<Record<string, string | null>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -194,7 +194,7 @@ export type FiscalEntityDraft = z.infer<typeof FiscalEntityDraft>
 
 const BATCH = 100
 
-/** Each is read by itself, so that one that is wrong does not refuse the others. */
+/** Each is read alone, so that a wrong one does not refuse the others. */
 export const FiscalEntityBatch = z
   .strictObject({
     fiscal_entities: documented(z.array(z.unknown()).min(1).max(BATCH), {

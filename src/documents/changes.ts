@@ -3,10 +3,10 @@ import type { FieldChange } from './contract.ts'
 
 type Json = FieldChange['from']
 
-/** What differs in every version. */
+/** Members that differ in every version. */
 const OWN = ['issued_on', 'folio', 'date']
 
-/** The members of fields, those of the address each by itself. */
+/** The members of fields, and those of the address separately. */
 function membersOf(fields: DocumentFields): Map<string, Json> {
   const members = new Map<string, Json>()
   for (const [name, value] of Object.entries(fields) as [string, Json][])
@@ -25,7 +25,7 @@ export function changesOf(before: DocumentFields | null, after: DocumentFields):
   })
 }
 
-/** The fields of a document as its row keeps them: those that differ from a base when that is shorter, because a version repeats most. */
+/** The fields of a document in its row: only those that differ from a base, if that is shorter, because a version repeats most. */
 export function keptFields(
   fields: string | null,
   base: { document_id: string; fields: string } | undefined,

@@ -31,7 +31,7 @@ import {
   type VersionRow,
 } from './store.ts'
 
-/** What is known of the fields of a document. */
+/** The state and fields of a document. */
 export type Reading = Pick<DocumentRow, 'fields_status' | 'fields' | 'fields_reason'>
 
 /** Kinds whose fields are in the text of their PDFs. */
@@ -46,8 +46,8 @@ const NONE: Reading = { fields_status: 'none', fields: null, fields_reason: null
 export const unreadable = (fields_reason: string): Reading => ({ fields_status: 'unreadable', fields: null, fields_reason })
 
 /**
- * Returns the fields of a document: what the authority delivered as data, or what its PDF says. Pending when the reader of PDFs
- * does not answer.
+ * Returns the fields of a document, as the authority delivered them or as its PDF has them. Pending when the reader of PDFs does not
+ * answer.
  */
 export async function readFields(
   system: System,
@@ -83,8 +83,8 @@ interface DocumentJob {
 }
 
 /**
- * Stores the new files and reads their fields, each after `beforeFile`. Returns the statements that store their rows, to be committed with the end of the job, and
- * how many are new. A PDF that could not be read when it came is tried again.
+ * Stores the new files and reads their fields, each after `beforeFile`. Returns the statements that store their rows, for the commit of the
+ * end of the job, and the number of new rows. A PDF that could not be read when it came is tried again.
  */
 export async function keepDocuments(
   system: System,
@@ -129,7 +129,7 @@ export async function keepDocuments(
   return { statements, created }
 }
 
-/** Leaves those fields of the rows out that earlier documents of their series have. */
+/** Removes the fields that the rows share with earlier documents of their series. */
 async function shorten(ledger: D1Database, job: DocumentJob, rows: readonly KeptRow[]): Promise<void> {
   const read = rows.filter(({ fields }) => fields !== null)
   if (read.length === 0) return
@@ -144,8 +144,8 @@ async function shorten(ledger: D1Database, job: DocumentJob, rows: readonly Kept
 const namesObligations = ({ kind }: Pick<KeptRow, 'kind'>): boolean => kind === 'csf' || kind === 'obligations'
 
 /**
- * The id is derived from the document, so that the same document is never stored twice, and only from what everybody sees who reads it:
- * it is the same for all of them and tells none of the others. Ids sort by the document's date.
+ * The id is derived from the document, so that the same document is never stored twice, and only from parts that all its readers see: it is
+ * the same for all of them and reveals none of the others. Ids sort by the document's date.
  */
 async function rowOf({ entity, rfc, source }: DocumentJob, file: DocumentFile, created_at: number): Promise<KeptRow> {
   const { kind, series, name, title, content_type, size, sha256, document_date, period_end, attributes } = file
@@ -219,7 +219,7 @@ export async function getDocument(ctx: Ctx, document_id: string): Promise<Docume
   return view(ctx, row)
 }
 
-/** A document that an organization may read, as those see it who copy it elsewhere. */
+/** A document that an organization may read, for those that copy it elsewhere. */
 export interface MirroredDocument extends Pick<DocumentRow, 'document_id' | 'content_type' | 'size' | 'document_date'> {
   document_kind: DocumentRow['kind']
   /** When the organization got it, in milliseconds. */
@@ -238,8 +238,8 @@ export const mirroredDocuments = async (ledger: ScopedLedger, after: string | nu
   }))
 
 /**
- * Answers with a document as it was downloaded, or with what is asked for of it. Throws Failure 404 document.not_found and
- * 416 document.range_not_satisfiable.
+ * Answers with a document as it was downloaded, or with the part that is asked for. Throws Failure 404 document.not_found and 416
+ * document.range_not_satisfiable.
  */
 export async function readDocument(ctx: Ctx, document_id: string, asked: AskedContent): Promise<Response> {
   const document = await findDocument(openLedger(ctx), document_id)
@@ -253,7 +253,7 @@ const KINDS = { tax_status: 'csf', opinion: 'opinion_32d', obligations: 'obligat
 /** The sources of these, in the same order. */
 const SOURCES = ['sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_certificates'] as const
 
-/** Returns what the latest documents of an RFC say that the organization may read, each with what changed since the version before. */
+/** Returns the contents of the latest documents of an RFC that the organization may read, with the changes since the version before. */
 export async function getTaxProfile(ctx: Ctx): Promise<TaxProfile> {
   const ledger = openLedger(ctx)
   const rows = await latestRead(ledger, Object.values(KINDS))
@@ -272,7 +272,7 @@ export async function getTaxProfile(ctx: Ctx): Promise<TaxProfile> {
 /** Selects the latest compliance opinion (32-D) that the organization may read, for `opinionIn`. */
 export const opinionStatement = (ledger: ScopedLedger): SQL => latestReadStatement(ledger, [KINDS.opinion])
 
-/** What it says, out of its rows. Null without one. */
+/** Reads the opinion in these rows. Null without one. */
 export function opinionIn(rows: readonly unknown[]): { document_id: string; sense: ComplianceOpinion['sense'] } | null {
   const [row] = rows as ReadVersion[]
   return row ? { document_id: row.document_id, sense: (JSON.parse(row.fields) as ComplianceOpinion).sense } : null

@@ -14,7 +14,7 @@ const { entity, serial, valid_to } = certificates
 const [c, o] = [alias(connections, 'c'), alias(organizations, 'o')]
 const POSITION = sql`${valid_to}, ${entity}, ${serial}`
 
-/** Keeps until when certificates are valid. */
+/** Stores the last days of certificates. */
 export const insertCertificates = (ledger: D1Database, taxpayer: number, listed: readonly Certificate[]) =>
   prepared(
     ledger,
@@ -96,7 +96,7 @@ export const recipientsOf = async (control: D1Database, stored: readonly Expirin
 /** A row as it is stored. What the job decides is left out. */
 export type KeptRow = Omit<DocumentRow, 'organizations' | 'is_current' | 'read_attempts'>
 
-/** Returns the fields_status of those of these documents that are stored. */
+/** Returns the fields_status of these documents, as far as they are stored. */
 export const knownDocuments = async (
   ledger: D1Database,
   entity: number,
@@ -132,8 +132,8 @@ const setting = <Name extends keyof DocumentRow>(names: readonly Name[], value: 
   )
 
 /**
- * Stores documents that came at the same time. In stored ones, only the organizations that may read them can change, whether they are current, and the fields that
- * were pending. The organizations are read from the job at commit.
+ * Stores documents that came at the same time. In stored ones, only three things can change: the organizations that may read them, whether
+ * they are current, and pending fields. The organizations are read from the job at commit.
  */
 export const upsertDocuments = (ledger: D1Database, rows: readonly KeptRow[], job: { entity: number; source: string; job_id: string }) => {
   const { created_at } = rows[0]!
@@ -154,7 +154,7 @@ export const upsertDocuments = (ledger: D1Database, rows: readonly KeptRow[], jo
   )
 }
 
-/** The documents of a source that the authority does not deliver any more are not current. */
+/** Marks the documents of a source that the authority no longer delivers as not current. */
 export const retireStatement = (ledger: D1Database, { entity, source }: { entity: number; source: string }, rows: readonly KeptRow[]) =>
   prepared(
     ledger,
@@ -163,7 +163,7 @@ export const retireStatement = (ledger: D1Database, { entity, source }: { entity
         and ${documents.document_id} not in (select value from json_each(${JSON.stringify(rows.map(({ document_id }) => document_id))}))`,
   )
 
-/** Notifies those who have pending documents that their fields are read, before the statement that stores these. */
+/** Notifies the organizations with pending documents that their fields are read, before the statement that stores these. */
 export const notifyRead = (ledger: D1Database, entity: number, ids: readonly string[], now: number): D1PreparedStatement[] =>
   ids.length === 0
     ? []

@@ -3,7 +3,7 @@ import { changesOf } from './changes.ts'
 import type { FieldChange } from './contract.ts'
 import { type AskedDocuments, type NewsRow, readNews } from './store.ts'
 
-/** The kind of the outbox events of documents whose fields were read after the job that brought them. The body names the document. */
+/** The kind of the outbox events of documents whose fields were read after their job. The body names the document. */
 export const DOCUMENT_READ = 'document.read'
 
 /** The data sources of whose documents organizations are notified. */
@@ -17,7 +17,7 @@ interface Head {
   got_at: number
 }
 
-/** What an organization learns of a document that it got: a new tax status certificate, or that the compliance opinion changed. */
+/** The news of a document for its organization: a new tax status certificate, or another sense of the compliance opinion. */
 export type DocumentNews = Head &
   (
     | { event: 'document.csf.updated'; fields_status: 'read' | 'unreadable'; changes: FieldChange[] }
@@ -27,8 +27,8 @@ export type DocumentNews = Head &
 export type { AskedDocuments }
 
 /**
- * Returns what each organization is notified of documents that it got, in the same order. Nothing of documents whose fields are still to be
- * read. One statement.
+ * Returns the news of each organization about documents that it got, in the same order. Documents whose fields are still to be read have
+ * none. One statement.
  */
 export async function readDocumentNews(ledger: D1Database, asked: readonly AskedDocuments[]): Promise<DocumentNews[][]> {
   const rows = asked.length === 0 ? [] : await readNews(ledger, ['csf', 'opinion_32d'], asked)

@@ -12,8 +12,8 @@ const MAX_ATTEMPTS = 20
 const STATEMENTS = 6
 
 /**
- * Reads PDFs that could not be read when they were downloaded, those first that were tried the least. A document that is not read is left
- * for the next time, with the rest of its ledger. A task, whose cursor is a ledger.
+ * Reads PDFs that could not be read when they were downloaded, the least tried first. A document that is not read is left for the next
+ * time, with the rest of its ledger. A task, whose cursor is a ledger.
  */
 export const readPending = (system: System, cursor: string): Promise<string | null> =>
   pageByPage(system, STATEMENTS, cursor, async (from, fail) => {

@@ -52,9 +52,9 @@ export const seesAll = ({ isEmpty, floor, ceiling }: Window): boolean => !isEmpt
 const END = sql`coalesce(${d.period_end}, ${d.document_date})`
 
 /**
- * An organization may read a document when a run of its own fetched it or joined its job, and the document's period, or date, ends on or
- * after its floor. It does not get what only later runs of others fetch. An organization without extractors may read all. `a.value` is
- * the reader, as JSON `[entity, floor, the organization, or null for all]`.
+ * An organization may read a document when its own run fetched it or joined its job, and the document's period, or date, ends on or after
+ * its floor. It does not get documents that only later runs of others fetch. One without extractors may read all. `a.value` is the reader,
+ * as JSON `[entity, floor, the organization, or null for all]`.
  */
 const IS_VISIBLE = sql`${d.entity} = a.value->>0 and (a.value->>1 is null or ${END} >= a.value->>1)
   and (a.value->>2 is null or json_extract(${d.organizations}, '$.' || (a.value->>2)) is not null)`
@@ -141,11 +141,11 @@ export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string
     left join ${documents} ${b} on ${b.entity} = p.entity and ${b.document_id} = p.document_id
     where r.place = 1`
 
-/** Reads them. One call. */
+/** Reads these versions. One call. */
 export const latestRead = async (ledger: ScopedLedger, kinds: readonly string[]): Promise<ReadVersion[]> =>
   (await prepared(ledger.d1, latestReadStatement(ledger, kinds)).all<ReadVersion>()).results
 
-/** What a reader learns of documents of its own. */
+/** A document of a reader's own, for its news. */
 export interface NewsRow {
   /** The number of the question. */
   n: number
@@ -161,7 +161,7 @@ export interface NewsRow {
   before: string | null
 }
 
-/** Reads those of the named documents that are visible and not to be read yet, each with the version before it that could be read. */
+/** Reads the named documents that are visible and not pending, each with the last version before it that could be read. */
 export async function readNews(d1: D1Database, kinds: readonly string[], asked: readonly AskedDocuments[]): Promise<NewsRow[]> {
   const json = JSON.stringify(asked.map((one) => [...readerJson(one), one.document_ids, one.organization_id]))
   const got_at = sql`json_extract(${d.organizations}, '$.' || (a.value->>4))`

@@ -26,12 +26,12 @@ export const documents = sqliteTable(
     organizations: text().notNull(),
     /** Milliseconds since 1970. */
     created_at: integer().notNull(),
-    /** 1 while it is among what the authority delivered when anything was new last. A run that finds its job finished gets these. */
+    /** 1 while it is among the documents of the last delivery with anything new. A run that finds its job finished gets these. */
     is_current: integer().notNull().default(1),
-    /** Whether it has fields, and its DocumentFields as JSON once they are read: all, or those that differ from another document's. */
+    /** Whether it has fields, and its DocumentFields as JSON once they are read: all of them, or those that differ from `fields_base`. */
     fields_status: text({ enum: FIELDS_STATUSES }).notNull(),
     fields: text(),
-    /** That document, of the same series, which has all of its own (changes.ts). */
+    /** The document of the same series that has all of its own fields (changes.ts). */
     fields_base: text(),
     /** Why its fields cannot be read, in a sentence. */
     fields_reason: text(),
@@ -45,7 +45,7 @@ export const documents = sqliteTable(
   ],
 )
 
-/** The texts that say when obligations are due, of all that any document of an RFC has named, for the notices before they are. */
+/** The texts that say when obligations are due, from all documents of an RFC, for the notices before the due days. */
 export const obligationRules = sqliteTable(
   'obligation_rules',
   {

@@ -55,10 +55,10 @@ const publicList = (source: string): PublicList | undefined =>
 /** Whether a text is the key of a public list or `custom:<slug>`. */
 export const isSource = (text: string): boolean => publicList(text) !== undefined || isCustom(text)
 
-/** The keys that a request may name, as a phrase: the public lists, and own ones or what stands for them. */
+/** The keys that a request may name, as a phrase: the public lists, and the own ones or words for them. */
 export const keysWith = (own: readonly string[]): string => `one of ${[...PUBLIC_SOURCES, ...own].join(', ')}`
 
-/** What is said of a key that is no list's: own lists are the organization's, and only it knows them. */
+/** The fault of a key that names no list. Only the organization knows its own lists. */
 export const SOURCE_FAULT = `Must be ${keysWith(['or custom:<slug> for a list of your own (GET /v1/blacklists/custom)'])}.`
 
 /** Returns the Spanish name of a list. `label` is the name that an organization gave its own list. */
@@ -94,7 +94,7 @@ export interface ListingStatus {
 
 const CLEARED: readonly (Situacion | null)[] = ['desvirtuado', 'sentencia_favorable']
 
-/** Whether a taxpayer in a situation is still on its list: the authority goes on publishing those who, or whose court, disproved it. */
+/** Whether a situation still lists a taxpayer: the authority keeps publishing situations that the taxpayer or a court disproved. */
 export const isOnList = (situacion: Situacion | null): boolean => !CLEARED.includes(situacion)
 
 /** Returns the day of a step's first publication, on the authority's page or in the Diario Oficial. The step counts from that day. */
@@ -102,9 +102,9 @@ export const publishedOn = ({ sat_at, dof_at }: ListingStep): string | null =>
   sat_at === null || dof_at === null ? (sat_at ?? dof_at) : sat_at < dof_at ? sat_at : dof_at
 
 /**
- * Returns the status that follows from a history, with the current step last, on the day `as_of`, or today when it is null. Returns null
- * when nothing had been published by that day; a publication after it is not known yet, so that its day is null. Steps without a readable date count from `seen_on`, the date of the list in which they were
- * first seen.
+ * Returns the status that follows from a history, whose last step is the current one, on the day `as_of`, or today when it is null. Returns
+ * null when nothing had been published by that day. A later publication is not known yet, so its day is null. Steps without a readable date
+ * count from `seen_on`, the date of the list in which they were first seen.
  */
 export function listingStatus(history: readonly ListingStep[], seen_on: string | null, as_of: string | null): ListingStatus | null {
   const dayOf = (step: ListingStep): string => publishedOn(step) ?? seen_on ?? ''

@@ -32,7 +32,7 @@ export const blacklistLists = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.organization_id, table.source] }),
-    // The task that tells of changes.
+    // The task that reports changes.
     index('blacklist_lists_unnotified').on(table.organization_id).where(sql`notified_version < version`),
   ],
 )
@@ -62,8 +62,8 @@ export const blacklistEntries = sqliteTable(
 )
 
 /**
- * What the loads of a list have changed: who came onto it, left it, or got another situation. Not of its first load, which tells nothing
- * new. Kept for 90 days, up to the list's next load.
+ * Changes of a list by its loads, except the first, which tells nothing new: RFCs that came onto it, left it, or got another situation.
+ * Kept for 90 days, up to the list's next load.
  */
 export const blacklistChanges = sqliteTable(
   'blacklist_changes',

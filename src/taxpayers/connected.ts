@@ -14,7 +14,7 @@ export const connectedStatement = ({ $client }: Database, organization_id: strin
       where ${connections.organization_id} = ${organization_id} and ${connections.state} <> 'unlinked'`,
   )
 
-/** Returns those of these RFCs that an organization has connected and not unlinked. Reads at most two rows for each. One call, none without RFCs. */
+/** The RFCs among these that an organization has connected and not unlinked. Reads at most two rows each. One call, none without RFCs. */
 export async function connectedAmong(db: Database, organization_id: string, rfcs: readonly string[]): Promise<Set<string>> {
   if (rfcs.length === 0) return new Set()
   const { results } = await prepared(

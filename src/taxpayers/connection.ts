@@ -12,7 +12,7 @@ export const isReadable = ({ state, paused_by }: Pick<Connection, 'state' | 'pau
 
 type Standing = Pick<Connection, 'state' | 'paused_by'>
 
-/** What a connection that is not active lacks, and what makes it active. Where nobody logs in with CIECs, only an e.firma does. */
+/** Says why a connection is not active, and what activates it. Where nobody logs in with CIECs, only an e.firma does. */
 function remedy({ state, paused_by }: Standing, settings: System['settings']): string {
   const [login, an] = takesCiecs(settings) ? ['CIEC or e.firma', 'a CIEC or an e.firma'] : ['e.firma', 'an e.firma']
   const give = `Send ${an} with PATCH /v1/fiscal-entities/{fiscal_entity_id}.`
@@ -24,7 +24,7 @@ function remedy({ state, paused_by }: Standing, settings: System['settings']): s
   return 'is paused. Resume it with PATCH /v1/billing/rfcs/{fiscal_entity_id} and {"active": true}.'
 }
 
-/** The refusal for an RFC that is not active. When it is absent, or only others connected it, there is nothing else to tell. */
+/** The refusal for an RFC that is not active. It says nothing more of an RFC that is absent, or that only others connected. */
 export const notActive = ({ settings }: Pick<System, 'settings'>, connection: Standing | null | undefined): Failure =>
   connection
     ? new Failure('not_found', 'fiscal_entity.not_active', `The connection to this fiscal entity ${remedy(connection, settings)}`)

@@ -25,7 +25,7 @@ import {
 import type { ConnectionRow } from './taxpayers.ts'
 import { revokeGrantedRanges } from './widen-windows.ts'
 
-/** What happened to a login, and what the connection goes on with. */
+/** Says what happened to a login, and which other login remains. */
 const message = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason: RefusedReason): string => {
   switch (reason) {
     case 'rejected':
@@ -79,8 +79,8 @@ export const loginVersionOf = ({ db }: System, login: Login): Promise<number> =>
 export const changing = () => new Failure('contention', 'fiscal_entity.changed', 'The connections to this RFC keep changing.')
 
 /**
- * The connections whose stored login of this kind counts: those that hold this one, and the others. A login that cannot be opened is another
- * one. A CIEC is compared with CIECs, and an e.firma with e.firmas, which are the same if their certificates are.
+ * The connections whose stored login of this kind counts: those with this login, and the others. A login that cannot be opened counts as
+ * another one. CIECs are compared with CIECs; e.firmas are the same if their certificates are.
  */
 async function holdersOf(system: System, entity: number, login: Login): Promise<{ same: LoginRow[]; others: LoginRow[] }> {
   const kind = kindOf(login)
@@ -98,9 +98,9 @@ export async function holdsThis(system: System, row: LoginRow, login: Login): Pr
 }
 
 /**
- * The statements that go with storing an accepted login. Every other one of its kind that is held for the RFC has to be verified from now
- * on. Equal ones are verified, and `isVerified` is true, unless another one was accepted or refused since the authority was asked. The
- * commit is refused when one is accepted or refused meanwhile.
+ * The statements that go with storing an accepted login. Every other login of its kind that is held for the RFC has to be verified from now
+ * on. Equal ones are verified, and `isVerified` is true, unless another login was accepted or refused since the authority was asked. The
+ * commit is refused when one is accepted or refused before it.
  */
 export async function acceptance(system: System, entity: number, { login, version }: VersionedLogin, own?: number) {
   const { db } = system
@@ -120,11 +120,11 @@ export async function acceptance(system: System, entity: number, { login, versio
 }
 
 /**
- * Records that the tax authority refused a login: every connection that holds it becomes invalid_ciec, a paused one for when it is resumed,
- * unless it goes on with a login of the other kind; and every other login of this kind and RFC has to be verified. The same commit writes
- * each organization's outbox event and audit event. When another login of this kind was accepted or refused since the authority was asked,
- * the refused one has to be verified instead. `stopped` has the instants of the first runs whose downloads the refusal stopped, in milliseconds,
- * by organization: connections without another login reached nothing with these and with later runs.
+ * Records that the tax authority refused a login. Every connection that holds it becomes invalid_ciec, a paused one once it is resumed,
+ * unless it has a login of the other kind. Every other login of this kind and RFC has to be verified. The same commit writes each
+ * organization's outbox event and audit event. When another login of this kind was accepted or refused since the authority was asked, the
+ * refused one has to be verified instead. `stopped` has, by organization, the instant in milliseconds of the first run whose downloads the
+ * refusal stopped: connections without another login reached nothing with it and with later runs.
  */
 export async function rejectLogin(
   system: System,
@@ -152,13 +152,13 @@ export async function rejectLogin(
   await wakeRelay(system, 'control')
 }
 
-/** What the outbox event of a connection says that has no valid login any more. */
+/** The body of the outbox event of a connection without a valid login. */
 export interface InvalidBody {
   rejected_at: string
   invalid_reason: RefusedReason
 }
 
-/** Why the logins of a kind of some connections are of no use any more, and the version of the RFC's logins of that kind. */
+/** Why logins of a kind are not valid any more, and the version of the RFC's logins of that kind. */
 interface Refused {
   kind: LoginKind
   reason: RefusedReason
@@ -167,8 +167,7 @@ interface Refused {
 }
 
 /**
- * The statements that end logins. Those who go on with another login get an alert, which is raised before the commit, so that no crash
- * prevents it.
+ * The statements that end logins. Organizations with another login get an alert, raised before the commit, so that no crash prevents it.
  */
 async function invalidation(system: System, entity: number, rows: readonly LoginRow[], refused: Refused): Promise<Statement[]> {
   const { db, now } = system

@@ -143,7 +143,7 @@ export const invalidateLogin = (
       where ${listed(rows)} and ${counts(kind)}`,
   )
 
-/** Erases the logins of a kind of connections that go on with another one. Its batch guards them with assertStatesUnchanged. */
+/** Erases the logins of a kind of connections that keep another one. Its batch guards them with assertStatesUnchanged. */
 export const eraseLogin = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind, now: Date) =>
   db
     .update(connections)
@@ -213,7 +213,7 @@ export const claimVerification = async (
     ).run()
   ).meta.changes > 0
 
-/** Replaces a stored login by the same one under another key, unless a new one was stored meanwhile. */
+/** Replaces a stored login by the same one under another key, unless a new one has been stored since. */
 export const resealStored = (db: Database, connection: number, kind: LoginKind, stored: string, sealed: string) =>
   db
     .update(connections)

@@ -49,16 +49,13 @@ async function openLogin(keys: Keyring, holder: LoginHolder, kind: LoginKind, st
   return plain == null ? null : loginOf(holder.rfc, kind, plain)
 }
 
-/**
- * A login, with the version of the RFC's logins of its kind at which it was read: the authority's answer counts while the version is the
- * same.
- */
+/** A login, and the version of the RFC's logins of its kind when it was read: the authority's answer counts while that version stands. */
 export interface VersionedLogin {
   login: Login
   version: number
 }
 
-/** The login of a download, the organizations that have a verified one for it, and when that was read, in milliseconds. */
+/** The login of a download, the organizations with a verified one for it, and when it was read, in milliseconds. */
 export interface DownloadLogin extends VersionedLogin {
   organizations: string[]
   read_at: number
@@ -90,18 +87,21 @@ export const isUsable = (row: LoginPart, kind: LoginKind, now = Date.now()): boo
 /** Whether a connection has a login with which runs may download now. */
 export const isVerified = (row: LoginPart, now = Date.now()): boolean => LOGIN_KINDS.some((kind) => isUsable(row, kind, now))
 
-/** Whether a connection holds a login, one of these kinds, with which somebody can log in. Without one it downloads nothing, as a draft. */
+/** Whether a connection holds a login of these kinds with which somebody can log in. Otherwise it downloads nothing, like a draft. */
 export const canLogIn = (system: System, row: Parameters<typeof holds>[0], kinds: readonly LoginKind[] = LOGIN_KINDS): boolean =>
   kinds.some((kind) => holds(row, kind) && isUsed(system, kind))
 
-/** When a login of a connection is to be verified first, or an e.firma of it was to be given up; null when nothing is to be done. */
+/** When a login of a connection is first to be verified, or its e.firma ended; null when nothing is to be done. */
 export const dueAt = (row: LoginPart, now = Date.now()): Date | null => {
   const end = hasEnded(row, now) ? row.efirma_valid_to : null
   const instants = [row.ciec_verify_at, row.efirma_verify_at, end].flatMap((at) => at?.getTime() ?? [])
   return instants.length === 0 ? null : new Date(Math.min(...instants))
 }
 
-/** The usable logins of connections in the order in which they are tried: those of the kind `first`, e.firmas, and of a kind the one that was accepted last. */
+/**
+ * The usable logins of connections in the order of their trial: first the kind `first`, then e.firmas; within a kind, the latest accepted
+ * first.
+ */
 const candidates = (rows: readonly VersionedRow[], now: number, first: LoginKind | null) =>
   LOGIN_KINDS.toSorted((a, b) => Number(b === first) - Number(a === first)).flatMap((kind) => {
     const acceptedAt = ({ row }: VersionedRow) => row[`${kind}_accepted_at`]?.getTime() ?? 0
@@ -112,8 +112,8 @@ const candidates = (rows: readonly VersionedRow[], now: number, first: LoginKind
   })
 
 /**
- * The logins with which an RFC is downloaded. They are read once for five seconds, and kept sealed; earlier they are read again after
- * `forget`, and for an organization of which no verified login is known.
+ * The logins with which an RFC is downloaded. They stay in memory, sealed, for five seconds. They are read earlier after `forget`, and for
+ * an organization without a known verified login.
  */
 export class Logins {
   #asked: readonly string[] = []
@@ -134,9 +134,9 @@ export class Logins {
   }
 
   /**
-   * Returns the login for these organizations: among the verified ones of their active connections that can be opened, the one of the kind
-   * `first` that was accepted last, else the e.firma, else the CIEC. Null when there is none; the login of another organization is never used. One that is sealed with
-   * an old key is sealed again with the current one.
+   * Returns the login for these organizations, out of the verified ones of their active connections that can be opened: the kind `first`
+   * comes first, then the e.firma, then the CIEC, and within a kind the latest accepted. Null without one; another organization's login is
+   * never used. A login under an old key is sealed again with the current one.
    */
   async of(organizations: readonly string[], first: LoginKind | null = null): Promise<DownloadLogin | null> {
     const { system, entity } = this

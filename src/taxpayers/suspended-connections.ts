@@ -5,8 +5,8 @@ import { connectionColumns, connections } from './tables.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
 /**
- * Pauses the active connections of organizations. When the trial has ended, connections that an unpaid invoice paused are paused for that
- * instead.
+ * Pauses the active connections of organizations. When the trial has ended, it also becomes the reason of connections that an unpaid
+ * invoice paused.
  */
 export const pauseActive = (db: Database, organization_ids: readonly string[], paused_by: Suspension, now: Date) =>
   db
@@ -38,8 +38,8 @@ export const suspendedConnections = (db: Database, organization_id: string) =>
     .orderBy(asc(connections.first_active_at), asc(connections.connection))
 
 /**
- * Returns these connections to the state in which they were paused, except those that the customer paused meanwhile. The logins of those
- * that are active again are to be verified.
+ * Returns these connections to the state in which they were paused, except those that the customer has paused since. Logins of connections
+ * that become active are to be verified.
  */
 export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: Date) =>
   db

@@ -42,9 +42,9 @@ export const connections = sqliteTable(
     shard: integer().notNull(),
     state: text({ enum: CONNECTION_STATES }).notNull(),
     name: text(),
-    /** What the organization calls it in its own system. An unlinked connection has none. */
+    /** Its identifier in the organization's own system; null once unlinked. */
     external_id: text(),
-    /** What the organization keeps with it, by keys of its own. */
+    /** The organization's own data about it, by its own keys. */
     metadata: text({ mode: 'json' }).$type<Record<string, string>>().notNull().default({}),
     /** Null for all active data sources that are not premium. */
     data_source_keys: text({ mode: 'json' }).$type<DataSourceKey[]>(),
@@ -54,8 +54,8 @@ export const connections = sqliteTable(
     /** When the authority last accepted the stored CIEC again. */
     ciec_verified_at: instant(),
     /**
-     * When the authority is to be asked about the stored CIEC. Null while the CIEC is verified: it was accepted after the last time that
-     * another value was accepted for the RFC, or any was refused.
+     * When the authority is to be asked about the stored CIEC. Null while the CIEC is verified: it was accepted after the last acceptance
+     * of another value for the RFC, and after the last refusal of any.
      */
     ciec_verify_at: instant(),
     /** How often the authority was asked since then. */
@@ -86,8 +86,8 @@ export const connections = sqliteTable(
     received_from: text(),
     received_to: instant(),
     /**
-     * What the connection's own runs reached of the issued CFDIs: the instant and the floor of each, as JSON (granted-ranges.ts), to which one is
-     * added when the window widens. It tells when the organization alone would have stored a document (taxpayers/visibility/granted-ranges.ts).
+     * The granted ranges of the issued CFDIs: the instant and the floor of each run, as JSON (granted-ranges.ts). Widening the window adds
+     * one. They tell when the organization alone would have stored a document (taxpayers/visibility/granted-ranges.ts).
      */
     issued_granted_ranges: text().notNull().default('[]'),
     /** The same of the received CFDIs. */
@@ -100,7 +100,7 @@ export const connections = sqliteTable(
      */
     issued_revoked: text(),
     received_revoked: text(),
-    /** When a run last widened a window, and when one did before, by the clock: a run can be dispatched long after its instant. */
+    /** When a run last widened a window, and the time before that, by the clock: a run can be dispatched long after its instant. */
     widened_at: instant(),
     widened_before: instant(),
     /** When the organization first imported files for this RFC; null before. */
@@ -109,9 +109,9 @@ export const connections = sqliteTable(
      * Set by a trigger when the connection leaves active, and cleared when all cancellations since are reported: an `Unnotified` as JSON.
      */
     unnotified: text(),
-    /** The counterparties that are on a blacklist, as JSON (lists/listed/listed.ts). Null when that is to be found out. */
+    /** The counterparties that are on a blacklist, as JSON (lists/listed/listed.ts). Null until they are found. */
     listed: text(),
-    /** Incremented when `listed` no longer holds. What was found out before does not replace it. */
+    /** Incremented when `listed` no longer holds. An older result does not replace it. */
     listed_version: integer().notNull().default(0),
     linked_at: instant().notNull(),
     updated_at: instant().notNull(),
@@ -152,8 +152,8 @@ const {
 } = getTableColumns(connections)
 
 /**
- * The columns of a connection without its granted ranges and listed counterparties, which are long and matter only where CFDIs are shown,
- * without its sealed e.firma, which is long and matters only to a login, and without its metadata, which matters only to the customer.
+ * The columns of a connection without the long ones that few need (granted ranges and listed counterparties where CFDIs are shown, the
+ * sealed e.firma for a login), and without its metadata, which matters only to the customer.
  */
 export { connectionColumns }
 

@@ -125,8 +125,8 @@ export const isInvalid = ({ state, paused_from }: Pick<ConnectionRow, 'state' | 
   state === 'invalid_ciec' || (state === 'paused' && paused_from === 'invalid_ciec')
 
 /**
- * The login of an invalid connection that the tax authority refused, or that has ended; null when none is left of it. A CIEC that is still to be
- * verified was stored after the refused one.
+ * The refused or ended login that an invalid connection still holds; null without one. A CIEC that is still to be verified was stored after
+ * the refused one.
  */
 export function refusedLogin(row: ConnectionRow): LoginKind | null {
   if (!isInvalid(row) || row.invalid_reason === null || row.invalid_reason === 'withdrawn') return null
@@ -134,11 +134,11 @@ export function refusedLogin(row: ConnectionRow): LoginKind | null {
   return holds(row, kind) && (kind === 'efirma' || row.ciec_verify_at === null) ? kind : null
 }
 
-/** Unlinks a connection, and erases its logins and what the organization called it. */
+/** Unlinks a connection, and erases its logins, external_id and metadata. */
 export const unlinkConnection = (db: Database, connection: number, now: Date) =>
   updateConnection(db, connection, { ...NO_LOGINS, external_id: null, metadata: {}, state: 'unlinked', updated_at: now })
 
-/** Which connections of an organization a list has. */
+/** The filter of a list of connections. */
 interface ConnectionFilter {
   status?: ConnectionState | undefined
   rfc?: string | undefined
@@ -163,7 +163,7 @@ export const listConnections = (db: Database, organization_id: string, after: st
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
 
-/** The same of those that a filter names, with their metadata. */
+/** A page of the connections of a filter, with metadata. */
 export const listShown = (db: Database, organization_id: string, filter: ConnectionFilter, after: string | undefined, limit: number) =>
   db
     .select({ ...connectionColumns, metadata: connections.metadata })
@@ -191,7 +191,7 @@ export const assertMetadataUnchanged = (db: Database, { connection, metadata }: 
     'connection.metadata',
   )
 
-/** Returns what the runs of connections reached, as their rows have it, by their numbers. */
+/** Returns the granted ranges of connections in their stored form, by connection number. */
 export const storedGrantedRangesOf = async (db: Database, numbers: readonly number[]): Promise<Map<number, StoredGrantedRanges>> =>
   new Map(
     (
@@ -239,7 +239,7 @@ export const connectionsOfRun = (
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
 
-/** Those of the connections that are still active, as they are now, in the order of their ids. */
+/** The connections among these that are still active, as they are now, in the order of their ids. */
 export const activeOf = (db: Database, rows: readonly ConnectionRow[]) =>
   db
     .select(connectionColumns)

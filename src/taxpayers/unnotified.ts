@@ -8,8 +8,8 @@ import { connections } from './tables.ts'
 const c = alias(connections, 'c')
 
 /**
- * The state of `connections.unnotified`, which a trigger sets when a connection leaves active: since when, in milliseconds, cancellations may
- * not have been reported, and the windows as they were then.
+ * The state in `connections.unnotified`, which a trigger sets when a connection leaves active: the instant in milliseconds from which
+ * cancellations may be unreported, and the windows of that time.
  */
 export interface Unnotified extends Pick<Connection, 'issued_from' | 'issued_to' | 'received_from' | 'received_to'> {
   since: number
@@ -17,7 +17,7 @@ export interface Unnotified extends Pick<Connection, 'issued_from' | 'issued_to'
   after?: [found_at: number, uuid: string]
 }
 
-/** A connection that is active again, whose organization has not been notified yet of every cancellation of the time between. */
+/** A connection that is active again, with cancellations of the time between that its organization may not know yet. */
 export interface UnnotifiedConnection {
   connection: number
   organization_id: string
@@ -45,7 +45,7 @@ export const findUnnotified = async ({ $client }: Database, after: number, limit
 export const findUnnotifiedConnection = ({ $client }: Database, connection: number): Promise<UnnotifiedConnection | null> =>
   prepared($client, sql`${SELECT} and ${c.connection} = ${connection}`).first<UnnotifiedConnection>()
 
-/** Moves on to another state, or to none. False when the connection was left or has moved on since it was read. */
+/** Sets another state, or none. False when the connection has left active, or the state has changed, since it was read. */
 export async function moveUnnotified(
   { $client }: Database,
   { connection, active_since, unnotified }: UnnotifiedConnection,

@@ -19,7 +19,7 @@ import {
   type VersionedRow,
 } from './login-store.ts'
 
-/** Different logins of an RFC about which one call asks the authority, while the budget allows it. The next call continues. */
+/** The most different logins of an RFC that one call verifies, while the budget allows it. The next call continues. */
 const VALUES_A_CALL = 25
 /** The most statements that verifying a login takes, and as many for what follows. */
 const VALUE_STATEMENTS = 100
@@ -34,7 +34,7 @@ const TRUSTED_MS = 7 * 86_400_000
 /** Connections in one page. */
 const IDLE_PAGE = 1_000
 
-/** Has the logins verified that no run uses, so that a connection without extractors does not read on with a dead one. A task. */
+/** Has logins verified that no run uses, so that a connection without extractors does not keep reading with a dead one. A task. */
 export const verifyIdle = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, 2, cursor, async (after) => {
     const last = await requireIdle(system.db, Number(after), IDLE_PAGE, new Date(system.now.getTime() - TRUSTED_MS))
@@ -56,7 +56,7 @@ interface DueLogin {
   at: number
 }
 
-/** The logins of these connections that are due, the one that waits longest first, and before them those that have ended. */
+/** The due logins of these connections: the ended ones first, then the one that waits longest. */
 function dueLogins(system: System, found: readonly VersionedRow[], now: number): DueLogin[] {
   const due = found.flatMap(({ row, versions }) =>
     LOGIN_KINDS.flatMap((kind): DueLogin[] => {
@@ -70,9 +70,9 @@ function dueLogins(system: System, found: readonly VersionedRow[], now: number):
 }
 
 /**
- * Asks the authority about the RFC's logins that are to be verified now, and records its answers; e.firmas that have ended are given up
- * without a question. Without an answer a login stays unverified and is asked about again after a wait that doubles from 30 s to 1 h. Returns
- * whether there was an answer.
+ * Asks the authority about the RFC's logins that are to be verified now, and records its answers; it gives up ended e.firmas without
+ * asking. Without an answer a login stays unverified, and the next question waits for a time that doubles from 30 s to 1 h. Returns whether
+ * there was an answer.
  */
 export async function verifyOutstanding(system: System, entity: number): Promise<boolean> {
   let isAnswered = false
@@ -118,10 +118,9 @@ async function ask(system: System, { login }: VersionedLogin): Promise<boolean |
 }
 
 /**
- * Asks the authority about the stored logins of a paused connection before it is resumed, and records the answers like those to logins that
- * were sent, or to logins of downloads. One that cannot be opened, or about which
- * the authority cannot be asked, has to be verified later, as has one about which the authority does not
- * answer when it accepts the other. Returns whether other logins are to be verified now. Throws Unavailable.
+ * Asks the authority about the stored logins of a paused connection before it is resumed, and records the answers like those to sent logins
+ * and to logins of downloads. A login is verified later when it cannot be opened, when the authority cannot be asked about it, or when the
+ * authority accepts the other one and does not answer about it. Returns whether other logins are to be verified now. Throws Unavailable.
  */
 export async function verifyStored(system: System, row: LoginRow): Promise<boolean> {
   let areOthersOutstanding = false

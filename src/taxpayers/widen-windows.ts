@@ -6,7 +6,7 @@ import { epochDayOf } from '../platform/time/calendar.ts'
 import { LATEST_STAMP_MS } from '../platform/time/months.ts'
 import { connections } from './tables.ts'
 
-/** How many granted ranges of a source a connection keeps. When some are forgotten, whoever follows the changes gets everything again. */
+/** How many granted ranges of a source a connection keeps. When some are forgotten, readers of the changes get everything again. */
 export const MOST_GRANTED_RANGES = 256
 /** How far behind UTC a month ends in the last of Mexico's time zones. */
 const WESTERNMOST_SECONDS = 8 * 3_600
@@ -18,9 +18,9 @@ const itemOf = (column: SQLiteColumn, path: string, n: number): SQL => sql`(${co
 const literal = (value: number): SQL => sql.raw(String(value))
 
 /**
- * The granted ranges of a column, as numbered rows of the instant `at`, in milliseconds, and the floor, in days since 1970. They are stored as
- * `[[at, floor, count], [milliseconds, days, times], …]`: the last range with their number; then, from the first one on, how much later than those
- * of the range before both are, so many times in a row. So the runs of every day are one item. `[]` without any.
+ * The granted ranges of a column, as numbered rows of the instant `at`, in milliseconds, and the floor, in days since 1970. The stored form
+ * is `[[at, floor, count], [milliseconds, days, times], …]`: the last range and the number of ranges; then, from the first range on, the
+ * steps by which instant and floor grow, each with the number of its repetitions. So the runs of every day are one item. `[]` without any.
  */
 const unpacked = (column: SQLiteColumn): SQL => sql`(
   with recursive steps (key, later, further, times) as (
@@ -44,9 +44,8 @@ const packed = (rows: SQL): SQL => sql`coalesce((
   cross join (select at, floor, count(*) over () as size from ${rows} order by n desc limit 1)), '[]')`
 
 /**
- * The granted ranges of a column without every second one of the older half, except those that reached further back than
- * all before them, and those without which a month would no longer be reached: the next one begins after the month in which the previous one
- * ended.
+ * The granted ranges of a column without every second one of the older half. It keeps ranges that reached further back than all before, and
+ * ranges without which a month would not be reached: the next one begins after the month in which the previous one ended.
  */
 const thinned = (column: SQLiteColumn): SQL => sql`
   select n, at, floor from (
@@ -56,8 +55,8 @@ const thinned = (column: SQLiteColumn): SQL => sql`
     or strftime('%Y-%m', next * 86400, 'unixepoch') > strftime('%Y-%m', previous / 1000 - ${literal(WESTERNMOST_SECONDS)}, 'unixepoch')`
 
 /**
- * The granted ranges of a column with another one, (j.ceiling, j.day), unless it is among the last three. Only when there are too many, which is once
- * in many runs, they are unpacked.
+ * The granted ranges of a column with another one, (j.ceiling, j.day), unless one of the last three covers it. They are unpacked only when
+ * there are too many, once in many runs.
  */
 const added = (column: SQLiteColumn): SQL => {
   const item = (path: string) => [0, 1, 2].map((n) => itemOf(column, path, n)) as [SQL, SQL, SQL]
@@ -86,10 +85,10 @@ const noted = sql`iif(j.last is null or ${itemOf(asked_ranges, '#-1', 0)} is j.c
     '$[#]', json_array(j.ceiling, j.day, j.last)))`
 
 /**
- * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling, of connections that are
- * active and have a verified login, and notes what the run reached, once when the run is dispatched again. A run that reaches back as far as
- * what was revoked makes up for it, unless it was asked for a range of days alone. `from` is a day, `to` the instant of the run in
- * milliseconds since 1970; `last`, the last day of a range, is noted, too. There is at most one row for each connection. The result names the
+ * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling, for connections that are active and have a
+ * verified login, and notes the granted range, once even if the run is dispatched again. A run that reaches back as far as the revoked
+ * ranges makes up for them, unless it was asked for a range of days alone. `from` is a day, `to` the instant of the run in milliseconds
+ * since 1970; `last`, the last day of a range, is noted, too. There is at most one row for each connection. The result names the
  * connections. Both directions of a run are widened at the same time, `now`.
  */
 export const widenWindows = (
@@ -128,8 +127,8 @@ export const widenWindows = (
 }
 
 /**
- * Revokes what the runs of connections reached at an instant, in milliseconds, or later, because it was not downloaded. How far back that was
- * is kept for the next run.
+ * Revokes the granted ranges of connections from an instant on, in milliseconds, because they were not downloaded. Keeps their earliest
+ * floor for the next run.
  */
 export const revokeGrantedRanges = (db: Database, revoked: readonly { connection: number; since: number }[]): D1PreparedStatement => {
   const revoke = (direction: 'issued' | 'received') => {

@@ -10,7 +10,7 @@ function pageFor(checkoutUrl: string, organization_id: string): string {
   return url.href
 }
 
-/** The page with what its customer is about to order. */
+/** The page, with the offer that its customer orders. */
 function orderUrl(customerUrl: string, { item, plan }: Offer): string {
   const url = new URL(customerUrl)
   url.searchParams.set('item', item)

@@ -14,11 +14,11 @@ import { type Offer, offerFor, type SubscriptionStatus, subscriptionStatus } fro
 import { assertSeat, recordTrial } from './subscription/store.ts'
 import { getSubscription, type StoredSubscription } from './subscription/subscription.ts'
 
-/** What an offer costs on a day, tax included; null when it is not sold. */
+/** The price of an offer on a day, tax included; null when it is not sold. */
 const totalOf = ({ item, plan }: Offer, day: Day): string | null =>
   item === 'plan' ? (quoteMonth(plan, 1, day)?.total ?? null) : seatPrice(plan, day)
 
-/** Returns the URL of a checkout of an offer. Null when it is not sold, or when the provider fails: what leads here stands without one. */
+/** Returns the URL of a checkout of an offer; null when it is not sold, or the provider fails: callers can do without one. */
 async function checkoutOf(ctx: Ctx, offer: Offer, { rfc_allowance, timezone }: StoredSubscription): Promise<string | null> {
   const day = localDayOf(ctx.now, timezone)
   const amount = totalOf(offer, day)
@@ -34,7 +34,7 @@ async function checkoutOf(ctx: Ctx, offer: Offer, { rfc_allowance, timezone }: S
   }
 }
 
-/** The same of one more seat or, on the trial, of the smallest plan. */
+/** The checkout of one more seat or, on the trial, of the smallest plan. */
 const seatCheckout = (ctx: Ctx, subscription: StoredSubscription): Promise<string | null> =>
   checkoutOf(ctx, offerFor(subscription.plan), subscription)
 
@@ -76,14 +76,14 @@ export async function getPlan(ctx: Ctx): Promise<BillingPlan> {
   }
 }
 
-/** What the organization can buy of a plan now; null when that is nothing. */
+/** The offer of a plan that the organization can buy now; null without one. */
 function offerOf(plan: string, { plan: current, rfc_allowance }: StoredSubscription): Offer | null {
   if (current === TRIAL_PLAN) return { item: 'plan', plan }
   const isLimited = plan === current && (rfc_allowance ?? planOf(plan).rfcs) !== null
   return isLimited ? { item: 'seat', plan } : null
 }
 
-/** Returns all plans with their limits and prices, the trial first, and where to buy what the organization can buy. */
+/** Returns all plans with their limits and prices, the trial first, and checkouts of what the organization can buy. */
 export async function listPlans(ctx: Ctx): Promise<OfferedPlan[]> {
   const { subscription } = await currentSubscription(ctx)
   const day = localDayOf(ctx.now, subscription.timezone)
@@ -110,7 +110,7 @@ interface Entitlements extends SubscriptionStatus {
 const paymentRequired = (code: string, detail: string, checkout_url?: string | null): Failure =>
   new Failure('payment_required', code, detail, checkout_url ? { checkout_url } : {})
 
-/** Where a plan comes from. A deployment for tests gives it without a payment. */
+/** Says where to get a plan. A deployment for tests gives it without a payment. */
 const planWay = ({ settings }: Ctx): string =>
   settings.environment === 'test'
     ? 'In the sandbox POST /v1/test-helpers/organization with {"plan":"api"} changes it without a payment.'
@@ -178,9 +178,9 @@ const takeSeat = ({ db, organization }: Ctx, rfc: string, { allowance, subscript
   assertSeat(db, organization.id, { plan: subscription.plan, rfc, allowance, isTrial })
 
 /**
- * Checks that the organization may store a CIEC or an e.firma for an RFC, before the tax authority sees it: no invoice is beyond its grace period,
- * the trial has not ended and covers the RFC where it is new, and a seat is free where the RFC takes one. Returns the guard of the commit
- * and, in the trial, what uses the trial of the e-mail address. Throws Failure 402.
+ * Checks that the organization may store a CIEC or an e.firma for an RFC, before the tax authority sees it: no invoice is beyond its grace
+ * period, the trial has not ended and covers the RFC if it is new, and a seat is free if the RFC takes one. Returns the guard of the commit
+ * and, in the trial, the statement that uses the trial of the e-mail address. Throws Failure 402.
  */
 export async function checkLoginEntitlement(
   ctx: Ctx,

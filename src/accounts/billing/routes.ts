@@ -15,7 +15,7 @@ const nothing = z.strictObject({})
 const JSON_TYPE = ['application/json']
 const MAX_EVENT = 1024 * 1024
 
-/** `getUsage` counts what every domain uses of the plan; `resume` begins what follows when a payment ends a suspension. */
+/** `getUsage` counts what every domain uses of the plan; `resume` starts the work that follows when a payment ends a suspension. */
 export const billingRoutes = (getUsage: (ctx: Ctx) => Promise<BillingUsage>, resume: Resume) =>
   new Hono<App>()
     .get(

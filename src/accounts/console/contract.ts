@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 export const Pair = z.strictObject({ api_key: z.string().trim().max(200), api_secret: z.string().trim().max(200) })
 
-/** What follows `#link=` in a sign-in link. */
+/** The text after `#link=` in a sign-in link. */
 export const Link = z.strictObject({ link: z.string().max(2_100) })
 
 /** The token of an invitation. */

@@ -15,7 +15,7 @@ import { viewInvitation } from '../identity.ts'
 import { Link, Pair, Token } from './contract.ts'
 import { consoleFile, makeLink, signIn, signInWithLink, viewLink, viewSession } from './sessions.ts'
 
-/** The console is a page over the public API and no part of it: its own doors are not in the API's document. */
+/** The console uses the public API and is no part of it: its own routes are not in the API's document. */
 export const consoleApp: Hono<App> = new Hono<App>()
 
 export const isOfConsole = (pathname: string): boolean => pathname === '/' || pathname === '/console' || pathname.startsWith('/console/')
@@ -71,7 +71,7 @@ consoleApp
     const { link } = parse('json', Link, c.req.valid('json'))
     return c.json(await limitFailures(c, { api_key: null, api_secret: link }, () => viewLink(c.var.system, link)))
   })
-  // The same of an invitation: whoever accepts one knows whose it is.
+  // The same for an invitation: whoever accepts one knows whose it is.
   .post('/console/invitations/holder', ofOwnPage, perAddress(), admitted, sent, async (c) => {
     const { token } = parse('json', Token, c.req.valid('json'))
     return c.json(await viewInvitation(c.var.system, token))

@@ -41,7 +41,7 @@ const LINK_SECONDS = 3_600
 
 interface Session {
   view: SessionView
-  /** What the browser keeps. */
+  /** The text that the browser keeps. */
   sealed: string
 }
 
@@ -73,7 +73,7 @@ export async function signIn(system: System, { api_key, api_secret }: { api_key:
 const unusableLink = () =>
   new Failure('unauthenticated', 'session.link', 'The sign-in link was used already, or is too old. Sign in with a credential.')
 
-/** What a link seals, and what is held while it is used up. Throws Failure 401. */
+/** The credential in a link, and the lock of its one use. Throws Failure 401. */
 async function openLink(system: System, link: string) {
   const opened = await openCredential(system.settings.sessionKeys, 'console-link', link, system.now)
   if (!opened) throw unusableLink()
@@ -90,7 +90,7 @@ export async function viewLink(system: System, link: string): Promise<SessionVie
 /** Signs in with a link, which works once. Throws Failure 401. */
 export async function signInWithLink(system: System, link: string): Promise<Session> {
   const { opened, use } = await openLink(system, link)
-  // It is used up for as long as it could be opened.
+  // It stays used for as long as it could be opened.
   if (!(await use.acquire(LINK_SECONDS, system.now.getTime())).acquired) throw unusableLink()
   return signIn(system, opened)
 }

@@ -20,10 +20,10 @@ const unauthenticated = (reason: string) =>
     `${reason} Send Basic base64(api_key:api_secret), or the api_secret as a Bearer token.`,
   )
 
-/** Of a secret that is nobody's, and of one that is not of the api_key, alike. */
+/** The same failure for an unknown secret and for one of another api_key. */
 const unknown = () => unauthenticated('The credential is unknown: nothing has this api_secret, or it belongs to another api_key.')
 
-/** Of a credential that is not valid any more, to who proved to have its secret. */
+/** The failure for a credential that is not valid any more, when its secret is right. */
 function ended({ revoked_at, expires_at }: AuthenticatedRow): Failure {
   const [what, at] = revoked_at === null ? ['expired', expires_at!] : ['was revoked', revoked_at]
   const when = new Date(at).toISOString()

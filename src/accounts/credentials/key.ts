@@ -66,7 +66,7 @@ export const isApiKey = (environment: Environment, text: string): boolean =>
 
 const ENVIRONMENT = /^fds_(test|live)_/
 
-/** What the texts of a credential show to be wrong with it, in a sentence that repeats nothing of them; null when nothing is. */
+/** The fault in the texts of a credential, in a sentence that repeats nothing of them; null without one. */
 export function faultOf(environment: Environment, { api_key, api_secret }: PresentedCredential): string | null {
   if (api_key === null && api_secret.includes(':'))
     return 'A Bearer token is the api_secret alone, without the api_key and the colon: both together are sent as Basic, in base64.'

@@ -167,8 +167,8 @@ const OF_CREDENTIAL = rendered(sql`${c.api_key}, ${c.role}, ${c.expires_at}, ${c
   ${n.issued_granted_ranges}, ${n.received_granted_ranges}, ${n.asked_ranges}, ${n.imported_at}, ${n.listed}, ${n.listed_version}`)
 
 /**
- * The credential with one of these digests, also one that is not valid any more, its organization, and the organization's connection to one fiscal entity, in one query.
- * Written as SQL because every request runs it.
+ * The credential with one of these digests, valid or not, with its organization and the organization's connection to one fiscal entity, in
+ * one query. Written as SQL because every request runs it.
  */
 export const findAuthenticated = async (db: Database, digests: readonly string[], fiscal_entity_id: string | null) =>
   (

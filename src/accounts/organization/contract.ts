@@ -14,7 +14,7 @@ export const OrganizationProfile = z
   .meta({ id: 'Organization' })
 export type OrganizationProfile = z.infer<typeof OrganizationProfile>
 
-/** Pages of others show it: it may be no address that means something else there, and carry no secret. */
+/** Pages of others show it, so it may not mean another address there, and may carry no secret. */
 const LogoUrl = documented(
   z
     .string()

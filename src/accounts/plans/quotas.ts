@@ -113,7 +113,7 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
   },
 ]
 
-/** How a refusal names what is counted, says that it is taken, and says what makes room. */
+/** The words of a refusal: the things counted, that they are taken, and what makes room. */
 const NOTIFIED: Record<Quota, { code: string; things: string; taken: string; remedy: string }> = {
   extractors: { code: 'extractor.plan_limit', things: 'extractors', taken: 'exist', remedy: 'Delete an extractor' },
   webhooks: { code: 'webhook.plan_limit', things: 'webhooks', taken: 'exist', remedy: 'Delete a webhook' },
@@ -179,6 +179,6 @@ export function explainLimit(plan: string, quota: Quota, limit: number, used: nu
   return `The plan ${planOf(plan).name} allows ${limit} ${things} and ${used} ${taken}. ${remedy} or change the plan.`
 }
 
-/** The refusal, 409, of what would exceed a limit. */
+/** The refusal, 409, of exceeding a limit. */
 export const limitReached = (plan: string, quota: Quota, limit: number, used: number): Failure =>
   new Failure('no_room', codeOf(quota), explainLimit(plan, quota, limit, used))

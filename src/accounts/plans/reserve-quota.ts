@@ -17,7 +17,7 @@ interface Warned {
   organization: { id: string; plan: string; timezone: string }
 }
 
-/** A repetition, and what is older than the row, change nothing. */
+/** A repetition or an older warning changes nothing. */
 const KEEP = sql`on conflict ${[kept.organization_id, kept.quota].map(bare)} do update set
     ${bare(kept.period)} = excluded.${bare(kept.period)}, ${bare(kept.used)} = excluded.${bare(kept.used)},
     ${bare(kept.most)} = excluded.${bare(kept.most)}, ${bare(kept.marked_at)} = excluded.${bare(kept.marked_at)}, ${bare(kept.notified)} = 0
@@ -26,8 +26,8 @@ const KEEP = sql`on conflict ${[kept.organization_id, kept.quota].map(bare)} do 
 const COLUMNS = [kept.organization_id, kept.quota, kept.period, kept.used, kept.most, kept.marked_at].map(bare)
 
 /**
- * The statements that note, in the commit that takes places of these quotas, of which of them 80 % or more is used. `used` are queries for the
- * numbers once the commit is made. A quota without limit is never noted.
+ * The statements that note which of these quotas are used to 80 % or more, for the commit that takes units of them. `used` are queries for
+ * the numbers after the commit. A quota without limit is never noted.
  */
 export function warnStatements(
   d1: D1Database,
@@ -54,7 +54,7 @@ export function warnStatements(
   ]
 }
 
-/** What a database has left to tell. */
+/** The warnings of a database to report. */
 export const unnotifiedWarnings = async (d1: D1Database, limit: number): Promise<QuotaWarning[]> =>
   (
     await prepared(
@@ -83,17 +83,17 @@ const isAmong = (warnings: readonly QuotaWarning[]): SQL =>
   sql`${[kept.organization_id, kept.quota, kept.period, kept.most]} in (
     select value->>0, value->>1, value->>2, value->>4 from json_each(${jsonOf(warnings)}))`
 
-/** The statement that notes that warnings are reported. One that was replaced meanwhile is still to be reported. */
+/** The statement that marks warnings as reported. One that was replaced since is still to be reported. */
 export const markWarningsNotified = (d1: D1Database, warnings: readonly QuotaWarning[]): D1PreparedStatement =>
   prepared(d1, sql`update ${kept} set ${bare(kept.notified)} = 1 where ${isAmong(warnings)}`)
 
-/** The statement that refuses its batch when a warning is reported already, or was replaced, by the name `quota_warning.unnotified`. */
+/** The guard `quota_warning.unnotified`, which refuses its batch when a warning was reported already, or replaced. */
 export const assertUnnotified = (d1: D1Database, warning: QuotaWarning) =>
   assertThat(d1, sql`exists (select 1 from ${kept} where ${kept.notified} = 0 and ${isAmong([warning])})`, 'quota_warning.unnotified')
 
 type Subscriber = Pick<Ctx, 'db' | 'now'> & { organization: Pick<Ctx['organization'], 'id' | 'plan' | 'timezone'> }
 
-/** What the organization's plan allows today. */
+/** The limits of the organization's plan today. */
 export const limitsNow = ({
   organization,
   now,
@@ -103,9 +103,9 @@ export const limitsNow = ({
 }): Limits & { rule_ref: string } => limitsOf(organization.plan, localDayOf(now, organization.timezone))
 
 /**
- * Makes a commit that reserves one unit of a quota. The statements that it is given belong into the batch, before those that reserve it: a
- * guard refuses the batch when none is free, and a warning is noted when 80 % are taken. `used` is a query for the number of units that
- * are taken. Throws Failure 409 with the code of the quota.
+ * Makes a commit that reserves one unit of a quota. `commit` puts the given statements into its batch before those that reserve the unit: a
+ * guard refuses the batch when no unit is free, and a warning is noted when 80 % are taken. `used` is a query for the number of taken
+ * units. Throws Failure 409 with the code of the quota.
  */
 export async function reserveQuota<T>(
   ctx: Subscriber,

@@ -3,8 +3,8 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 import type { Quota } from './quotas.ts'
 
 /**
- * Quotas of which an organization had used 80 %. A row is written in the commit that reserved the unit, in whichever database that is, and comes
- * from there into the organization's events shard, which tells it.
+ * Quotas of which an organization had used 80 %. A row is written in the commit that reserved the unit, in any database, and copied to the
+ * organization's events shard, which reports it.
  */
 export const quotaWarnings = sqliteTable(
   'quota_warnings',
@@ -22,7 +22,7 @@ export const quotaWarnings = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.organization_id, table.quota] }),
-    // What is left to tell.
+    // Warnings to report.
     index('quota_warnings_unnotified').on(table.organization_id, table.quota).where(sql`notified = 0`),
   ],
 )

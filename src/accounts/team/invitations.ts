@@ -69,8 +69,8 @@ const viewInvitation = ({ invitation_id, email, role, name, invited_by, created_
 
 /**
  * Invites an e-mail address to the organization. The token is in this answer and is not stored. A pending invitation of the address is
- * replaced, so that a lost token can be issued again. Other organizations play no part. Neither the invitation nor the credential that
- * accepting it makes outlives the caller's credential. Throws Failure 403 member.owner_only, 409 member.exists, credential.changed and
+ * replaced, so that a lost token can be issued again. Other organizations play no part. Neither the invitation nor the credential of
+ * whoever accepts it outlives the caller's credential. Throws Failure 403 member.owner_only, 409 member.exists, credential.changed and
  * invitation.plan_limit, and 422 email.disposable.
  */
 export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<NewInvitation> {

@@ -44,9 +44,9 @@ export async function listMembers(ctx: Ctx, query: MemberQuery) {
 }
 
 /**
- * Reads a member and commits the statements that `statementsOf` derives from it, again when the member changed meanwhile. `role` is the
- * member's new role: undefined keeps it, null removes the member. `keepsMade`: the credentials that the member made stay as they are.
- * Without statements, nothing is committed. Returns the member and the statements' results. Throws Failure 403 member.owner_only, 404
+ * Reads a member and commits the statements that `statementsOf` derives from it, and does so again when the member has changed. `role` is
+ * the new role: undefined keeps it, null removes the member. `keepsMade`: the credentials that the member made stay as they are. Without
+ * statements, nothing is committed. Returns the member and the statements' results. Throws Failure 403 member.owner_only, 404
  * member.not_found, and 409 member.last_owner when the organization would be left without an owner who can act.
  */
 const commitMemberChange = (
@@ -83,9 +83,8 @@ const commitMemberChange = (
   )
 
 /**
- * Changes a member's name or role. The member's own credentials take a new role at once, those that the member made are lowered to it where
- * theirs is higher, and invitations, and openings of notifications that wait, are
- * withdrawn where it does not allow them.
+ * Changes a member's name or role. The member's own credentials take a new role at once. Those that the member made are lowered to it where
+ * theirs is higher. Invitations and waiting openings of notifications are withdrawn where the role does not allow them.
  */
 export async function changeMember(ctx: Ctx, member_id: string, changes: MemberChanges): Promise<Member> {
   const { db, organization } = ctx
@@ -110,8 +109,8 @@ export async function changeMember(ctx: Ctx, member_id: string, changes: MemberC
 
 /**
  * Removes a member. The member's credentials fail from their next request on, and so do those that the member made, directly or through
- * other credentials, unless they are kept. The pending invitations that were sent with any of them are withdrawn, and the openings
- * that were acknowledged with them and wait. Returns what was revoked.
+ * other credentials, unless they are kept. The pending invitations that were sent with any of them are withdrawn, and so are the waiting
+ * openings acknowledged with them. Returns what was revoked.
  */
 export async function deleteMember(ctx: Ctx, member_id: string, keepsMade: boolean): Promise<MemberRemoval> {
   const { db, organization, now } = ctx

@@ -35,7 +35,7 @@ export const invitations = sqliteTable(
     status: text({ enum: ['pending', 'accepted', 'replaced', 'withdrawn', 'expired'] }).notNull(),
     /** The api_key that sent it. Invitations that a removed member sent are withdrawn. */
     invited_by: text().notNull(),
-    /** When the credential that sent it expires, and with it the one that accepting it makes; null for never. */
+    /** When the credential that sent it expires, and with it the one of whoever accepts; null for never. */
     credential_expires_at: instant(),
     created_at: instant().notNull(),
     expires_at: instant().notNull(),

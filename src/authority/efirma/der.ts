@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createDecipheriv, pbkdf2Sync } from 'node:crypto'
 
-/** The bytes are not in DER, or are another value than the one that is expected. */
+/** The bytes are not in DER, or not the expected value. */
 export class NotDer extends Error {}
 
 /** Tags of ASN.1 (X.680, 8.6), as DER writes them. */
@@ -28,8 +28,8 @@ export const TAG = {
 const LENGTH_BYTES = 3
 
 /**
- * Reads values of DER one after the other (X.690): definite lengths in their shortest form, tags below 31. It reads only what it is asked
- * for, so the shape of what it reads limits the depth. Each method throws NotDer, and nothing else.
+ * Reads values of DER one after the other (X.690): definite lengths in their shortest form, tags below 31. It reads only on request, so the
+ * expected shape limits the depth. Each method throws NotDer, and nothing else.
  */
 export class DerReader {
   readonly #bytes: Uint8Array
@@ -140,8 +140,8 @@ const latin = new TextDecoder('windows-1252')
 const utf16 = new TextDecoder('utf-16be')
 
 /**
- * The text of a string type. The authority's certificates have names in UTF-8 and in ISO 8859-1 under types that allow neither, so that each
- * is read as UTF-8 when it is that. Throws NotDer for other types.
+ * The text of a string type. The authority's certificates have names in UTF-8 and in ISO 8859-1 under types that allow neither, so each
+ * text that is valid UTF-8 is read as such. Throws NotDer for other types.
  */
 export function textOf(tag: number, content: Uint8Array): string {
   switch (tag) {
@@ -192,7 +192,7 @@ export type EfirmaReason = keyof typeof REASONS
 /** An e.firma cannot be used, and why. The message repeats nothing of it. */
 export class EfirmaRefused extends Error {
   readonly code: EfirmaReason
-  /** What has to be changed. */
+  /** The member to change. */
   readonly member: EfirmaMember
 
   constructor(code: EfirmaReason) {

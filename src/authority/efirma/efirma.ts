@@ -72,7 +72,7 @@ const textOfName = (name: readonly NameAttribute[]): string =>
 
 const hexadecimal = (character: string): string => character.charCodeAt(0).toString(16).padStart(2, '0')
 
-/** What a certificate of the authority says. Its own signature is not verified: the authority does that when the certificate is used. */
+/** The data of a certificate of the authority. Its own signature is not verified: the authority does that when the certificate is used. */
 export interface TaxCertificate {
   /** All of it, in DER. */
   der: Uint8Array
@@ -106,8 +106,8 @@ export function readCertificate(bytes: Uint8Array): TaxCertificate {
 }
 
 /**
- * RFC 5280, 4.1. The extensions are not read: of the authority's certificates, those of seals name a branch and the others do not. A certificate
- * without a branch whose key usage is that of a seal is none of the authority's making, and the authority refuses it.
+ * RFC 5280, 4.1. The extensions are not read: the authority's seals name a branch and its other certificates do not. It never made a
+ * certificate without a branch whose key usage is that of a seal, and it refuses such a certificate.
  */
 function certificateOf(der: Uint8Array): TaxCertificate {
   const outer = new DerReader(der)
@@ -141,7 +141,7 @@ const numberOf = (serial: Uint8Array): string => {
   return /^\d{20}$/.test(text) ? text : serial.toHex()
 }
 
-/** Of a company it is followed by a slash and the RFC or CURP of who represents it. */
+/** For a company, a slash and the RFC or CURP of its representative follow. */
 const rfcOf = (subject: readonly NameAttribute[]): string | null => {
   const [rfc] = (valueIn(subject, 'x500UniqueIdentifier') ?? '').split(/[\s/]/, 1)
   return rfc ? rfc.toUpperCase().normalize('NFC') : null
@@ -152,8 +152,8 @@ const MAX_CHARACTERS = 12_000
 const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,40})-----/g
 
 /**
- * Reads the bytes of a file that a request has as text: PEM, or the base64 of a file in DER or PEM. Of PEM they are those of the first part
- * whose label ends with `label`; other parts and text around them do not count. Null when it is neither.
+ * Reads the bytes of a file that a request has as text: PEM, or the base64 of a file in DER or PEM. In PEM the first part whose label ends
+ * with `label` counts; other parts and text around them do not. Null when it is neither.
  */
 export function readFile(text: string, label: 'CERTIFICATE' | 'PRIVATE KEY'): Uint8Array | null {
   if (text.length > MAX_CHARACTERS) return null
@@ -236,7 +236,7 @@ async function belongTogether({ publicKey }: TaxCertificate, pkcs8: Uint8Array):
   return crypto.subtle.verify(ALGORITHM.name, verifier, signature, probe)
 }
 
-/** The runtime refuses keys that are well formed and none, each with an error of its own. */
+/** The runtime refuses well-formed keys that are no keys, each with its own error. */
 const orUnreadable = async <T>(code: EfirmaReason, use: () => Promise<T>): Promise<T> => {
   try {
     return await use()

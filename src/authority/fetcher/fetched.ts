@@ -54,8 +54,8 @@ export async function documentsOfFetch(system: System, request: DocumentsRequest
 }
 
 /**
- * What a fetcher brought for a job: it is offered, and waits until the fetcher has brought it, or says why it cannot. Throws AuthorityFailed
- * where there is no fetcher.
+ * The result of a fetcher for a job. The job is offered, and waits until the fetcher has brought it, or says why it cannot. Throws
+ * AuthorityFailed where there is no fetcher.
  */
 async function broughtFor(
   system: System,

@@ -27,7 +27,7 @@ export const readFetch = (ledger: D1Database, { entity, source, month }: FetchKe
     sql`select * from ${fetches} where ${fetches.entity} = ${entity} and ${fetches.source} = ${source} and ${fetches.month} = ${month}`,
   ).first<FetchRow>()
 
-/** Offers what a job needs, anew when what is there is of an earlier job. */
+/** Offers what a job needs, again if the existing offer is of an earlier job. */
 export const offer = (ledger: D1Database, { entity, source, month }: FetchKey, asked_at: number) =>
   prepared(
     ledger,
@@ -44,7 +44,7 @@ export const deleteFetch = (ledger: D1Database, fetch: number) =>
 const isFree = (entity: SQL, now: number): SQL =>
   sql`not exists (select 1 from ${fetches} ${o} where ${o.entity} = ${entity} and ${o.state} = 'leased' and ${o.due_at} > ${now})`
 
-/** Fetches that can be leased. Of an RFC nothing is leased while something else of it is. */
+/** Fetches that can be leased. An RFC has at most one lease at a time. */
 export const dueFetches = async (ledger: D1Database, now: number, limit: number): Promise<FetchRow[]> =>
   (
     await prepared(
@@ -54,7 +54,7 @@ export const dueFetches = async (ledger: D1Database, now: number, limit: number)
     ).all<FetchRow>()
   ).results
 
-/** Takes the lease on a due fetch, unless somebody else has it now. What was brought under an earlier lease does not count. */
+/** Takes the lease on a due fetch, unless somebody else has it now. Uploads under an earlier lease do not count. */
 export const takeFetch = async (
   ledger: D1Database,
   { fetch, entity, due_at }: FetchRow,
@@ -77,7 +77,7 @@ export const readLeased = (ledger: D1Database, fetch: number, token: string) =>
 export const extendFetch = (ledger: D1Database, fetch: number, token: string, until: number) =>
   prepared(ledger, sql`update ${fetches} set ${DUE_AT} = ${until} where ${isLeased(fetch, token)}`)
 
-/** Notes an upload. The first result has the one before of the same name. */
+/** Notes an upload. The first result has the earlier upload of the same name. */
 export const noteFile = (ledger: D1Database, fetch: number, token: string, name: string, file: FetchedFile): D1PreparedStatement[] => [
   prepared(ledger, sql`select ${fetches.files} ->> ${`$."${name}".key`} as key from ${fetches} where ${hasToken(fetch, token)}`),
   prepared(
@@ -106,6 +106,6 @@ export const failFetch = (ledger: D1Database, fetch: number, token: string, erro
     sql`update ${fetches} set ${STATE} = 'failed', ${DUE_AT} = null, ${ERROR_CLASS} = ${error_class} where ${isLeased(fetch, token)}`,
   )
 
-/** Forgets what was leased, unless somebody else has the lease. */
+/** Forgets a leased fetch, unless somebody else has the lease. */
 export const dropFetch = (ledger: D1Database, fetch: number, token: string) =>
   prepared(ledger, sql`delete from ${fetches} where ${hasToken(fetch, token)}`)

@@ -4,7 +4,7 @@ import type { MailboxNotification } from '../port/mailbox.ts'
 
 export const FETCH_STATES = ['offered', 'leased', 'complete', 'failed'] as const
 
-/** Why a fetcher could not bring something, beside a login that was refused. */
+/** Why a fetcher could not bring something, besides a refused login. */
 export const FETCH_ERRORS = ['account_locked', 'sat_unavailable', 'rate_limited', 'not_delivered'] as const
 export type FetchError = (typeof FETCH_ERRORS)[number]
 
@@ -15,17 +15,17 @@ export interface FetchedFile {
   sha256: string
 }
 
-/** What a fetcher says of a document, beside the number of its upload. */
+/** A fetcher's description of a document, with the number of its upload. */
 type FetchedDocument = Omit<DocumentFile, 'size' | 'sha256' | 'read'> & { n: number }
 
-/** What a fetcher says of a notification. Instants are in ISO 8601. */
+/** A fetcher's description of a notification. Instants are in ISO 8601. */
 interface FetchedNotification extends Omit<MailboxNotification, 'sent_at' | 'opened_at'> {
   sent_at: string
   opened_at: string | null
   document: { n: number; name: string; content_type: string } | null
 }
 
-/** What a fetcher brought of a document source. The upload named `list-0` has it as JSON. */
+/** A fetcher's result for a document source. The upload named `list-0` has it as JSON. */
 export interface FetchedList {
   documents: readonly FetchedDocument[]
   notifications: readonly FetchedNotification[]

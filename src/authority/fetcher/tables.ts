@@ -3,8 +3,8 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
 import { FETCH_STATES } from './states.ts'
 
 /**
- * What an external fetcher is to bring, or has brought, for a job whose login is a CIEC. A row is deleted when its job needs it no longer.
- * Times are milliseconds since 1970.
+ * The task or result of an external fetcher for a job whose login is a CIEC. A row is deleted when its job needs it no longer. Times are
+ * milliseconds since 1970.
  */
 export const fetches = sqliteTable(
   'fetches',
@@ -19,13 +19,13 @@ export const fetches = sqliteTable(
     state: text('state', { enum: FETCH_STATES }).notNull(),
     /** When it can be leased: at once, or when its lease runs out. Null when it is over. */
     due_at: integer('due_at'),
-    /** The last lease, and when it was taken: what was brought under it is as of then. */
+    /** The last lease, and when it was taken, which is the instant of its uploads. */
     token: text('token'),
     leased_at: integer('leased_at'),
     /** The login that was leased: the version of the RFC's CIECs, and a keyed hash. */
     version: integer('version'),
     login: text('login'),
-    /** What was uploaded under the lease: `{"metadata-0": {key, size, sha256}}` as JSON. */
+    /** The uploads under the lease: `{"metadata-0": {key, size, sha256}}` as JSON. */
     files: text('files').notNull().default('{}'),
     /** 0 when the fetcher knows that it could not bring everything. */
     is_whole: integer('is_whole').notNull().default(1),

@@ -38,7 +38,7 @@ export interface DownloadRequest {
   asked_at: Date
   /** Whether an earlier download brought everything that the month had. */
   is_complete: boolean
-  /** Whether somebody may wait for it, because the run that asked for it is of no cadence. */
+  /** Whether somebody may wait for it, because its run is of no cadence. */
   is_interactive: boolean
 }
 
@@ -52,28 +52,28 @@ export interface Package {
   bytes: Bytes
   /** Present when it has documents of other months too. */
   shared?: SharedPackage
-  /** Has it brought again, because it cannot be read; absent where it would be the same one. */
+  /** Requests it again, because it cannot be read; absent where it would be the same one. */
   discard?(): Promise<void>
 }
 
 /**
- * What a month takes of a package of several months: the rows of metadata with its `Fecha`; of XML the entries that these rows list, and those
- * unannounced ones whose content is of the month.
+ * The part of a package of several months for one month: the rows of metadata with its `Fecha`, the XML entries that these rows list, and
+ * unannounced entries whose content is of the month.
  */
 export interface SharedPackage {
   /** The locations of the XML entries whose names no metadata lists. */
   unannounced: readonly number[]
-  /** Whether the month answers for lines of metadata that nobody can date, and for those that are of no month that was asked for. */
+  /** Whether the month answers for lines of metadata that nobody can date, and for those of months that were not asked for. */
   is_last: boolean
   /** Whether the metadata lists fewer documents than the authority announced. Otherwise a package or file without rows is no loss. */
   is_short: boolean
-  /** Whether a `Fecha`, or only its month, is of what was asked for: of its period, or of one of its months. */
+  /** Whether a `Fecha`, or only its month, was asked for: it is of the period, or of one of the months. */
   isAsked(time: string): boolean
-  /** What all of its documents are; its metadata need not say so. */
+  /** The family of all its documents; its metadata need not say it. */
   family: 'cfdi' | 'retenciones'
 }
 
-/** The authority is not done. It is asked again then, unless the job is woken earlier. */
+/** The authority is not done. It is asked again at an instant, unless the job is woken earlier. */
 interface Waiting {
   state: 'waiting'
   ask_again_at: Date
@@ -87,12 +87,12 @@ interface Delivered {
 
 /** One session of the conversation with the authority about a month. */
 export type Step =
-  /** `is_whole`: the authority delivers, or has delivered, everything that it announces of the month, and none of it is too old for it. */
+  /** `is_whole`: the authority delivers, or has delivered, all announced documents of the month, and no part of it is too old. */
   | ({ state: 'ready'; is_whole: boolean } & Delivered)
-  /** `part`: what there is of the month, when the rest keeps it waiting for long, and how many lists of documents are in it. */
+  /** `part`: the available part of the month, when the rest takes long, and its number of lists of documents. */
   | (Waiting & { part?: Delivered & { lists: number } })
 
-/** What kinds of documents there are. An `acuse` is the authority's receipt for a return (`declaracion`). */
+/** The kinds of documents. An `acuse` is the authority's receipt for a return (`declaracion`). */
 export const DOCUMENT_KINDS = ['csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug'] as const
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number]
 
@@ -121,7 +121,7 @@ export interface DocumentFile {
    * taxes or forms that it declares, as the authority names them, with commas between them.
    */
   attributes: Record<string, string>
-  /** What it says, when the authority delivers that as data. Null when it has no fields, or they are to be read from its PDF. */
+  /** Its fields, when the authority delivers them as data. Null when it has none, or they are to be read from its PDF. */
   fields: DocumentFields | null
 }
 
@@ -130,7 +130,7 @@ export interface DocumentsRequest extends Pick<DownloadRequest, 'shard' | 'entit
   now: Date
 }
 
-/** One look at what the authority has of a document source; with sat_miinformacion comes the tax mailbox. */
+/** One look at the documents of a source; sat_miinformacion includes the tax mailbox. */
 export type DocumentsStep = { state: 'ready'; files: readonly DocumentFile[]; mailbox: ListedMailbox } | Waiting
 
 /** The part of the port that requests need, which fetch nothing. */
@@ -153,8 +153,8 @@ export interface AuthorityLogins {
  */
 export interface TaxAuthority extends AuthorityLogins {
   /**
-   * Goes on with the download of a month: the metadata packages, then the XML packages, when the authority has them ready. Nothing is waited
-   * for. It throws AuthorityFailed when the authority will not deliver them, and so do the packages after those that it did deliver.
+   * Continues the download of a month: the metadata packages, then the XML packages, when the authority has them ready. It waits for
+   * nothing. It throws AuthorityFailed when the authority will not deliver them, and so do the packages after those that were delivered.
    */
   step(request: DownloadRequest): Promise<Step>
   /**

@@ -4,10 +4,10 @@ import { type Day, dayOfEpoch, epochDayOf } from '../../platform/time/calendar.t
 export const AUTHORITY_ZONE = 'America/Mexico_City'
 
 /**
- * Days from one to another on which the authority is off duty beyond those of the law (CFF, article 12, second paragraph), with what
- * published them: rule 2.1.6 of the Resolución Miscelánea Fiscal (RMF) of the year, and its amendments (RMRMF). They were taken from secondary
- * sources, not from the DOF itself. Add what is published, and move KNOWN_UNTIL. Where days are missing a deadline is computed that is earlier
- * than the true one, and the authority still refuses to deliver what has not been opened.
+ * Days on which the authority is off duty beyond those of the law (CFF, article 12, second paragraph), from one day to another, with their
+ * publication: rule 2.1.6 of the Resolución Miscelánea Fiscal (RMF) of the year, and its amendments (RMRMF). They were taken from secondary
+ * sources, not from the DOF itself. Add what is published, and move KNOWN_UNTIL. Without some days, a computed deadline is earlier than the
+ * true one, and the authority still refuses to deliver what has not been opened.
  */
 type Published = readonly (readonly [from: Day, to: Day, source: string])[]
 
@@ -30,11 +30,11 @@ const isAmong = (published: Published, day: Day): boolean => published.some(([fr
 const KNOWN_FROM: Day = '2024-12-23'
 export const KNOWN_UNTIL: Day = '2026-11-30'
 
-/** What a deadline is computed from: all days off that the authority published, or those of the law alone where others may be missing. */
+/** The basis of a deadline: all days off that the authority published, or those of the law alone where others may be missing. */
 export const DEADLINE_BASES = ['published', 'estimated'] as const
 export type DeadlineBasis = (typeof DEADLINE_BASES)[number]
 
-/** What business days between two days rest on. */
+/** The basis of the business days between two days. */
 export const deadlineBasisOf = (from: Day, until: Day): DeadlineBasis =>
   from >= KNOWN_FROM && until <= KNOWN_UNTIL ? 'published' : 'estimated'
 
@@ -59,8 +59,8 @@ function isHoliday(day: Day, weekday: number): boolean {
 }
 
 /**
- * Whether a return can be due on a day. The authority's general vacations do not put it off, because for returns and payments alone they
- * count as business days (CFF, article 12, second paragraph).
+ * Whether a return can be due on a day. The authority's general vacations do not postpone it, because they count as business days for
+ * returns and payments alone (CFF, article 12, second paragraph).
  */
 export function isFilingDay(day: Day): boolean {
   const weekday = weekdayOf(epochDayOf(day))
@@ -86,7 +86,7 @@ export const addBusinessDays = (day: Day, count: number): Day => addDays(day, co
 /** Returns the day that is so many filing days after a day. */
 export const addFilingDays = (day: Day, count: number): Day => addDays(day, count, isFilingDay)
 
-/** Returns the day on which a return is due that is due on a day: this one, or the next filing day (CFF, article 12, fourth paragraph). */
+/** Returns the due day of a return: the nominal day, or the next filing day (CFF, article 12, fourth paragraph). */
 export const filingDayFrom = (day: Day): Day => (isFilingDay(day) ? day : addFilingDays(day, 1))
 
 /** Counts the business days after a day, up to another one. */

@@ -1,4 +1,4 @@
-/** Why the last attempt of a download failed (error_class), in words. Whatever tells of one has this sentence. */
+/** Why the last attempt of a download failed (error_class), in words, for all reports of failures. */
 const ERRORS: Readonly<Record<string, string>> = {
   invalid_credentials: 'The tax authority refuses the credential. The download waits for another one.',
   login_failed: 'The tax authority did not let the service log in.',

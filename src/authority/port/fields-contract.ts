@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What documents say, as fields. The Worker that reads PDFs (pdf/) and the adapters of the tax authority fill them. */
+/** Documents as fields. The Worker that reads PDFs (pdf/) and the adapters of the tax authority fill them. */
 
 const text = z.string().nullable()
 const day = z.iso.date().nullable()

@@ -2,7 +2,7 @@ import { localDayOf } from '../../platform/time/calendar.ts'
 import { AUTHORITY_ZONE, addBusinessDays } from './business-days.ts'
 import type { Login } from './login.ts'
 
-/** What is sent to a tax mailbox. */
+/** The contents of a tax mailbox. */
 export const NOTIFICATION_KINDS = ['notificacion', 'requerimiento', 'mensaje_interes', 'comunicado', 'aviso'] as const
 export type NotificationKind = (typeof NOTIFICATION_KINDS)[number]
 
@@ -22,7 +22,7 @@ export interface MailboxNotification {
   sent_at: Date
   /** When somebody opened it, with the service or in the authority's portal; null before. */
   opened_at: Date | null
-  /** What its document is, in the authority's words; null without a document. */
+  /** The kind of its document, in the authority's words; null without a document. */
   document_kind: string | null
 }
 

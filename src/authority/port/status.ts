@@ -1,13 +1,13 @@
-/** What the status service of the authority (ConsultaCFDI) says about single CFDIs, in the words of the API. */
+/** The answers of the authority's status service (ConsultaCFDI) about single CFDIs, in the words of the API. */
 export const STATUS_ANSWERS = ['vigente', 'cancelado', 'no_encontrado', 'unknown'] as const
 export const ES_CANCELABLE = ['cancelable_sin_aceptacion', 'cancelable_con_aceptacion', 'no_cancelable'] as const
 export const ESTATUS_CANCELACION = [
   ...(['en_proceso', 'rechazada', 'cancelado_sin_aceptacion', 'cancelado_con_aceptacion', 'plazo_vencido'] as const),
 ] as const
 
-/** What the printed form of a CFDI says about it in its QR code, and what the status service asks for. */
+/** The data in the QR code of a printed CFDI, which the status service asks for. */
 export interface PrintedCfdi {
-  /** Null when only metadata is known of it. Then the expression does without the signature. */
+  /** Null when only its metadata is known. Then the expression has no signature. */
   version: string | null
   uuid: string
   emisor_rfc: string
@@ -18,7 +18,7 @@ export interface PrintedCfdi {
   sello_ultimos_8: string | null
 }
 
-/** A CFDI whose status is asked for, as the RFC in whose name it is held sees it. */
+/** A CFDI whose status is asked for, from the side of the RFC that holds it. */
 export interface AskedCfdi extends PrintedCfdi {
   rfc: string
   /** 0 issued, 1 received. */
@@ -29,8 +29,8 @@ export interface AskedCfdi extends PrintedCfdi {
 
 export interface CfdiStatus {
   /**
-   * `no_encontrado`: the authority does not know the document, or not yet. `unknown`: it did not understand the question, or says something
-   * that we do not understand.
+   * `no_encontrado`: the authority does not know the document, or not yet. `unknown`: it did not understand the question, or its answer is
+   * not understood.
    */
   estatus: (typeof STATUS_ANSWERS)[number]
   /** Null, here and below, when it is not said or not understood. */

@@ -5,8 +5,9 @@ import type { Rules, Unit } from './dated.ts'
 export const ANY_DAY: Day = '1990-01-01'
 
 /**
- * Returns the SQL that `make` writes under the rules of the day that `column` has, which is one of `days` and may be followed by a time. Where
- * no rule that it reads changes on these days, it is what `make` writes. With a unit, the rules are those of the month or year of the day.
+ * Returns the SQL of `make` under the rules of the day in `column`, which is one of `days` and may be followed by a time. Where none of the
+ * rules that it reads changes on these days, the SQL is that of `make` alone. With a unit, the rules are those of the month or year of the
+ * day.
  */
 export function byDay(
   rules: Rules,
@@ -33,7 +34,7 @@ export function anyByDay(
   return text === '0' ? null : text
 }
 
-/** The days until an invoice is due that does not say it, as SQL over the column with its day: of invoices of any age up to a day. */
+/** The days until an invoice without due date is due, as SQL over the column with its day, for invoices of any age up to a day. */
 export const daysUntilDue =
   (rules: Rules, last: Day) =>
   (column: string): string =>

@@ -11,7 +11,7 @@ export type RuleValues = { [Key in RuleKey]: z.infer<(typeof SHAPES)[Key]> }
 /** A value of a rule and the days on which it is in force, both included. */
 export type RuleRow = Omit<RuleBasis, 'key'> & { key: RuleKey }
 
-/** By what a rule counts: of a month or year, the value is the one in force on its last day. */
+/** The unit by which a rule counts: a month or year has the value in force on its last day. */
 export type Unit = 'day' | 'month' | 'year'
 
 const firstDayIn = (unit: Unit, day: Day): Day =>
@@ -21,7 +21,7 @@ const lastDayIn = (unit: Unit, day: Day): Day =>
 
 const latestFirst = (rows: readonly RuleRow[]): RuleRow[] => rows.toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1))
 
-/** What the rules of one answer share. */
+/** The shared state of the rules of one answer. */
 class Source {
   readonly used = new Set<RuleRow>()
   readonly days = new Map<Day, Rules>()
@@ -37,13 +37,13 @@ class Source {
     const rows = this.#rows.get(key) ?? []
     const found = rows.find(({ valid_from, valid_to }) => valid_from <= day && (valid_to === null || day <= valid_to))
     if (found) return found
-    // The defaults have no first day of their own: what they say first, they say of the days before.
+    // The defaults have no first day of their own: their first value also covers earlier days.
     const later = rows.filter(({ valid_from }) => day < valid_from)
     if (later.length === 0 || rows.some((row) => !this.#own.has(row) && row.valid_from <= day)) return undefined
     return later.reduce((one, row) => (row.valid_from < one.valid_from ? row : one))
   }
 
-  /** The days within a range, but for its first, on which a value may begin or have ended. */
+  /** The days within a range, after its first, on which a value may begin or have ended. */
   changesIn({ first, last }: { first: Day; last: Day }): Day[] {
     const days = [...this.#rows.values()]
       .flat()
@@ -53,8 +53,8 @@ class Source {
 }
 
 /**
- * The rules in force on a day; on a day before the defaults of a rule, the first value that begins later. What is read is noted, and `basis()`
- * returns it.
+ * The rules in force on a day; before the defaults of a rule, the first value that begins later. Values that are read are noted, and
+ * `basis()` returns them.
  */
 export class Rules {
   readonly #source: Source

@@ -5,7 +5,7 @@ import { findOwnRules } from './store.ts'
 
 const DEFAULTS = 'https://assets.invalid/rules.json'
 
-/** How long an isolate goes on with what it read, in milliseconds. */
+/** How long an isolate keeps the rules that it read, in milliseconds. */
 const FRESH_MS = 60_000
 
 // Hold rows and not promises, because a request must not await the I/O of another request.

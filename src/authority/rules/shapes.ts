@@ -54,7 +54,7 @@ const deduction = z.strictObject({
 
 const investment = z.strictObject({ annual_rate: rate })
 
-/** What the value of each rule is. Only the types reach the Worker; an operator's values are checked before they are stored. */
+/** The shape of each rule's value. Only the types reach the Worker; an operator's values are checked before they are stored. */
 export const SHAPES = {
   'vat.general': rate,
   'vat.border': rate,
@@ -88,7 +88,7 @@ export const SHAPES = {
     receptor_regimen_uso_invalid: count,
     metadata_only: count,
   }),
-  /** The least score of each level; `low` is what is below. `most` limits the score. */
+  /** The least score of each level; lower scores are `low`. `most` limits the score. */
   'risk.levels': z.strictObject({ critical: count, high: count, medium: count, most: count }),
   /** Days after which a PPD with a balance lacks its complement. */
   'rep.grace_days': count,
@@ -136,7 +136,7 @@ export const SHAPES = {
   'deduction.personal_excluded': regimes,
   'deduction.business': z.strictObject({ expense: usos, returns: usos, none: usos }),
   'deduction.fuel': z.strictObject({ claves }),
-  /** Regimes in which only what is paid counts. */
+  /** Regimes in which only paid amounts count. */
   'deduction.flow_basis': regimes,
   'investment.I01': investment,
   'investment.I02': investment,
@@ -147,7 +147,7 @@ export const SHAPES = {
   'investment.I07': investment,
   'investment.I08': investment,
 
-  /** The least Herfindahl-Hirschman index of each level, 0 to 10000; `low` is what is below. High is what exceeds it. */
+  /** The least Herfindahl-Hirschman index of each level, 0 to 10000; lower ones are `low`. High is what exceeds it. */
   'concentration.levels': z.strictObject({ moderate: count, high: count }),
   'concentration.trend_months': count,
   /** A price is an outlier beyond so many median absolute deviations. */

@@ -13,7 +13,7 @@ export const WITHHOLDING_KEYS = [
 /** Whether a key of c_ClaveProdServ begins with one of these. */
 export const isAmong = (clave: string, prefixes: readonly string[]): boolean => prefixes.some((prefix) => clave.startsWith(prefix))
 
-/** Whether a key that may be unknown is among those of a rule, which are all when they are null. */
+/** Whether a key that may be unknown is among those of a rule; null stands for all keys. */
 const fits = (clave: string | null, prefixes: readonly string[] | null): boolean =>
   prefixes === null || (clave !== null && isAmong(clave, prefixes))
 
@@ -22,9 +22,8 @@ export const withholdingClasses = (rules: Rules): WithholdingClass[] =>
   WITHHOLDING_KEYS.flatMap((key) => rules.find(key) ?? []).sort((a, b) => a.priority - b.priority)
 
 /**
- * Returns the withholding class of a CFDI that a company receives: the first that fits its issuer and the key of its
- * largest line, or null for the class `otros`, of which nothing is withheld. IVA that the class withholds of certain keys alone is null
- * for others.
+ * Returns the withholding class of a CFDI that a company receives: the first that fits its issuer and the key of its largest line, or null
+ * for the class `otros`, without withholding. If the class withholds IVA only for certain keys, it is null for others.
  */
 export function withholdingClassOf(
   rules: Rules,

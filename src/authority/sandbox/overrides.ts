@@ -8,7 +8,7 @@ import type { CancellationOverride } from './documents/port.ts'
 import type { MailboxOverrides } from './mailbox/mailbox.ts'
 import { sandboxCancellations, sandboxNotifications, sandboxRefusedLogins } from './tables.ts'
 
-/** What test helpers changed in the sandbox, which has no other state. */
+/** The changes of test helpers in the sandbox, which has no other state. */
 export interface SandboxOverrides extends MailboxOverrides {
   /** Returns whether a test helper made the sandbox refuse this login. */
   isRefused(login: Login): Promise<boolean>

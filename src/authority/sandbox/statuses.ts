@@ -12,7 +12,7 @@ const OUTCOMES = ['cancelado_sin_aceptacion', 'cancelado_con_aceptacion', 'plazo
 
 const NOT_FOUND: CfdiStatus = { estatus: 'no_encontrado', es_cancelable: null, estatus_cancelacion: null }
 
-/** What the status service of the sandbox says of a CFDI: it knows the documents that it invents, and one that a test helper cancelled. */
+/** The sandbox's status of a CFDI: it knows the documents that it invents, and one that a test helper cancelled. */
 export function statusOf({ rfc, direction, uuid, fecha }: AskedCfdi, override: CancellationOverride | undefined, now: Date): CfdiStatus {
   const center = localTime(now)
   const document = documentsOf(rfc, direction === 0 ? 'issued' : 'received', fecha.slice(0, 7)).find((one) => one.uuid === uuid)

@@ -16,7 +16,7 @@ export const sandboxCancellations = sqliteTable(
 /** Logins that the sandbox refuses, as keyed digests of RFC and CIEC or certificate. */
 export const sandboxRefusedLogins = sqliteTable('sandbox_refused_logins', { digest: text().primaryKey() })
 
-/** What the tax mailboxes of the sandbox have beyond what it invents: notifications that a test helper sent, and when one was opened. */
+/** Additions to the tax mailboxes that the sandbox invents: notifications that a test helper sent, and when one was opened. */
 export const sandboxNotifications = sqliteTable(
   'sandbox_notifications',
   {

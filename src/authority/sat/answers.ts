@@ -1,6 +1,6 @@
 import { XmlReader } from '../../platform/xml-reader.ts'
 
-/** What an answer of the bulk download means for what comes next. */
+/** The meaning of an answer of the bulk download for the next step. */
 export type Meaning =
   /** 5000: received, or delivered. */
   | 'accepted'
@@ -64,7 +64,7 @@ const MEANINGS_MEANINGS: ReadonlyMap<string, Meaning> = new Map([
   ['5012', 'document_cancelled'],
 ])
 
-/** The meaning of a code, and of the message where the code alone says too little. */
+/** The meaning of a code, and of the message where the code is ambiguous. */
 export function meaningOf(code: string, message: string): Meaning {
   if (code === '301') return meaningOf301(folded(message))
   return MEANINGS_MEANINGS.get(code) ?? 'unknown'
@@ -80,7 +80,7 @@ function meaningOf301(message: string): Meaning {
 /** A package that the authority does not find is gone; its requests have no package without documents. */
 export const meaningForPackage = (code: string, message: string): Meaning => (code === '5004' ? 'package_gone' : meaningOf(code, message))
 
-/** The meaning of a verification: of its own code, unless that is 5000, then of the state of the request, and of a rejection's code. */
+/** The meaning of a verification: of its own code or, if that is 5000, of the state of the request, and of a rejection's code. */
 function meaningOfState(code: string, message: string, state: string, stateCode: string): Meaning {
   if (code === '5004' && (state === '0' || state === '')) return 'request_gone'
   if (code !== '5000') return meaningOf(code, message)
@@ -110,7 +110,7 @@ export const folded = (text: string): string =>
     .replace(/\s+/g, ' ')
     .trim()
 
-/** What an answer of the bulk download says, in words. */
+/** The meanings of the bulk download's answers, in words. */
 export const MEANING_IN_WORDS: Readonly<Record<Meaning, string>> = {
   accepted: 'The tax authority accepted the request.',
   waiting: 'The tax authority is not done with the request yet.',
@@ -137,8 +137,8 @@ export const MEANING_IN_WORDS: Readonly<Record<Meaning, string>> = {
 }
 
 /**
- * Why a request has no answer: a page instead of SOAP, a SOAP fault, any other answer with an error of HTTP, one that ends too early, one that
- * is none, one that is larger than a package may be, no answer in time, or no connection.
+ * Why a request has no answer: a page instead of SOAP, a SOAP fault, any other HTTP error, an answer that ends too early, is malformed, or
+ * is larger than a package may be, no answer in time, or no connection.
  */
 export type UnansweredKind = 'html' | 'fault' | 'http_error' | 'truncated' | 'malformed' | 'too_large' | 'timed_out' | 'unreachable'
 
@@ -153,7 +153,7 @@ const UNANSWERED_IN_WORDS: Readonly<Record<Exclude<UnansweredKind, 'http_error'>
   unreachable: 'The tax authority could not be reached. It is asked again later.',
 }
 
-/** What the code of an answer with an error of HTTP begins with. */
+/** The beginning of the code of an answer with an HTTP error. */
 const HTTP = 'http_'
 
 /** A code of `Unanswered`, in words; undefined for any other code. */
@@ -163,14 +163,14 @@ export function unansweredInWords(code: string): string | undefined {
   return UNANSWERED_IN_WORDS[code as keyof typeof UNANSWERED_IN_WORDS]
 }
 
-/** The authority did not answer what it was asked. Whether it did what it was asked is not known. */
+/** The authority did not answer a request. Whether it carried it out is not known. */
 export class Unanswered extends Error {
   readonly kind: UnansweredKind
   /** Of a fault: its code without prefix, such as InvalidSecurity or ActionNotSupported. */
   readonly fault: string | null
   /** The status of HTTP; null before it is known. */
   status: number | null = null
-  /** Whether it was the login, so that what it was for was not asked. */
+  /** Whether it was the login, so that the request behind it was not sent. */
   isOfLogin = false
 
   constructor(kind: UnansweredKind, message: string, fault: string | null = null) {
@@ -179,13 +179,13 @@ export class Unanswered extends Error {
     this.fault = fault
   }
 
-  /** As it is kept in the place of a code of the authority: the kind, or `http_503`. */
+  /** Its code as kept in the place of the authority's: the kind, or `http_503`. */
   get code(): string {
     return this.kind === 'http_error' ? `${HTTP}${this.status}` : this.kind
   }
 }
 
-/** The answer has the right form, and not what it must have. */
+/** The answer has the right form, but lacks a part. */
 export const unexpected = (): Unanswered => new Unanswered('malformed', 'The answer of the tax authority lacks a required part.')
 
 /** An element of an answer. Names are without prefixes: the answers use few names, and their prefixes and namespaces vary. */
@@ -262,7 +262,7 @@ function notSoap(text: string): Unanswered {
     : new Unanswered('malformed', 'The answer of the tax authority is not SOAP.')
 }
 
-/** What the authority says of every request but a login: unknown codes are data too. */
+/** The authority's answer to every request but a login: unknown codes are data too. */
 export interface SatAnswer {
   meaning: Meaning
   code: string
@@ -330,14 +330,14 @@ export function readVerified(text: string): Verified {
   const packages = [...new Set(result.children.filter(({ name, text }) => name === 'IdsPaquetes' && text !== '').map(({ text }) => text))]
   const meaning = meaningOfState(code, message, state, stateCode)
   return {
-    // What is finished without a package, and says that nothing matches, need not say how many documents that are.
+    // A finished request without packages that says that nothing matches need not say how many documents match.
     meaning: meaning === 'finished' && stateCode === '5004' && packages.length === 0 ? 'nothing' : meaning,
     ...{ code, message, state, stateCode, packages },
     announced: /^\d{1,9}$/.test(announced) ? Number(announced) : null,
   }
 }
 
-/** In characters: what is kept of a code and of a message. */
+/** The most characters that are kept of a code and of a message. */
 const [MOST_CODE, MOST_MESSAGE] = [16, 500]
 
 /** CodEstatus and Mensaje. Throws Unanswered without a code. */
@@ -355,10 +355,10 @@ function resultOf(text: string): XmlNode {
   return result
 }
 
-/** In bytes that are given on at once: a multiple of three. */
+/** The bytes passed on at once: a multiple of three. */
 const PIECE = 49_152
 
-/** What a byte stands for: six bits, or one of these, which are below zero. */
+/** The meaning of a byte: six bits, or one of these, which are below zero. */
 const [OTHER, SPACE, PADDING] = [-1, -2, -3]
 const MEANINGS = new Int8Array(256).fill(OTHER!)
 for (const [n, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries())
@@ -366,14 +366,14 @@ for (const [n, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 for (const space of ' \t\n\v\f\r') MEANINGS[space.charCodeAt(0)] = SPACE!
 MEANINGS['='.charCodeAt(0)] = PADDING!
 
-/** What begins and ends a character reference of XML, and the longest one, in characters between these. */
+/** The first and last character of a character reference of XML, and its greatest length between these. */
 const [AMPERSAND, SEMICOLON] = [0x26, 0x3b] as const
 const MAX_REFERENCE = 8
 
 /**
- * Decodes base64 that comes in parts, as bytes of ASCII with white space anywhere. Some writers of XML write the ends of lines, or `=`, `+` and
- * `/`, as character references: these are read too. It makes neither texts nor new buffers of them: of a package
- * of hundreds of megabytes the garbage would fill the memory before it is collected.
+ * Decodes base64 that comes in parts, as bytes of ASCII with white space anywhere. It also reads character references, as which some
+ * writers of XML write the ends of lines, or `=`, `+` and `/`. It makes no texts or new buffers: for a package of hundreds of megabytes,
+ * the garbage would fill the memory before it is collected.
  */
 export class Base64Decoder {
   readonly #piece = new Uint8Array(PIECE)
@@ -382,7 +382,7 @@ export class Base64Decoder {
   #bits = 0
   #count = 0
   #padding = 0
-  /** What has come of a character reference; null outside of one. */
+  /** The beginning of a character reference; null outside of one. */
   #reference: string | null = null
 
   /** Throws Unanswered when characters are missing. */
@@ -390,7 +390,7 @@ export class Base64Decoder {
     if (this.#count !== 0 || this.#reference !== null) throw notBase64()
   }
 
-  /** Yields the bytes of the next part; what is yielded is good until the next is. Throws Unanswered when it is not base64. */
+  /** Yields the bytes of the next part; each piece is good until the next one. Throws Unanswered when it is not base64. */
   *decode(part: Uint8Array): Generator<Uint8Array> {
     for (let at = 0; at < part.length; ) {
       at = this.#count === 0 && this.#padding === 0 && this.#reference === null ? this.#decodeGroups(part, at) : at

@@ -1,6 +1,6 @@
 import { envelopeOf, Unanswered } from './answers.ts'
 
-/** What is downloaded: CFDIs, or retenciones, which have hosts and tokens of their own. */
+/** The documents of a download: CFDIs, or retenciones, which have hosts and tokens of their own. */
 export type Family = 'cfdi' | 'retenciones'
 
 /** A request to a web service of the authority, which is sent by POST. */
@@ -44,12 +44,12 @@ export const soapRequest = (url: string, action: string, body: string, headers: 
   body,
 })
 
-/** What sends a request: `fetch`, or what stands in for it. */
+/** Sends a request: `fetch`, or its substitute. */
 export type Send = (url: string, init: RequestInit) => Promise<Response>
 
 /**
- * How slow an answer may be: what is waited for altogether, in milliseconds, and how many bytes of it are worth a second more. Without it, an
- * answer that drips, or stops, would keep its worker busy for all of the time that a large package may take.
+ * How slow an answer may be: the total wait in milliseconds, and how many of its bytes extend that by a second. Otherwise an answer that
+ * drips, or stops, would keep its worker busy for the whole time that a large package may take.
  */
 export interface SlowResponseLimit {
   waited: number
@@ -57,13 +57,13 @@ export interface SlowResponseLimit {
 }
 /** At the most 1.5 GB, and 600 seconds, everything that comes faster than 64 KB a second is waited for. */
 const SLOW_RESPONSE_LIMIT: SlowResponseLimit = { waited: 60_000, bytesPerSecond: 65_536 }
-/** Of the answer with a package, the authority may prepare all before its first byte. */
+/** The authority may prepare a whole package before the first byte of the answer. */
 export const PACKAGE_SLOW_LIMIT: SlowResponseLimit = { ...SLOW_RESPONSE_LIMIT, waited: 120_000 }
 
 /**
- * Sends a request and gives the body of the answer to `read`, all within so many milliseconds, and waits no longer for its parts than their
- * size is worth. Redirects are not followed, because requests contain tokens. Of an answer with an error of HTTP only a fault or a page is
- * read: whatever else it says is no answer. Throws Unanswered, and whatever else `read` throws.
+ * Sends a request and gives the body of the answer to `read`, all within so many milliseconds, and waits for its parts only as long as
+ * their size allows. Redirects are not followed, because requests contain tokens. In an answer with an HTTP error only a fault or a page is
+ * read: anything else is no answer. Throws Unanswered, and whatever else `read` throws.
  */
 export async function exchange<T>(
   send: Send,
@@ -101,7 +101,7 @@ async function refuse(body: AsyncIterable<Uint8Array>, status: number): Promise<
   throw new Unanswered('http_error', `The tax authority answered with the HTTP status ${status}.`)
 }
 
-/** Counts how long is waited for an answer, and aborts it when that is longer than its size is worth. What is done with its parts does not count. */
+/** Counts the wait for an answer, and aborts it when it is longer than its size allows. Work on its parts does not count. */
 class Waiting {
   readonly #abort = new AbortController()
   readonly #slowLimit: SlowResponseLimit
@@ -147,7 +147,7 @@ class Waiting {
   }
 }
 
-/** In bytes: what of an answer is in memory, and how much of it a read waits for, unless the answer ends: each read leaves some garbage. */
+/** The bytes of an answer in memory, and the least that a read waits for, unless the answer ends: each read leaves some garbage. */
 const CHUNK = 65_536
 const LEAST = 32_768
 
@@ -156,7 +156,7 @@ interface Reader {
   cancel(): Promise<void>
 }
 
-/** Reads a body into one buffer again and again: a chunk is good until the next one is read. What is no stream of bytes comes as it is. */
+/** Reads a body into one buffer repeatedly: a chunk is good until the next one is read. A body that is no byte stream comes as it is. */
 function readerOf(body: ReadableStream<Uint8Array>): Reader {
   let reader: ReadableStreamBYOBReader
   try {

@@ -7,15 +7,15 @@ import type { Send } from './exchange.ts'
 import { CertificateRefused, type RateLimiter, satSession } from './session.ts'
 
 /**
- * What sends requests to the authority: the way out of the service. Locally they arrive at SAT_STAND_IN, with the authority's host in the
- * header Host (platform/egress).
+ * Sends requests to the authority, out of the service. Locally they arrive at SAT_STAND_IN, with the authority's host in the header Host
+ * (platform/egress).
  */
 export const sendOf =
   ({ env }: Pick<System, 'env'>): Send =>
   (url, init) =>
     env.EGRESS.fetch(url, init)
 
-/** The authority is asked at most once in 2 seconds for an RFC. The rest is for clocks and connections that differ. */
+/** The authority gets at most one request in 2 seconds for an RFC. The rest allows for differing clocks and connections. */
 const APART_SECONDS = 2.5
 /** In milliseconds, after an answer: a request may be on its way for longer than the next one. */
 const AFTER_ANSWER_MS = 2_050

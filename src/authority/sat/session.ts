@@ -42,7 +42,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 export const escapedText = (text: string): string => text.replace(/[&<>\r]/g, (one) => ESCAPES[one]!)
 const escapedValue = (text: string): string => text.replace(/[&<"\t\n\r]/g, (one) => ESCAPES[one]!)
 
-/** Attributes in the order of their names, each after a space. Those without a value are left out. */
+/** Attributes in the order of their names, each after a space, without those that have no value. */
 const attributes = (all: Readonly<Record<string, string | undefined>>): string =>
   Object.entries(all)
     .filter(([, value]) => value)
@@ -170,7 +170,7 @@ export const receivedRequest = (caller: LoggedIn, query: Solicitud & { RfcEmisor
 export const folioRequest = (caller: LoggedIn, uuid: string): Promise<SatRequest> =>
   signedRequest(caller, 'SolicitaDescargaFolio', 'solicitud', { Folio: uuid }, 'closed')
 
-/** Asks what has become of a request, by its IdSolicitud. */
+/** Asks for the state of a request, by its IdSolicitud. */
 export const verificationRequest = (caller: LoggedIn, request: string): Promise<SatRequest> =>
   signedRequest(caller, 'VerificaSolicitudDescarga', 'solicitud', { IdSolicitud: request }, 'short')
 
@@ -197,19 +197,19 @@ async function signedRequest(
 
 /** A comment, which may not have ended, or the opening tag of the element that contains the package; without a package it is empty. */
 const OPENING = /<!--(?:[\s\S]*?-->|[\s\S]*$)|(<(?:[\w.-]+:)?Paquete(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*)?>)/g
-/** What a package may be wrapped in. */
+/** A package may be wrapped in this. */
 const CDATA = '<![CDATA['
-/** What ends the package: the next tag, or the end of that. */
+/** The end of a package: the next tag, or the end of the wrapper. */
 const [LESS_THAN, BRACKET] = [0x3c, 0x5d] as const
-/** In characters: the most that stands around a package. */
+/** The most characters around a package. */
 const MAX_AROUND = 65_536
-/** In bytes: the largest answer, which has a package of about 1.1 GB. Nothing else would end one that goes on and on. */
+/** In bytes: the largest answer, with a package of about 1.1 GB. Nothing else would stop an endless one. */
 const MAX_ANSWER = 1_500_000_000
 
 /**
- * Reads the answer to a request for a package as it comes. It gives the bytes of the package to `write`, part after part, and waits for each:
- * it never holds more than one part, and a part is good until the next one. Throws Unanswered, also after bytes were written: only when it returns, they are the whole package.
- * `most` is the limit of the answer in bytes.
+ * Reads the answer to a request for a package as it comes. It gives the package to `write`, part after part, and waits for each: it never
+ * holds more than one part, and a part is good until the next one. Throws Unanswered, also after bytes were written: they are the whole
+ * package only when it returns. `most` is the limit of the answer in bytes.
  */
 export async function readPackage(
   body: AsyncIterable<Uint8Array>,
@@ -237,7 +237,7 @@ export async function readPackage(
         const begin = opening.index + opening[0].length
         const next = around.slice(begin).trimStart()
         isWrapped = next.startsWith(CDATA)
-        // It begins like one, and more has to come before that is known.
+        // It may be the wrapper: more has to come to decide.
         if (next.length < CDATA.length && CDATA.startsWith(next)) continue
         const end = isWrapped ? around.indexOf(CDATA, begin) + CDATA.length : begin
         rest = new TextEncoder().encode(around.slice(end) + utf8.decode())
@@ -264,7 +264,7 @@ export async function readPackage(
 
 const openingIn = (text: string): RegExpExecArray | undefined => text.matchAll(OPENING).find(([, tag]) => tag !== undefined)
 
-/** Everything around the package has to be right, too: an answer that breaks off is no envelope. */
+/** The text around the package has to be right, too: an answer that breaks off is no envelope. */
 function answerOf(around: string, isEmpty: boolean): SatAnswer {
   const envelope = envelopeOf(around)
   const status = find(envelope, 'Header', 'respuesta')
@@ -276,31 +276,31 @@ function answerOf(around: string, isEmpty: boolean): SatAnswer {
   return { meaning, code, message }
 }
 
-/** What keeps the requests of an RFC apart. */
+/** Spaces the requests of an RFC. */
 export interface RateLimiter {
   /** Waits until the next request is permitted, and has reserved that instant when it returns. */
   turn(): Promise<void>
-  /** Is called when the request that had its turn is answered, or never will be: it may have reached the authority until then. */
+  /** Called when the request of the last turn is answered, or never will be: until then it may still reach the authority. */
   answered?(): void
 }
 
 /**
- * What an e.firma asks of the bulk download. It logs in where it needs to, and every request, a login too, waits for its turn. Its methods
- * throw CertificateRefused, and Unanswered, after which it is not known whether the authority did what it was asked.
+ * The requests of an e.firma to the bulk download. It logs in where it needs to, and every request, a login too, waits for its turn. Its
+ * methods throw CertificateRefused, and Unanswered, which leaves unknown whether the authority carried out the request.
  */
 export interface SatSession {
   /** Logs in, also with a token that is still valid. */
   login(family: Family): Promise<void>
   /**
-   * Asks for the documents that the RFC issued, or for those that it received. It is sent once, also when its token is refused: the authority
-   * may count the period as used by then.
+   * Asks for the documents that the RFC issued, or for those that it received. It is sent only once, even if its token is refused: the
+   * authority may count the period as used by then.
    */
   request(family: Family, source: 'sat_cfdi_issued' | 'sat_cfdi_received', query: Solicitud): Promise<Requested>
-  /** Asks what has become of a request, by its IdSolicitud. */
+  /** Asks for the state of a request, by its IdSolicitud. */
   verification(family: Family, requestId: string): Promise<Verified>
   /**
-   * Asks for a package, by its IdPaquete, and gives its bytes to `write`, part after part. They are the whole package only when this returns
-   * with the meaning `accepted`; of every other answer `write` gets nothing.
+   * Asks for a package, by its IdPaquete, and gives its bytes to `write`, part after part. They are the whole package only when this
+   * returns with the meaning `accepted`; for any other answer `write` gets nothing.
    */
   packageInto(family: Family, packageId: string, write: (bytes: Uint8Array) => Promise<void>): Promise<SatAnswer>
 }
@@ -380,7 +380,10 @@ export function satSession(send: Send, efirma: Efirma, rateLimiter: RateLimiter)
     }
   }
 
-  /** Sends a request with a token. One that the authority refuses is renewed once, and the request sent again, unless it may be sent only once. */
+  /**
+   * Sends a request with a token. When the authority refuses the token, it is renewed once and the request sent again, unless it may be
+   * sent only once.
+   */
   async function ask<T extends SatAnswer>(
     family: Family,
     limits: Limits,

@@ -57,7 +57,7 @@ const CANCELLATION: Readonly<Record<string, NonNullable<CfdiStatus['estatus_canc
   'plazo vencido': 'plazo_vencido',
 }
 
-/** Stands for what is stated twice, and not alike. It is none of the values. */
+/** Stands for contradictory statements. It is none of the values. */
 const CONTRADICTION = 'contradiction'
 
 const named = (node: XmlNode | undefined, name: string): readonly XmlNode[] => node?.children.filter((child) => child.name === name) ?? []

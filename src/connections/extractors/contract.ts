@@ -53,7 +53,7 @@ const members = {
   is_enabled: z.boolean(),
 }
 
-// A member that is invalid by itself is reported by its own schema and left out of the checks across members.
+// A member that is invalid alone is reported by its own schema and left out of the checks across members.
 const ValidMembers = z.object({
   trigger_kind: TriggerKind.optional().catch(undefined),
   schedule_kind: members.schedule_kind.optional().catch(undefined),

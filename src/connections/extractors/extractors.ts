@@ -131,7 +131,7 @@ async function attemptChange(ctx: Ctx, extractor_id: string, changes: ExtractorC
   const ranFor = await lastLocalDate(ctx.db, extractor_id)
   const owed = owedDay(stored, settings, ranFor, ctx.now)
   const { is_enabled, ...others } = settings
-  // What the request does not change is left as others may change it at the same time.
+  // Members that the request does not change stay as concurrent requests set them.
   const enabling = changes.is_enabled === undefined ? {} : { is_enabled }
   const columns = { ...others, ...enabling, ...arm(settings, owed ?? ranFor, ctx.now, stored) }
   await change(ctx, { action: 'extractor.updated', resource_id: extractor_id, changed }, [

@@ -181,10 +181,9 @@ const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
 const later = (a: Day, b: Day | null): Day => (b === null || a > b ? a : b)
 
 /**
- * Returns the columns of a schedule that is saved now. A new schedule or time zone is anchored to today, and is due only after the last
- * date for which the extractor ran (`ranFor`), which is ahead of today when the zone has moved to the west: no date runs twice, so that the
- * next run is never promised for one that has run. An unchanged schedule keeps its anchor, but never runs for the days on which it was
- * disabled.
+ * Returns the columns of a schedule that is saved now. A new schedule or time zone is anchored to today. It is due only after the last date
+ * for which the extractor ran (`ranFor`), which is ahead of today when the zone has moved to the west: no date runs twice or is promised
+ * after it has run. An unchanged schedule keeps its anchor, but never runs for the days on which it was disabled.
  */
 export function arm(
   schedule: Schedule,
@@ -204,8 +203,8 @@ export function arm(
 const LOOK_BACK_DAYS = 60
 
 /**
- * Returns the last date that was due in a schedule which a new one replaces, and has not run because no tick came in time. Null when there
- * is none. That date was promised, so it runs all the same.
+ * Returns the last due date of a replaced schedule that has not run because no tick came in time. Null when there is none. That date was
+ * promised, so it runs all the same.
  */
 export function owedDay(stored: ArmedSchedule, changed: Schedule, ranFor: Day | null, now: Date): Day | null {
   const { cadence, armed_day, timezone, is_enabled } = stored

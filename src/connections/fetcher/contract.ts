@@ -5,7 +5,7 @@ import { DocumentFields } from '../../authority/port/fields-contract.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
 import { documented, Instant } from '../../platform/http/shapes.ts'
 
-/** The ledger, the fetch and the token of a lease; of a login its connection, the version of the RFC's CIECs, and the end. */
+/** The ledger, the fetch and the token of a lease; for a login, its connection, the version of the RFC's CIECs, and the end. */
 const LEASE = /^(\d{1,4}-\d{1,15}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|login-\d{1,15}-\d{1,15}-\d{1,15})$/
 
 const LeaseId = z.string().regex(LEASE).meta({ description: 'The lease. Nothing follows from its parts.' })

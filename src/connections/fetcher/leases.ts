@@ -38,7 +38,7 @@ import { type Completion, type FailureReport, type Lease, LOGIN_REJECTED } from 
 const leaseLost = () =>
   new Failure('conflict', 'fetcher.lease_lost', 'The lease expired and somebody else holds it, or the job is no longer needed. Drop it.')
 
-/** The verification that a lease is of; null when it is of a month. */
+/** The verification of a lease; null for the lease of a month. */
 function loginOfLease(lease_id: string): LeasedLogin | null {
   const [, connection, version, until] = /^login-(\d+)-(\d+)-(\d+)$/.exec(lease_id) ?? []
   return connection === undefined ? null : { connection: Number(connection), version: Number(version), until: Number(until) }
@@ -114,7 +114,7 @@ const KINDS: Readonly<Record<string, readonly DocumentKind[]>> = {
 /** The fields of the kinds that have any. */
 const FIELDS = { csf: TaxStatus, opinion_32d: ComplianceOpinion, obligations: ObligationList, certificates: CertificateList }
 
-/** What the declared taxes of a return are taken from. */
+/** The attributes that say which taxes a return declares. */
 const OF_RETURNS = ['ejercicio', 'periodo', 'impuesto']
 
 const FOREIGN = 'The document is of another RFC than the lease.'
@@ -126,9 +126,9 @@ const namedIn = ({ documents, notifications }: Completion) => [
 ]
 
 /**
- * Completes the lease of a document source with a list of what was uploaded, and has its job run with that. A repetition changes nothing.
- * Throws Failure 409 fetcher.lease_lost, and fetcher.incomplete when the list names other uploads than there are; 422 fetcher.documents when
- * what it says cannot be, or a document is of another RFC.
+ * Completes the lease of a document source with a list of its uploads, and has its job run with them. A repetition changes nothing. Throws
+ * Failure 409 fetcher.lease_lost, and fetcher.incomplete when the list names other uploads than there are; 422 fetcher.documents when the
+ * list is contradictory, or a document is of another RFC.
  */
 async function completeDocuments(system: System, shard: number, row: FetchRow, list: Completion): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
@@ -170,7 +170,7 @@ function requireUploaded(files: Readonly<Record<string, FetchedFile>>, list: Com
   if (name !== undefined) throw incomplete(`The list does not name the upload ${name}.`)
 }
 
-/** What is wrong with a list, whatever was uploaded. */
+/** The faults of a list, whatever was uploaded. */
 function faultsOf(source: string, rfc: string, list: Completion): Fault[] {
   const faults: Fault[] = []
   const expect = (isRight: boolean, path: string, message: string) => {
@@ -203,7 +203,7 @@ function faultsOf(source: string, rfc: string, list: Completion): Fault[] {
 }
 
 /**
- * A document with the fields that its PDF says, where it has some, so that one of another RFC never passes for one of this RFC. Throws
+ * A document with the fields in its PDF, if its kind has any, so that a document of another RFC never passes for one of this RFC. Throws
  * Failure 422 fetcher.documents, and 409 fetcher.unread while PDFs cannot be read.
  */
 async function withFields(
@@ -237,8 +237,8 @@ const END_BYTES = 22
 const TAIL_BYTES = END_BYTES + 0xffff
 
 /**
- * Whether a file begins like a ZIP and has its end, with a directory that lies before it. A page of a portal is none, nor half of one. What
- * else may be wrong with it is found when its job reads it, which is background work.
+ * Whether a file begins like a ZIP and has its end, behind its directory. Pages of a portal and half ZIPs fail. Other faults are found when
+ * its job reads it, which is background work.
  */
 async function isWholeZip(file: Bytes): Promise<boolean> {
   if (file.size < END_BYTES) return false
@@ -278,7 +278,7 @@ function leasedOf({ settings }: System, lease_id: string): Leased {
   return { shard: Number(shard), ledger, fetch: Number(fetch), token: token.join('-') }
 }
 
-/** Leases a job to the fetcher; null when nothing is to be done. Nothing else of its RFC is leased meanwhile. */
+/** Leases a job to the fetcher; null when nothing is to be done. Nothing else of its RFC is leased at the same time. */
 export async function leaseJob(system: System): Promise<Lease | null> {
   const login = await leaseVerification(system, Date.now() + LEASE_MS)
   if (login !== null) return login
@@ -349,7 +349,7 @@ export async function renewLease(system: System, lease_id: string): Promise<{ un
   return { until: new Date(until).toISOString() }
 }
 
-/** Notes an upload in the place of an earlier one of the same kind and number. Throws Failure 409 fetcher.lease_lost. */
+/** Notes an upload, which replaces an earlier one of the same kind and number. Throws Failure 409 fetcher.lease_lost. */
 export async function keepUpload(system: System, lease_id: string, name: string, file: FetchedFile): Promise<void> {
   const leased = leasedOf(system, lease_id)
   await readWanted(system, leased)
@@ -396,7 +396,7 @@ export async function completeLease(system: System, lease_id: string, completion
   requireTask(isOfDocuments(row) ? !hasMonth : !hasDocuments)
   if (isOfDocuments(row)) return completeDocuments(system, shard, row, completion)
   requireNumbered(row, { metadata, xml })
-  // Nothing says what the month has. Where the portal lists no documents, there is no XML either.
+  // The contents of the month are unknown. Where the portal lists no documents, there is no XML either.
   if (xml > 0 && metadata === 0 && is_whole)
     throw invalid('fetcher.metadata', [
       {
@@ -421,8 +421,8 @@ function requireNumbered(row: FetchRow, counts: Readonly<Record<'metadata' | 'xm
 }
 
 /**
- * Ends a lease without what it was for. A refused login is recorded like one that the authority refuses at a download, unless another CIEC
- * was accepted or refused since. A repetition changes nothing. Throws Failure 409 fetcher.lease_lost.
+ * Ends a lease without its result. A refused login is recorded like one that the authority refuses at a download, unless another CIEC was
+ * accepted or refused since. A repetition changes nothing. Throws Failure 409 fetcher.lease_lost.
  */
 export async function failLease(system: System, lease_id: string, { error_class }: FailureReport): Promise<void> {
   const login = loginOfLease(lease_id)

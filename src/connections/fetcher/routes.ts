@@ -44,7 +44,7 @@ const intact: MiddlewareHandler<App> = async (c, next) => {
 }
 
 /**
- * Admits a signature once, because whoever records a request must not get another CIEC for it. The others are asked under a lease, and change
+ * Admits a signature once, so that nobody who records a request gets another CIEC for it. Other requests are made under a lease, and change
  * nothing when they are repeated. Throws Failure 409 fetcher.repeated.
  */
 const unrepeated: MiddlewareHandler<App> = async ({ req, var: { system } }, next) => {

@@ -3,7 +3,7 @@ import { base64ToBytes, type Keyring } from '../../platform/crypto/keyring.ts'
 import { Failure } from '../../platform/failures.ts'
 import { keepSignature } from './store.ts'
 
-/** What is signed of a request. */
+/** The signed parts of a request. */
 export interface SignedRequest {
   method: string
   /** With the query. */

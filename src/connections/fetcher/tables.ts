@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** Signatures with which a lease was asked for, as long as their timestamps are good: none of them gets another one. */
+/** Signatures of requests for a lease, kept while their timestamps are good: none of them gets another one. */
 export const fetcherSignatures = sqliteTable(
   'fetcher_signatures',
   {

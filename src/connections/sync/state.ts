@@ -4,11 +4,11 @@ import type { ConnectionState, PausedBy } from '../../platform/tenant/tenant.ts'
 export const SYNC_STATES = ['idle', 'running', 'waiting', 'blocked'] as const
 export type SyncStateName = (typeof SYNC_STATES)[number]
 
-/** What is known of the downloads of one connection. Times are milliseconds. */
+/** The known facts about the downloads of one connection. Times are milliseconds. */
 export interface KnownOfSync {
   connection: ConnectionState
   paused_by: PausedBy | null
-  /** Whether the connection has a login with which runs may download now, and when one that it holds is verified next. */
+  /** Whether the connection has a login with which runs may download now, and the next verification of its logins. */
   isVerified: boolean
   verified_at: number | null
   /** Whether it has a CIEC alone, with which nobody can log in here. */
@@ -16,12 +16,12 @@ export interface KnownOfSync {
   /** Whether it became active a moment ago and no run has covered it yet. */
   isBeginning: boolean
   groups: readonly JobGroup[]
-  /** When the next scheduled run begins, and the next one that asks again for all that failed; null without one. */
+  /** When the next scheduled run begins, and the next one that repeats all failed downloads; null without one. */
   next_run_at: number | null
   retried_at: number | null
 }
 
-/** Why a connection is in its state: what the sentence about it says. */
+/** Why a connection is in its state, for the sentence about it. */
 export type Cause =
   | 'draft'
   | 'invalid'
@@ -70,7 +70,7 @@ function inactive({ connection, paused_by }: KnownOfSync): Cause | null {
   return null
 }
 
-/** Judges the downloads of one connection. What a person must end comes first, then what goes on, then what waits, then what has failed. */
+/** Judges the downloads of one connection. Causes that a person must end come first, then running, waiting and failed ones. */
 export function judge(known: KnownOfSync): Judged {
   const of = (status: JobGroup['status']) => known.groups.filter((group) => group.status === status)
   const cause = inactive(known)
@@ -126,7 +126,7 @@ const WHY: Readonly<Record<string, readonly [en: string, es: string]>> = {
 
 const [OTHER_EN, OTHER_ES] = ['the download failed', 'la descarga falló']
 
-/** What the sentences need besides the state. Times are milliseconds. */
+/** The facts for the sentences besides the state. Times are milliseconds. */
 export interface Around {
   now: number
   /** Whether the organization withdrew the login, or its e.firma expired. */
@@ -135,7 +135,7 @@ export interface Around {
   downloaded_to: number | null
   timezone: string
   total: number
-  /** Of CFDI sources, those of whose last download not everything came. */
+  /** The months of CFDI sources whose last download was not whole. */
   partial_months: number
   /** Whether anybody can log in with a CIEC here. */
   takesCiec: boolean
@@ -163,7 +163,7 @@ const REASONS: Readonly<Record<string, readonly [en: string, es: string]>> = {
   efirma_refused: ['The tax authority refuses the e.firma.', 'El SAT rechaza la e.firma.'],
 }
 
-/** What is going on, why, when it goes on, and what to do: in English and in Spanish. */
+/** The state, its reason, when downloads continue, and what to do: in English and in Spanish. */
 export function inWords(judged: Judged, around: Around): readonly [summary: string, message_es: string] {
   const { cause, n, attempts, error_class, next_attempt_at: next } = judged
   const { now, next_run_at, downloaded_to, timezone, total, partial_months: partial, takesCiec } = around

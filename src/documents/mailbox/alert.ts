@@ -13,9 +13,9 @@ interface Receiver {
 }
 
 /**
- * Returns the alert of a notification that takes effect and that nobody has opened; null for any other. The first five of an RFC and day have
- * one each, and those after them share one, so that hundreds at once make six alerts. A message says of which day it is, because nothing
- * changes it when the notification is opened.
+ * Returns the alert of a notification that takes effect and that nobody has opened; null for any other. The first five of an RFC and day
+ * have one each, and all later ones share one, so that hundreds at once make six alerts. A message names its day, because nothing changes
+ * it when the notification is opened.
  */
 export function alertOf(
   { organization_id, fiscal_entity_id, rfc, notification_id }: Receiver,

@@ -16,11 +16,11 @@ export type NotificationSeverity = (typeof NOTIFICATION_SEVERITIES)[number]
 
 type Dated = Pick<MailboxNotification, 'kind' | 'sent_at' | 'opened_at'>
 
-/** What a notification means at an instant (CFF, article 134, I). Dates, instants and their basis are null for one that only informs. */
+/** A notification's deadlines at an instant (CFF, article 134, I). Dates, instants and their basis are null for one that only informs. */
 export interface Deadlines {
   status: NotificationStatus
   severity: NotificationSeverity
-  /** The third business day. It is pending on days off after it too, up to the fourth. */
+  /** The third business day. On days off after it, up to the fourth, it is still pending. */
   open_deadline: Day | null
   /** An estimated deadline, and the instant after it, are not later than the true ones. */
   deadline_basis: DeadlineBasis | null
@@ -57,7 +57,7 @@ export function deadlinesOf(dated: Dated, now: Date): Deadlines {
   }
 }
 
-/** The first instant at which something that takes effect and is still pending now can have been sent. */
+/** The first instant at which a notification that takes effect and is still pending now can have been sent. */
 export function pendingSince(now: Date): Date {
   const tomorrow = dayOfEpoch(epochDayOf(localDayOf(now, AUTHORITY_ZONE)) + 1)
   return firstInstantOf(addBusinessDays(tomorrow, -DAYS_TO_EXPIRY), AUTHORITY_ZONE)

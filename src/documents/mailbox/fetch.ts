@@ -26,14 +26,14 @@ const REQUEST_STATEMENTS = 15
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
-/** How long to wait while the authority still regards as pending what the calendar of the service says was notified by expiry. */
+/** How long to wait while the authority still regards as pending a notification that took effect by expiry in the service's calendar. */
 const CLOSED_MS = 60 * 60_000
 
 /**
- * Works on what an organization waits for in the mailbox of an RFC, with its own login: opens what it acknowledged, and fetches documents. What
- * the authority says of a notification is read before it is opened, so that nothing is opened twice, also when a crash came between the
- * authority's answer and the commit. A request that fails is tried again with growing waits, and lapses after twelve attempts. `notify` learns of
- * those who can read a document that was fetched, before its request is crossed off.
+ * Does an organization's requests to the mailbox of an RFC, with its own login: opens acknowledged notifications, and fetches documents. It
+ * reads the authority's state of a notification before opening it, so that nothing is opened twice, even when a crash came between the
+ * authority's answer and the commit. A request that fails is tried again with growing waits, and lapses after twelve attempts. `notify`
+ * learns who can read a fetched document, before its request is crossed off.
  */
 export async function workOnMailbox(system: System, call: MailboxCall, notify: Notify): Promise<void> {
   const d1 = system.db.$client
@@ -43,7 +43,7 @@ export async function workOnMailbox(system: System, call: MailboxCall, notify: N
   const login = await new Logins(system, call.entity).of([call.organization_id])
   const listed = login ? await listedFor(system, call, login, requests) : null
   for (const request of requests) {
-    // What is left is found by the sweep when its lease ends.
+    // The sweep finds the rest when its lease ends.
     if (!system.budget.allows(REQUEST_STATEMENTS + system.settings.events.length)) return
     if (!login || !listed) await postpone(system, request)
     else await fulfil(system, request, login, listed, notify)
@@ -51,10 +51,10 @@ export async function workOnMailbox(system: System, call: MailboxCall, notify: N
   if (requests.length === REQUESTS) await announceRequests(system, [call])
 }
 
-/** What learns of those who can read a document that was fetched. */
+/** Learns who can read a fetched document. */
 export type Notify = (system: System, readers: readonly NotificationReader[]) => Promise<void>
 
-/** What the mailbox lists, by the authority's identifiers; null when it cannot be listed now. */
+/** The notifications in the mailbox, by the authority's identifiers; null when it cannot be listed now. */
 async function listedFor(
   system: System,
   { entity }: MailboxCall,

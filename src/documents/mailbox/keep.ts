@@ -26,7 +26,7 @@ import { mailboxNotifications, mailboxReaders } from './tables.ts'
 /** The key of the event of a notification. */
 export const NOTIFICATION_RECEIVED = 'mailbox.notification_received'
 
-/** What an outbox event says of a notification. Times are milliseconds since 1970. */
+/** The body of the outbox event of a notification. Times are milliseconds since 1970. */
 export interface NotificationBody {
   notification: string
   kind: NotificationKind
@@ -42,7 +42,7 @@ const k = alias(mailboxReaders, 'k')
 const BODY = sql`json_object('notification', ${m.notification}, 'kind', ${m.kind}, 'title', ${m.title}, 'authority', ${m.authority},
   'document_number', ${m.document_number}, 'sent_at', ${m.sent_at}, 'opened_at', ${m.opened_at})`
 
-/** Who gets what a mailbox lists: a select of rows `entity, organization`; or its text with the parameters ?1 to ?3, and their values. */
+/** The readers of a mailbox: a select of rows `entity, organization`; or its text with the parameters ?1 to ?3, and their values. */
 type Readers = SQL | { sql: string; values: readonly [string | number, string | number, string | number] }
 
 const selectOf = (readers: Readers): SQL =>
@@ -51,8 +51,8 @@ const selectOf = (readers: Readers): SQL =>
     : readers
 
 /**
- * Returns the statements that show organizations what a mailbox lists, and that put an event of each notification that is new to them into
- * the outbox. An organization that has not had the mailbox listed before is notified only of what it can still open, or what was sent as lately.
+ * Returns the statements that show organizations the notifications of a mailbox, and that put an event of each new one into the outbox. The
+ * first time that an organization has a mailbox listed, it is notified only of those that it can still open, or that were sent as lately.
  * `tag` names the occasion. A repetition changes nothing.
  */
 export function notifyStatements(ledger: D1Database, readers: Readers, tag: string, now: Date): D1PreparedStatement[] {
@@ -164,7 +164,7 @@ const rowOf = (entity: number, { sent_at, opened_at, ...one }: MailboxNotificati
 type Content = Pick<NotificationRow, 'name' | 'content_type' | 'size' | 'sha256' | 'fetched_at'>
 export const NO_CONTENT: Content = { name: null, content_type: null, size: null, sha256: null, fetched_at: null }
 
-/** A document that cannot be had now is fetched later: it keeps nothing else of the mailbox back. */
+/** A document that is not available now is fetched later, without holding up the rest of the mailbox. */
 const ifLater = (error: unknown): null => {
   if (error instanceof WouldNotify || error instanceof Unavailable) return null
   throw error

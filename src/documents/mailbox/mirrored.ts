@@ -10,7 +10,7 @@ import { listersOfFetched, listNotifications } from './store.ts'
 
 export { fetchedSince } from './store.ts'
 
-/** A notification that an organization may read, as those see it who copy its document elsewhere. */
+/** A notification that an organization may read, for those that copy its document elsewhere. */
 export interface MirroredNotification {
   document_id: string
   source: string
@@ -47,6 +47,6 @@ export async function mirroredNotifications(ledger: ScopedLedger, after: string 
   )
 }
 
-/** Finds those who can read a document that was fetched of a mailbox at an instant or later, as far as floors let them. */
+/** Finds the readers of a mailbox's documents that were fetched at an instant or later, as far as floors let them. */
 export const readersOfFetched = async (system: System, ledger: D1Database, entity: number, since: Date): Promise<NotificationReader[]> =>
   readersOf(system.db.$client, entity, await listersOfFetched(ledger, entity, since.getTime()))

@@ -90,11 +90,11 @@ export async function findNotification(ledger: ScopedLedger, notification_id: st
 }
 
 /**
- * Answers with the document of a notification, or with what is asked for of it, or NotificationFetching while it is fetched. One that is
- * pending is opened only if the query acknowledges it. A tentative request acknowledges nothing, has nothing fetched and writes nothing; a
- * foreign one acknowledges nothing. Where the authority answers nobody who waits, nothing is opened or fetched here.
- * Throws Failure 404 notification.not_found and document.not_found, 409 would_notify without the acknowledgement, 403 credential.role when a
- * member acknowledges, 409 credential.changed when the credential was revoked meanwhile, 409 fiscal_entity.not_active when the document would
+ * Answers with the document of a notification, or with the part that is asked for, or NotificationFetching while it is fetched. A pending
+ * one is opened only if the query acknowledges it. A tentative request acknowledges nothing, has nothing fetched and writes nothing; a
+ * foreign one acknowledges nothing. Where the authority answers nobody who waits, nothing is opened or fetched here. Throws Failure 404
+ * notification.not_found and document.not_found, 409 would_notify without the acknowledgement, 403 credential.role when a member
+ * acknowledges, 409 credential.changed when the credential has been revoked since, 409 fiscal_entity.not_active when the document would
  * have to be fetched over a connection that is not active, 409 notification.not_openable and notification.not_fetched where the authority
  * answers nobody who waits, and 416 document.range_not_satisfiable.
  */

@@ -14,7 +14,7 @@ const m = alias(mailboxNotifications, 'm')
 const IS_EFFECTIVE = sql`${m.kind} in ${EFFECTIVE_KINDS}`
 
 /**
- * An organization may read what a run of its own listed, unless it was sent before the floor. One without extractors may read all. The floor is
+ * An organization may read what its own runs listed, unless it was sent before the floor. One without extractors may read all. The floor is
  * in milliseconds.
  */
 const isVisible = ({ entity, window, organization_id }: ScopedLedger, floor: number | null): SQL =>
@@ -26,7 +26,7 @@ const isVisible = ({ entity, window, organization_id }: ScopedLedger, floor: num
       : [sql`json_extract(${m.organizations}, '$.' || ${organization_id}) is not null`]),
   ])
 
-/** `pendingSince` is the first instant at which something can have been sent that is pending, in milliseconds. */
+/** `pendingSince` is the first instant of sending, in milliseconds, of notifications that can be pending. */
 const hasStatus = (status: NotificationStatus, pendingSince: number): SQL => {
   if (status === 'informational') return sql`not ${IS_EFFECTIVE}`
   if (status === 'opened') return sql`${IS_EFFECTIVE} and ${m.opened_at} is not null`
@@ -70,7 +70,7 @@ export const notificationsAt = async (ledger: ScopedLedger, floor: number | null
 
 export type KnownNotification = Pick<NotificationRow, 'sent_at' | 'notification' | 'opened_at' | 'is_listed' | 'sha256'>
 
-/** What is known of the mailbox of an RFC. */
+/** The stored notifications of an RFC. */
 export const knownNotifications = async (ledger: D1Database, entity: number): Promise<KnownNotification[]> =>
   (
     await prepared(
@@ -82,7 +82,7 @@ export const knownNotifications = async (ledger: D1Database, entity: number): Pr
 
 export type NewNotification = Omit<NotificationRow, 'organizations' | 'is_listed'>
 
-/** What can become known later, and the columns of a new notification in the order of their values. */
+/** The columns that can be filled later, and those of a new notification in the order of their values. */
 const FOUND = ['opened_at', 'name', 'content_type', 'size', 'sha256', 'fetched_at'] as const
 const NEW = [
   ...(['entity', 'sent_at', 'notification', 'kind', 'title', 'authority', 'document_number', 'document_kind'] as const),
@@ -91,7 +91,7 @@ const NEW = [
 const INSERTED = [...NEW, 'is_listed', 'organizations'] as const
 const VALUES = sql.raw(NEW.map((_, i) => `value->>${i}`).join(', '))
 
-/** Sets what has become known. What is known stays. */
+/** Fills columns that are null, and keeps the others. */
 const completing = (value: (name: (typeof FOUND)[number]) => unknown): SQL =>
   sql.join(
     FOUND.map((name) => sql`${bare(mailboxNotifications[name])} = coalesce(${mailboxNotifications[name]}, ${value(name)})`),
@@ -99,7 +99,7 @@ const completing = (value: (name: (typeof FOUND)[number]) => unknown): SQL =>
   )
 const IS_LISTED = bare(mailboxNotifications.is_listed)
 
-/** Stores what the authority lists. Of what is stored, the opening, the document and that it is listed can be added. Tells nobody. */
+/** Stores the authority's list. It can add to stored notifications the opening, the document and that they are listed. Notifies nobody. */
 export const upsertNotifications = (ledger: D1Database, rows: readonly NewNotification[]): D1PreparedStatement[] =>
   jsonChunks(rows.map((row) => NEW.map((name) => row[name]))).map((json) =>
     prepared(
@@ -110,7 +110,7 @@ export const upsertNotifications = (ledger: D1Database, rows: readonly NewNotifi
     ),
   )
 
-/** Returns for which of these entities a document of a notification was fetched at an instant or later, in milliseconds. */
+/** Returns the entities among these with a document fetched at an instant or later, in milliseconds. */
 export const fetchedSince = async (ledger: D1Database, entities: readonly number[], since: number): Promise<Set<number>> => {
   const { results } = await prepared(
     ledger,
@@ -140,7 +140,7 @@ export const unlistNotifications = (ledger: D1Database, entity: number, gone: re
 
 type Found = Pick<NotificationRow, (typeof FOUND)[number]>
 
-/** Adds when a notification was opened, and its document. What is known stays. Returns the `organizations` that listed it. */
+/** Adds when a notification was opened, and its document, and keeps known values. Returns the `organizations` that listed it. */
 export const completeNotification = (ledger: D1Database, { entity, sent_at, notification }: NotificationKey, found: Found) => {
   const row = mailboxNotifications
   return prepared(

@@ -30,7 +30,7 @@ export const mailboxNotifications = sqliteTable(
   (table) => [primaryKey({ columns: [table.entity, table.sent_at, table.notification] })],
 )
 
-/** The organizations that have had a mailbox listed by a run of their own. The first one tells them only of what is still to be done. */
+/** The organizations whose own runs have listed a mailbox. The first such run notifies them only of what is still to be done. */
 export const mailboxReaders = sqliteTable(
   'mailbox_readers',
   { entity: integer().notNull(), organization_id: text().notNull() },

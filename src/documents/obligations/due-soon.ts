@@ -13,7 +13,7 @@ import { dueTexts, entitiesWith, type Listener, listenersOf, readRegistrations }
 
 export const DUE_SOON = 'obligation.due_soon'
 
-/** What an outbox event says of an obligation that is due soon. */
+/** The body of the outbox event of an obligation that is due soon. */
 export type DueObligation = Pick<Obligation, 'description' | 'periodicity'> &
   Record<'period' | 'due_date', string> & { extended_due_date: string | null; days_left: number }
 export interface DueSoonBody {
@@ -28,8 +28,8 @@ const PAGE = 25
 const STATEMENTS = 8
 
 /**
- * Notifies organizations what is due in five days and in one, unless a return that they can read files it. A task; its cursor is a ledger and
- * the last RFC. What is reported of a day is reported once, however often the task is repeated.
+ * Notifies organizations of obligations due in five days and in one, unless a return that they can read files them. A task; its cursor is a
+ * ledger and the last RFC. A day's obligations are reported once, even if the task is repeated.
  */
 export const notifyDueSoon = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, STATEMENTS, cursor, async (from, fail) => {

@@ -7,7 +7,7 @@ import type { Obligation } from './contract.ts'
 import { obligationsOf } from './obligations-of.ts'
 import { readRegistrations, readVersions } from './store.ts'
 
-/** What the documents of an RFC say of its compliance. */
+/** The contents of an RFC's documents about its compliance. */
 export interface Filings {
   opinions: { date: string; sense: ComplianceOpinion['sense'] }[]
   changes: ({ date: string } & FieldChange)[]
@@ -15,7 +15,7 @@ export interface Filings {
   certificates: CertificateList['certificates']
 }
 
-/** Reads the compliance opinions, what changed in the tax status, obligations and certificates that the organization may read. Two calls. */
+/** Reads the compliance opinions, changes in the tax status, obligations and certificates that the organization may read. Two calls. */
 export async function readFilings(ledger: ScopedLedger, today: string, rules: Rules): Promise<Filings> {
   const [[registration], versions] = await Promise.all([readRegistrations(ledger.d1, [ledger]), readVersions(ledger)])
   const of = <Fields>(kind: string) =>

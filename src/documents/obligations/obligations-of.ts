@@ -8,7 +8,7 @@ import type { Obligation } from './contract.ts'
 /** When an obligation is due, as its text says. */
 export interface DueRule {
   periodicity: 'monthly' | 'annual' | 'unknown'
-  /** The day that the text names for a period, `YYYY-MM` or `YYYY`, and the one on which it is then due. Null when it says none that is known. */
+  /** The day that the text names for a period, `YYYY-MM` or `YYYY`, and the due day that follows. Null when it names no known one. */
   namedOf: ((period: string) => Day) | null
   dueOf: ((period: string) => Day) | null
   /** Whether the decree of 2013-12-26 extends it in a period by the sixth digit of the RFC. */
@@ -40,11 +40,11 @@ const rulesOfPeriod = (rules: Rules, period: string): Rules =>
 
 const dueDay = (rules: Rules, month: string): number => rulesOfPeriod(rules, month).get('obligation.due_day')
 
-/** When what was withheld in a month is due: as an obligation of the day by law, without its extension. */
+/** When the withholdings of a month are due: like an obligation of the day by law, without its extension. */
 export const withholdingsDueOn = (rules: Rules, month: string): Day =>
   filingDayFrom(dayIn(addMonths(month, 1), String(dueDay(rules, month))))
 
-/** Returns what the text of an obligation says about when it is due. */
+/** Returns the rule in the text of an obligation. */
 export function dueRuleOf(rules: Rules, isCompany: boolean, text: string | null): DueRule {
   const words = plain(text ?? '')
   const day = /dia (\d{1,2}) del mes inmediato posterior/.exec(words)?.[1]
@@ -60,10 +60,10 @@ export function dueRuleOf(rules: Rules, isCompany: boolean, text: string | null)
   return words.includes('conjuntamente con la declaracion anual') ? annual(monthDayOf(isCompany ? 'moral' : 'fisica')) : UNKNOWN
 }
 
-/** What is declared with a return: a tax, the ISR withheld from wages, or the operations with suppliers (DIOT). */
+/** The subject of a return: a tax, the ISR withheld from wages, or the operations with suppliers (DIOT). */
 type Declared = 'iva' | 'isr' | 'ieps' | 'isr_salarios' | 'diot'
 
-/** The first that fits decides. Null is what no return shows. */
+/** The first match decides. Null: no return shows it. */
 const WORDS: readonly (readonly [words: RegExp, declared: Declared | null])[] = [
   [/\bdiot\b|proveedores|operaciones con terceros/, 'diot'],
   [/informativa/, null],
@@ -74,7 +74,7 @@ const WORDS: readonly (readonly [words: RegExp, declared: Declared | null])[] = 
   [/\bisr\b|sobre la renta/, 'isr'],
 ]
 
-/** Returns what a text of the authority names, such as the description of an obligation; null when that is nothing known. */
+/** Returns the subject that a text of the authority names, such as the description of an obligation; null for an unknown one. */
 function declaredBy(text: string): Declared | null {
   const words = plain(text).replaceAll('_', ' ')
   return WORDS.find(([pattern]) => pattern.test(words))?.[1] ?? null
@@ -98,7 +98,7 @@ export interface Filing {
   attributes: Record<string, string>
 }
 
-/** What the obligations of a taxpayer are computed from. */
+/** The data for the obligations of a taxpayer. */
 export interface Registered {
   rfc: string
   today: Day
@@ -147,7 +147,7 @@ export function obligationsOf({ rfc, today, rules, obligations, returns, downloa
     .map((one) => ({ ...one, due: dueRuleOf(rules, isCompany, one.due_rule), declares: declaredBy(one.description) }))
   const rows = inForce.flatMap(
     ({ description, due_rule, from, declares, due: { periodicity, namedOf, dueOf, isExtended } }): Obligation[] => {
-      // Of two that declare the same, a return does not say which it files.
+      // When two declare the same, a return does not say which it files.
       const isOnly = inForce.filter((one) => one.declares === declares && one.due.periodicity === periodicity).length === 1
       const declared = isOnly ? declares : null
       if (dueOf === null || namedOf === null || periodicity === 'unknown') {

@@ -19,7 +19,7 @@ const NOTES = [
   'The status goes by due_date, because the extension has exceptions.',
 ]
 
-/** What obligations, and the returns that show them as filed, are downloaded from. */
+/** The sources of obligations, and of the returns that show them as filed. */
 const SOURCES = ['sat_csf', 'sat_obligations', 'sat_declaracion_anual', 'sat_declaracion_mensual'] as const
 
 /**

@@ -12,7 +12,7 @@ import type { Filing } from './obligations-of.ts'
 /** The document that names the obligations of a taxpayer. */
 export type Source = Pick<DocumentRow, 'document_id' | 'source' | 'document_date'>
 
-/** What a reader can read of obligations and returns. */
+/** The obligations and returns that a reader can read. */
 export interface RegisteredObligations {
   source: Source | null
   obligations: ObligationList['obligations']
@@ -28,7 +28,7 @@ const { due_rule } = obligationRules
 const o = alias(obligationRules, 'o')
 const [c, organization] = [alias(connections, 'c'), alias(organizations, 'o')]
 
-/** Reads what these readers can read of obligations and returns, in their order. One call. */
+/** Reads the obligations and returns that these readers can read, in their order. One call. */
 export async function readRegistrations(d1: D1Database, readers: readonly DocumentReader[]): Promise<RegisteredObligations[]> {
   const json = JSON.stringify(readers.map(readerJson))
   const [documents, jobs] = await d1.batch([
@@ -114,7 +114,7 @@ export const listenersOf = async (control: D1Database, entities: readonly number
     ).all<Listener>()
   ).results
 
-/** Reads what the versions of the documents about a taxpayer say that could be read, oldest first. */
+/** Reads the contents of the readable versions of the documents about a taxpayer, oldest first. */
 export const readVersions = async (ledger: DocumentReader & { d1: D1Database }) =>
   (
     await prepared(

@@ -89,7 +89,7 @@ export function dateIn(text: string | null): string | null {
   return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== date ? null : date
 }
 
-/** The PDF cannot be read as what it should be. The message says why, in a sentence for the organization. */
+/** The PDF is not a readable document of its kind. The message says why, in a sentence for the organization. */
 export class Unreadable extends Error {}
 
 /** Words of the text that say the sense. The first that is found counts. */
@@ -120,7 +120,7 @@ export function readOpinion(lines: readonly PdfLine[]): ComplianceOpinion {
   return { rfc, name: nameIn(lines), folio, sense, date }
 }
 
-/** What follows the label, up to the next label or sentence. */
+/** The text after the label, up to the next label or sentence. */
 function nameIn(lines: readonly PdfLine[]): string | null {
   const text = lines.map(textOf).join('\n')
   const found = /nombre,? denominaci[oó]n o raz[oó]n social:?\s*([^\n]+(?:\n(?!.*:|estimad)[^\n]+)?)/i.exec(text)?.[1]

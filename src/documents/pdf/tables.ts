@@ -5,7 +5,7 @@ const DATE = /\d{2}\/\d{2}\/\d{4}/
 const ROW_GAP = 1.25
 /** A wider gap, in points, is the end of a page. */
 const PAGE_GAP = 60
-/** What begins so far left of its heading, in points, still belongs to the column. */
+/** Text this far left of its heading, in points, still belongs to the column. */
 const OVERHANG = 12
 
 /**

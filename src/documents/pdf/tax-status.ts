@@ -8,8 +8,8 @@ const COLUMN_WIDTH = 120
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&').replace(/ /g, '\\s+')
 
 /**
- * Returns what stands behind each label of a section, null where nothing does. A line may have a label in the left and one in the right
- * column, and a value may go on in its column in the next lines.
+ * Returns the value behind each label of a section; null where there is none. A line may have a label in the left and one in the right
+ * column, and a value may continue in its column in the next lines.
  */
 function valuesOf<L extends string>(lines: readonly PdfLine[], labels: readonly L[]): Record<L, string | null> {
   const label = new RegExp(

@@ -3,7 +3,7 @@ import { type Fault, invalid } from '../../platform/failures.ts'
 import { isCustom, keysWith } from '../catalog.ts'
 import { findCustomLists } from './store.ts'
 
-/** More own lists than that are not named one by one. */
+/** The most own lists that are named one by one. */
 const MOST_NAMED = 20
 
 /**

@@ -11,7 +11,7 @@ export const findCustomLists = async (d1: D1Database, organization_id: string): 
     ).all<ListState>()
   ).results
 
-/** Creates an empty list, of which there is nothing to tell. Refuses its batch with a unique violation when it exists. */
+/** Creates an empty list without changes to report. Refuses its batch with a unique violation when it exists. */
 export const insertCustomList = (
   d1: D1Database,
   organization_id: string,

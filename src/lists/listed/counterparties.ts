@@ -46,8 +46,8 @@ export const connectionsAfter = async (d1: D1Database, owner: string, after: num
 }
 
 /**
- * Finds the counterparties of some partitions of a ledger, whoever may see the documents: one seek for each. Whoever notifies an organization of
- * one asks first whether its windows show a document.
+ * Finds the counterparties in some partitions of a ledger, one seek for each, whoever may see the documents. Before an organization is
+ * notified of one, its windows must show a document.
  */
 const counterpartiesIn = async (ledger: D1Database, partitions: readonly number[]): Promise<{ entity: number; rfc: string }[]> =>
   (
@@ -101,7 +101,7 @@ async function findListed(d1: D1Database, organizations: readonly string[], rfcs
   return results.flatMap((result) => result.results)
 }
 
-/** Keeps what was found out about connections that are as they were read; `kept` of its result names these. */
+/** Keeps the listed counterparties of those connections that have not changed since; its result names them as `kept`. */
 export const keepListed = (d1: D1Database, rows: readonly (Watching & { found: string })[]): D1PreparedStatement =>
   prepared(
     d1,
@@ -117,10 +117,10 @@ export const forgetListed = (d1: D1Database, owner: string): D1PreparedStatement
     sql`update ${connections} set ${bare(listed)} = null, ${bare(listed_version)} = ${listed_version} + 1 where ${organization_id} = ${owner}`,
   )
 
-/** How often what was found out is found out again, because a connection changed meanwhile. */
+/** How often listed counterparties are found while a connection keeps changing. */
 const ATTEMPTS = 3
 
-/** A connection with its counterparties, and with those that are listed as `writeListed` writes them; null when that stays unknown. */
+/** A connection with its counterparties, and with the listed ones in the form of `writeListed`; null when they stay unknown. */
 export type Marked<Found = string> = Watching & { counterparties: readonly string[]; found: Found }
 
 type Find = (ledger: D1Database, partitions: readonly number[]) => Promise<{ entity: number; rfc: string }[]>
@@ -139,13 +139,13 @@ async function findCounterparties(system: System, connections: readonly Watching
   return (of) => [...new Set(partitionsOf(of).flatMap((number) => counterparties.get(`${of.shard} ${number}`) ?? []))]
 }
 
-/** From so many RFCs on, looking for each is more work than reading all counterparties. */
+/** Up to so many RFCs, looking for each is less work than reading all counterparties. */
 const FEW_RFCS = 100
 
-/** A change of a list, of a counterparty or not. */
+/** A change of a list, of any RFC. */
 type Change = Parameters<typeof withChanges>[1][number]
 
-/** The connections with those of their counterparties that changes of lists concern: one call to each of their ledgers and none else. */
+/** The connections, each with its counterparties that changes of lists concern: one call to each of their ledgers and none else. */
 export async function findChanged(
   system: System,
   connections: readonly Watching[],
@@ -183,7 +183,7 @@ export async function findMarked(system: System, connections: readonly Watching[
 
 const partitionsOf = ({ entity, connection, imported_at }: Watching): number[] => (imported_at === null ? [entity] : [entity, -connection])
 
-/** Those of the connections of which something else is kept. */
+/** The connections that keep something else. */
 export const outdatedOf = (marked: readonly Marked<string | null>[]): Marked[] =>
   marked.filter((one): one is Marked => one.found !== null && one.listed !== one.found)
 
@@ -200,8 +200,8 @@ export async function refreshListed(system: System, entity: number): Promise<voi
 }
 
 /**
- * The listed counterparties of the connection that a request reads. They are kept with it; when they are not, they are found out with two
- * further calls, and kept.
+ * The listed counterparties of the connection that a request reads. They are kept with the connection; otherwise two further calls find
+ * them, and they are kept.
  */
 export async function listedOf(ctx: Ctx): Promise<ListedParties> {
   const { connection, organization, db } = ctx

@@ -33,7 +33,7 @@ export function parseListed(text: string): ListedParties {
   return listed
 }
 
-/** The stored form after changes of lists, of which the last one of an RFC on a list counts. */
+/** The stored form after changes of lists. The last change of an RFC on a list counts. */
 export function withChanges(text: string, changes: readonly (ListedAs & { rfc: string; version: number; change: ListChange })[]): string {
   const keyOf = ({ source, rfc }: { source: string; rfc: string }) => `${source} ${rfc}`
   const latest = new Map(changes.toSorted((a, b) => a.version - b.version).map((change) => [keyOf(change), change]))
@@ -51,7 +51,7 @@ export function severest(all: readonly ListedAs[] | undefined): ListedAs | null 
   return tied.find(({ source }) => !isCustom(source)) ?? tied[0] ?? null
 }
 
-/** The RFCs that are on one of these lists, or in one of these situations on any. Those that are cleared are on none. */
+/** The RFCs that are on one of these lists, or on any in one of these situations. Cleared RFCs are on none. */
 export const nowListedAs = (listed: ListedParties, values: readonly string[]): string[] =>
   [...listed].flatMap(([rfc, all]) =>
     all.some(
@@ -61,7 +61,7 @@ export const nowListedAs = (listed: ListedParties, values: readonly string[]): s
       : [],
   )
 
-/** The RFCs that one of these lists names, or names in one of these situations, those that are cleared too: they may have been on it on a day. */
+/** The RFCs that one of these lists names, or any in one of these situations, also cleared ones: they may have been listed on a day. */
 export const listedAs = (listed: ListedParties, values: readonly string[]): string[] =>
   [...listed].flatMap(([rfc, all]) =>
     all.some(({ source, situacion }) => values.includes(source) || (situacion !== null && values.includes(situacion))) ? [rfc] : [],

@@ -80,8 +80,8 @@ export interface ListedAmong {
 /**
  * Finds which of these RFCs are on the public lists and on the organization's own, with their dated history: as of the end of a day,
  * `YYYY-MM-DD`, or now when it is null. Takes any number of RFCs, and one call to the control database. `sources` names the lists to check;
- * null checks all that are loaded. `wasActiveOn` of a listing's history answers for further days without another call. Statements
- * of the caller on the control database ride along, `more`.
+ * null checks all that are loaded. `wasActiveOn` of a listing's history answers for further days without another call. The same call runs
+ * `more`, statements of the caller.
  */
 export async function listedAmong(
   { db, organization_id }: { db: Database; organization_id: string },

@@ -11,7 +11,7 @@ export type FoundRow = Pick<typeof blacklistEntries.$inferSelect, 'organization_
 
 /**
  * Returns the loaded lists that an organization can see, public ones and its own, and their entries of the RFCs, in one round trip. Reads
- * one row per list and RFC, and never the lists of other organizations. It runs `more` statements of the caller on the way: `rest`.
+ * one row per list and RFC, and never the lists of other organizations. The round trip also runs the caller's statements `more`: `rest`.
  */
 export async function findEntries(
   d1: D1Database,

@@ -21,8 +21,8 @@ export interface Override {
 }
 
 /**
- * Returns the statements after which a public list of the sandbox has an RFC, or has it no more: a version of the list, so that what it changes
- * is reported; null before the list is loaded. The guard `list.version` refuses them when a load has begun or replaced the list meanwhile.
+ * Returns the statements that put an RFC on a public list of the sandbox, or take it off, as a version of the list, so that the change is
+ * reported; null before the list is loaded. The guard `list.version` refuses them when a load has begun or replaced the list since.
  */
 export async function overrideListing(d1: D1Database, override: Override, now: number): Promise<D1PreparedStatement[] | null> {
   const list = await findList(d1, PUBLIC, override.source)

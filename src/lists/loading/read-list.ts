@@ -9,7 +9,7 @@ interface ListFormat {
   valid_from: string
   /** The most lines before the header. */
   preamble: number
-  /** Where the day up to which the list is current stands: before the header, or nowhere; then it is the day of the file. */
+  /** Where the list states the day up to which it is current: before the header, or nowhere; then the day of the file counts. */
   dated: 'preamble' | 'file'
   rfc: RegExp
   name: RegExp
@@ -19,7 +19,7 @@ interface ListFormat {
   situacion?: RegExp
   /** The column with the day of the first publication, of a plain list. */
   published?: RegExp
-  /** The column that names the list in each row, and what it says there: several plain lists have the same header. */
+  /** The column that names the list in each row, and the name there: several plain lists have the same header. */
   named?: { column: RegExp; as: RegExp }
   /** A file with a smaller share of the loaded rows is probably truncated. */
   least_share: number
@@ -364,7 +364,7 @@ function located(row: ListRow): LocatedStep[] {
     : all.map((one) => (one === current ? { ...one, published: last!.published, isStatedCurrent: true } : one))
 }
 
-/** What a list's rows add up to. */
+/** A list's entries and row counts. */
 export interface ListEntries {
   /** One for each RFC, in the order of the RFCs. Made when they are iterated, because a list may have hundreds of thousands. */
   entries: Iterable<ListEntry>
@@ -395,9 +395,9 @@ export function entriesOf(rows: Iterable<ListRow>): ListEntries {
   return { entries: entries(), rfcs: found.size, ...counts }
 }
 
-/** The same of a list without situations. Its entry says when the RFC was first published, and the name in that row. */
+/** The same for a list without situations. An entry has the day of the RFC's first publication, and the name in that row. */
 export function plainEntriesOf(rows: Iterable<ListRow>): ListEntries {
-  // One text for each row takes a fifth of the memory of an object: its RFC, the day, the name. In order, the first of an RFC says what counts.
+  // One text for each row takes a fifth of the memory of an object: its RFC, the day, the name. In order, the first text of an RFC counts.
   const found: string[] = []
   const counts = countRows(rows, (rfc, { published, nombre }) => {
     const text = `${rfc} ${datesIn(published)[0] ?? LATER}${nombre.replace(/\s+/g, ' ').trim()}`
@@ -420,7 +420,7 @@ function plainEntry(rfc: string, text: string): ListEntry {
   return { rfc, name, situacion: null, history: [{ situacion: null, sat_at, dof_at: null, oficio: null }], has_undated: sat_at === null }
 }
 
-/** In the place of a date that cannot be read. */
+/** Stands for a date that cannot be read. */
 const LATER = '9999-99-99'
 
 /** Counts rows. `take` keeps a row with an RFC, and returns whether it is readable. */

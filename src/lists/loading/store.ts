@@ -32,12 +32,12 @@ export interface ListLoad {
 const KEPT_MS = 90 * 86_400_000
 /** After every RFC. */
 const AFTER_LAST = '\u{10ffff}'
-/** The stored entries of the range for which a chunk stands that the chunk does not have. */
+/** The stored entries that a chunk lacks in its range. */
 const removed = ({ organization_id, source }: ListLoad, { rfcs, from, before }: ListChunk): SQL =>
   sql`from ${entries} where ${entries.organization_id} = ${organization_id} and ${entries.source} = ${source}
     and ${entries.rfc} >= ${from} and ${entries.rfc} < ${before} and ${entries.rfc} not in (select value from json_each(${rfcs}))`
 
-/** What sets these columns to the values that a conflicting insert has. */
+/** Sets these columns to the values of a conflicting insert. */
 const excluded = (columns: readonly SQLiteColumn[]): SQL =>
   sql.join(
     columns.map((column) => sql`${bare(column)} = excluded.${bare(column)}`),
@@ -47,16 +47,16 @@ const excluded = (columns: readonly SQLiteColumn[]): SQL =>
 const stepsOf = (history: readonly ListingStep[]) =>
   history.map(({ situacion, sat_at, dof_at, oficio }) => [situacion, sat_at, dof_at, oficio])
 
-/** What one commit of a load holds at most: all of 69-B, or a part of a longer list. */
+/** The most rows of one commit of a load: all of 69-B, or a part of a longer list. */
 const PART_ROWS = 16_000
 const PART_CHUNKS = 5
 /** The most statements of a part. */
 export const PART_STATEMENTS = 4 * PART_CHUNKS + 4
 
 /**
- * Yields the batches that replace a list, and record what they change, to be committed one after the other. A load that ends before the last
- * of them is done again: a part that is committed writes nothing the second time. The guard `list.version` refuses a part when another load
- * has begun or replaced the list meanwhile. Entries come in the order of their RFCs. Unchanged entries are not written.
+ * Yields the batches that replace a list and record the changes, to be committed one after the other. A load that ends before the last
+ * batch is repeated: a committed part writes nothing the second time. The guard `list.version` refuses a part when another load has begun
+ * or replaced the list since. Entries come in the order of their RFCs. Unchanged entries are not written.
  */
 export function* loadParts(d1: D1Database, load: ListLoad, entries: Iterable<ListEntry>): Generator<D1PreparedStatement[]> {
   let statements: D1PreparedStatement[] = []
@@ -124,8 +124,8 @@ const endStatements = (d1: D1Database, load: ListLoad): D1PreparedStatement[] =>
 }
 
 /**
- * Gives up a load that did not come to its end, because another file is to be loaded. What it has changed is a version of its own, so that it
- * is reported, and no file is that list.
+ * Gives up an unfinished load, because another file is to be loaded. Its changes become a version of their own, so that they are reported,
+ * and no file is that list.
  */
 export const abandonStatement = (d1: D1Database, list: ListState): D1PreparedStatement =>
   prepared(

@@ -8,7 +8,7 @@ export { findSupplierRows, requestLookups, type SupplierStatusRow } from './stor
 
 const r = alias(repseRecords, 'r')
 
-/** What the registry last answered about a supplier. */
+/** The registry's last answer about a supplier. */
 export interface KnownRegistration {
   rfc: string
   is_registered: 0 | 1
@@ -18,9 +18,9 @@ export interface KnownRegistration {
 }
 
 /**
- * The statements, on the control database, that select what the registry last answered about those of these RFCs that had no registration on
- * a day: it did not have them, or it had ended. An RFC that it never answered about is absent: that is not known, which is not the same as not
- * registered. They read one row for each RFC that was asked about.
+ * The statements, on the control database, that select the registry's last answers about those of these RFCs that had no registration on a
+ * day: it was absent, or had ended. An RFC without an answer is left out, because unknown is not the same as not registered. They read one
+ * row for each RFC that was asked about.
  */
 export const lapsedStatements = ({ $client }: Database, rfcs: readonly string[], day: string): D1PreparedStatement[] =>
   jsonChunks(rfcs).map((json) =>

@@ -46,7 +46,7 @@ export const announceLookups = (system: System, rfcs: readonly string[]): Promis
     })),
   )
 
-/** Runs those of the RFCs' look-ups that are requested and due, one after the other. */
+/** Runs the look-ups of these RFCs that are requested and due, one after the other. */
 export async function runLookups(system: System, rfcs: readonly string[], ownName: OwnName): Promise<void> {
   for (const rfc of rfcs) await runLookup(system, rfc, ownName)
 }

@@ -50,7 +50,7 @@ export const nextEntities = ({ $client }: Database, after: number, limit: number
       where ${c.entity} > ${after} and ${c.state} = 'active' group by ${c.entity} order by ${c.entity} limit ${limit}`,
   ])
 
-/** Those of the RFCs that have no answer newer than `since` and no requested look-up. */
+/** The RFCs among these that have no answer newer than `since` and no requested look-up. */
 export const dueRows = ({ $client }: Database, rfcs: readonly string[], since: Date): Promise<{ rfc: string; name: string | null }[]> =>
   readAll($client, [
     sql`select j.value as rfc, ${r.name} from json_each(${JSON.stringify(rfcs)}) j left join ${repseRecords} ${r} on ${r.rfc} = j.value

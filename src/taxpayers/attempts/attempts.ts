@@ -24,7 +24,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** How many refused CIECs and e.firmas an organization may send for an RFC. */
 const OF_ORGANIZATION: AttemptLimit = { attempts: 3, milliseconds: 15 * MINUTE_MS }
-/** How many refused ones of a kind all organizations may send for an RFC that never had one accepted for it. */
+/** The most refused ones of a kind from all organizations without one accepted for the RFC. */
 const OF_STRANGERS: AttemptLimit = { attempts: 10, milliseconds: DAY_MS }
 /** How many refused ones of others raise an alert for an organization that is connected to the RFC. */
 const ALERT_AFTER: AttemptLimit = { attempts: 3, milliseconds: DAY_MS }
@@ -36,9 +36,9 @@ const isStranger = (known: ConnectionRow | undefined): boolean =>
   !known || (known.first_active_at === null && known.ciec_accepted_at === null && known.efirma_accepted_at === null)
 
 /**
- * Reserves an attempt to have a CIEC or e.firma verified, before the authority is asked. A refused attempt counts until its time has passed; so does
- * one whose answer a crash lost. An accepted one does not count, and does not clear the refused ones before it. Of strangers
- * each kind counts by itself: an e.firma, whose private key proves whose it is, is not held up by CIECs that anybody can guess. Throws Failure 429
+ * Reserves an attempt to have a CIEC or e.firma verified, before the authority is asked. A refused attempt counts until its time has
+ * passed, and so does one whose answer a crash lost. An accepted one does not count, and does not clear earlier refusals. For strangers
+ * each kind counts separately: guessed CIECs do not hold up an e.firma, whose private key proves its owner. Throws Failure 429
  * fiscal_entity.ciec_attempts.
  */
 export async function reserveAttempt({ db, organization }: Ctx, login: Login, known: ConnectionRow | undefined): Promise<Attempt> {
@@ -74,7 +74,7 @@ async function tooMany(db: Ctx['db'], attempt: AttemptRow): Promise<Failure> {
   })
 }
 
-/** The milliseconds until so few attempts count that one more is allowed; 0 when it is allowed now. */
+/** The milliseconds until one more attempt is allowed; 0 when it is allowed now. */
 function waitFor(attempts: readonly AttemptRow[], { attempts: limit, milliseconds }: AttemptLimit, now: number): number {
   const ends = attempts.map(({ attempted_at }) => attempted_at.getTime() + milliseconds - now).filter((wait) => wait > 0)
   return ends.sort((a, b) => b - a)[limit - 1] ?? 0
@@ -86,8 +86,8 @@ export const releaseAttempt = async ({ db }: System, { attempt_id }: Attempt): P
 }
 
 /**
- * Records that the authority refused an attempt, with an audit event of the organization. From the third one of others within a day, each
- * organization that is connected to the RFC then gets an alert, one a day.
+ * Records that the authority refused an attempt, with an audit event of the organization. From the third refusal of others within a day,
+ * each organization that is connected to the RFC then gets an alert, one a day.
  */
 export async function recordRefusal(ctx: Ctx, { attempt_id }: Attempt, resource_id: string, kind: LoginKind): Promise<void> {
   const { db, organization } = ctx

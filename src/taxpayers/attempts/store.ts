@@ -73,7 +73,7 @@ export const markRefused = (db: Database, attempt_id: string) =>
 
 export const deleteAttempts = (db: Database, until: Date) => db.delete(ciecAttempts).where(lte(ciecAttempts.attempted_at, until))
 
-/** A connection to an RFC for which others sent wrong CIECs or e.firmas, and the time of the attempt after which it is notified. */
+/** A connection to an RFC for which others sent wrong CIECs or e.firmas, and the time of the attempt that causes its alert. */
 export interface GuessedRow {
   organization_id: string
   events_shard: number

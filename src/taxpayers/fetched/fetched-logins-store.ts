@@ -19,7 +19,7 @@ export const dueForFetcher = async (db: Database, now: number, limit: number) =>
     ).all<{ organization_id: string; fiscal_entity_id: string; connection: number; due_at: number; version: number }>()
   ).results
 
-/** Moves the verification of a CIEC, unless it was moved since. Returns whether it was the one to do so. */
+/** Moves the verification of a CIEC, unless it was moved since. Returns whether it did. */
 export const moveVerification = async (db: Database, connection: number, from: number, to: number, attempts: 0 | 1): Promise<boolean> =>
   (
     await prepared(
@@ -30,7 +30,7 @@ export const moveVerification = async (db: Database, connection: number, from: n
     ).run()
   ).meta.changes > 0
 
-/** The connection whose CIEC was leased until an instant; null when another one was stored since, or the lease was taken anew. */
+/** The connection whose CIEC was leased until an instant; null when another one was stored, or the lease taken again, since. */
 export const findLeased = (db: Database, connection: number, until: number) =>
   prepared(
     db.$client,

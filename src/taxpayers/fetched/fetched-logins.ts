@@ -32,7 +32,7 @@ export async function leaseLogin(system: System, until: number): Promise<(Leased
   return null
 }
 
-/** The connection of a leased CIEC, with that; null when the lease is lost. */
+/** The connection of a leased CIEC, and the CIEC; null when the lease is lost. */
 export async function leasedLogin(system: System, { connection, until }: LeasedLogin) {
   const found = await findLeased(system.db, connection, until)
   const row = found && (await findConnection(system.db, found.organization_id, found.fiscal_entity_id))
@@ -58,8 +58,8 @@ export async function postponeLogin(system: System, { connection, until }: Lease
 }
 
 /**
- * Records that the authority refused a leased CIEC. Connections whose login counts end like those that are refused at a download; one that
- * never was active with it loses it, and an alert tells its organization, which is raised before, so that no crash prevents it.
+ * Records that the authority refused a leased CIEC. Connections whose login counts end as after a refusal at a download. A connection that
+ * was never active with it loses it; its organization gets an alert, raised before, so that no crash prevents it.
  */
 export async function refuseLogin(ctx: Ctx, leased: LeasedLogin, { row, login }: NonNullable<Awaited<ReturnType<typeof leasedLogin>>>) {
   if (!isDraft(row) && !isInvalid(row)) return rejectLogin({ ...ctx, now: new Date() }, row.entity, { login, version: leased.version })
@@ -70,7 +70,7 @@ export async function refuseLogin(ctx: Ctx, leased: LeasedLogin, { row, login }:
       updateConnection(ctx.db, row.connection, { ...NO_LOGIN.ciec, updated_at: new Date() }),
     ])
   } catch (error) {
-    // Another one was stored meanwhile.
+    // Another one has been stored since.
     if (!isGuardViolation(error, 'connection.ciec_leased')) throw error
   }
 }

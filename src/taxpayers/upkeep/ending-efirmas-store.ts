@@ -9,7 +9,7 @@ const c = alias(connections, 'c')
 /** The position of an e.firma in the order of their ends: the end, in milliseconds, and the number of the connection. */
 export type EfirmaPosition = readonly [valid_to: number, connection: number]
 
-/** An e.firma of an active connection, with what its organization learns of. */
+/** An e.firma of an active connection, with the facts of its alert. */
 export interface EndingEfirma {
   connection: number
   organization_id: string

@@ -21,7 +21,7 @@ export const WindowStateName = z.enum(['empty', 'bounded', 'open']).meta({
     'and everything that the service has is shown; the first extractor that you create takes away what lies outside the windows.',
 })
 
-/** A window as it crosses the wire. */
+/** A window in its wire form. */
 export const viewWindow = ({ floor, ceiling }: Window): z.infer<typeof SourceWindow> => ({
   visible_from: floor,
   visible_to: ceiling === null ? null : new Date(ceiling).toISOString(),

@@ -5,7 +5,7 @@ import { earliestOf, latestOf, type Window } from './window.ts'
 export const DATA_STATUSES = ['complete', 'downloading', 'missing'] as const
 export type DataStatus = (typeof DATA_STATUSES)[number]
 
-/** What an organization learns of the downloads of a month, most finely. */
+/** The finest statuses of the downloads of a month. */
 export const MONTH_STATUSES = ['complete', 'partial', 'requested', 'missing', 'unobtainable'] as const
 export type MonthStatus = (typeof MONTH_STATUSES)[number]
 
@@ -17,11 +17,11 @@ const FOLDED = {
 /** The data status that stands for the status of a month. */
 export const dataStatusFor = (status: MonthStatus): DataStatus => FOLDED[status]
 
-/** How a download of a month ended: complete before the month was over or after it, with something that is not stored, or failed. */
+/** How a download of a month ended: complete before the month was over or after it, with parts that are not stored, or failed. */
 type End = 'so_far' | 'over' | 'incomplete' | 'failed'
 
 /**
- * How the downloads of a month ended, where it changed: each from the instant in milliseconds of the run that asked for it, on. Quiet days
+ * The changes in how the downloads of a month ended: each counts from the instant in milliseconds of the run that asked for it. Quiet days
  * change nothing.
  */
 export type MonthCoverage = readonly (readonly [as_of: number, end: End])[]
@@ -40,7 +40,7 @@ export interface EndedDownload {
   joined?: number
 }
 
-/** What is asked for ends a little before the instant at which it is, and clocks differ a little. */
+/** A download ends a little before the instant of its request, and clocks differ a little. */
 const LATE_MS = 5 * 60_000
 
 /** Changes that are kept of a month; authorities that fail every other day for a month are rare. */
@@ -48,9 +48,9 @@ const MOST_CHANGES = 30
 
 /** Milliseconds at which something of a month changes. */
 interface Span {
-  /** The first one at which a document can be issued in it, in the first zone. */
+  /** The first one at which a document of it can be issued, in the first zone. */
   begin: number
-  /** The first one at which none can be issued any more, whatever its zone. */
+  /** The first one at which none can be issued any more, in any zone. */
   end: number
   /** The first one at which it is over: no document of it can be stamped any more. */
   over: number
@@ -58,31 +58,31 @@ interface Span {
 
 const spans = new Map<string, Span>()
 
-/** A page tells the status of all months of its windows, so that what depends on the calendar alone is kept. */
+/** Cached: a page shows the status of all months of its windows, and a span depends on the calendar alone. */
 function spanOf(month: string): Span {
   const known = spans.get(month)
   if (known) return known
   const end = (latestOf(lastDayOf(month)) + 1) * 1_000
   const span = { begin: earliestOf(`${month}-01`) * 1_000, end, over: end + LATEST_STAMP_MS }
-  // Other than months of the ledgers, somebody may ask for any month.
+  // Somebody may ask for any month, not only for the ledgers'.
   if (spans.size < 1_000) spans.set(month, span)
   return span
 }
 
-/** What is known of a month after a download of it: the same object when nothing changes. */
+/** The coverage of a month after a download of it: the same object when nothing changes. */
 export function coverageAfter(before: MonthCoverage, month: string, { joined = 0, ...ended }: EndedDownload): MonthCoverage {
   const after = afterDownload(before, month, ended)
   const isLate = joined > ended.as_of && isShortOf(ended.until, joined, month)
-  // What was asked for before a run joined it ends before that run: for it the month is not complete.
+  // The download ends before the instant of the run that joined it: for that run the month is not complete.
   return isLate && ended.outcome === 'complete' ? afterDownload(after, month, { ...ended, outcome: 'incomplete', as_of: joined }) : after
 }
 
-/** Whether a download up to an instant lacks something of a month that a run of another instant asked for. */
+/** Whether a download up to an instant lacks a part of the month for a run of another instant. */
 export const isShortOf = (until: number, instant: number, month: string): boolean => until < Math.min(instant, spanOf(month).end) - LATE_MS
 
 function afterDownload(before: MonthCoverage, month: string, { outcome, as_of, until }: EndedDownload): MonthCoverage {
   const [since, last] = before.at(-1) ?? [0, null]
-  // What it asked for ends before what it was asked for.
+  // The download ends before the instant of its run.
   const isCut = outcome === 'complete' && isShortOf(until, as_of, month)
   const end: End = isCut
     ? 'incomplete'
@@ -96,14 +96,14 @@ function afterDownload(before: MonthCoverage, month: string, { outcome, as_of, u
   return end === last || isMade ? before : [...before, [Math.max(since, as_of), end] as const].slice(-MOST_CHANGES)
 }
 
-/** Whether the last download of a month brought everything that it had then. */
+/** Whether the last download of a month brought all that the month had then. */
 export const isWhole = (covered: MonthCoverage): boolean => ['so_far', 'over'].includes(covered.at(-1)?.[1] ?? '')
 
-/** What is known of the months of a source, and what a connection may know of it. */
+/** The downloads of the months of a source, and how much of them a connection may know. */
 export interface MonthsOfSource {
   coverage: Coverage
   window: Window
-  /** What the connection's own runs reached, in the order of their instants. */
+  /** The connection's granted ranges, in the order of their instants. */
   grantedRanges: readonly GrantedRange[]
   /**
    * The queued and running jobs that its own runs created or joined: the instant, in milliseconds, of the run that created each, by month.
@@ -113,7 +113,7 @@ export interface MonthsOfSource {
   oldest: string
 }
 
-/** What an organization learns of a month. */
+/** The state of a month for an organization. */
 export interface MonthState {
   status: MonthStatus
   /** The instant, in milliseconds, of the last of its own runs whose download of the month was complete. */
@@ -123,7 +123,7 @@ export interface MonthState {
 /** How far a month is at the ceiling of a window. It is over 72 hours after its end: until then its documents may be stamped. */
 type Stage = 'running' | 'ended' | 'over'
 
-/** With which end the download that counts makes the month complete. */
+/** The ends with which the download that counts completes a month. */
 const COMPLETE_WITH: Readonly<Record<Stage, readonly End[]>> = {
   running: ['so_far', 'over'],
   ended: ['so_far', 'over'],
@@ -137,8 +137,8 @@ interface Answer {
 }
 
 /**
- * The answers to a connection's own runs, in their order: of the runs that one download answered, the last one. The runs of an open job wait
- * for it: those since its instant, and the last one, which may have joined it late. Others were answered before.
+ * The answers to a connection's own runs, in their order. A download that answered several runs counts for the last. Runs since the instant
+ * of an open job wait for it, and so does the last run, which may have joined it late. Others were answered before.
  */
 function answersOf(month: string, { coverage, grantedRanges, open }: MonthsOfSource): Answer[] {
   const covered = coverage[month] ?? []
@@ -155,7 +155,7 @@ function answersOf(month: string, { coverage, grantedRanges, open }: MonthsOfSou
 }
 
 /**
- * What an organization learns of a month, by the downloads that its own runs asked for.
+ * The state of a month for an organization, by the downloads that its own runs asked for.
  *
  * | at the ceiling, the month … | the download that counts | complete with |
  * |---|---|---|
@@ -163,9 +163,9 @@ function answersOf(month: string, { coverage, grantedRanges, open }: MonthsOfSou
  * | has ended | the last one since its end that did not fail | `so_far`, `over` |
  * | is over | the last one since then that did not fail | `over` |
  *
- * Therefore a month that has ended stays complete while it is fetched again. What only others downloaded is missing. An organization without
- * extractors sees what is stored. `missingXml` is the number of documents of the month that it is shown without their XML although the
- * authority delivers that: a month with any is not complete.
+ * Therefore a month that has ended stays complete while it is fetched again. Downloads that only others asked for are missing. An
+ * organization without extractors sees what is stored. `missingXml` is the number of documents of the month that it sees without the XML
+ * that the authority delivers: a month with any is not complete.
  */
 export function monthStateOf(month: string, source: MonthsOfSource, now: number, missingXml = 0): MonthState {
   const { coverage, window, open, oldest } = source
@@ -177,7 +177,7 @@ export function monthStateOf(month: string, source: MonthsOfSource, now: number,
   const since = { running: Number.NEGATIVE_INFINITY, ended, over }[stage]
   const counts = seen.findLast(({ at, end }) => at >= since && (stage === 'running' || end !== 'failed'))
   const last = answers.at(-1)
-  // Nothing is known of what was issued since the last answer: the job of a later run is open, or that run asked for other months.
+  // Documents issued since the last answer are unknown: the job of a later run is open, or that run asked for other months.
   const isAhead = stage === 'running' && window.ceiling !== null && last !== undefined && last.at < ceiling - LATE_MS
   const isComplete = !window.isEmpty && !isAhead && counts !== undefined && COMPLETE_WITH[stage].includes(counts.end)
   const succeeded_at = answers.findLast(({ end }) => end === 'over' || end === 'so_far')?.at ?? null

@@ -1,7 +1,7 @@
 import { dayOfEpoch } from '../../platform/time/calendar.ts'
 import { type Bounds, latestOf } from './window.ts'
 
-/** What one run of a connection reached of a source: the documents of whole months, up to the instant of the run. */
+/** The documents of a source that one run of a connection reached: whole months, up to the instant of the run. */
 export interface GrantedRange {
   /** The instant of the run, in milliseconds. */
   readonly at: number
@@ -9,7 +9,7 @@ export interface GrantedRange {
   readonly floor: string
   /** The first day of that month, because whole months are downloaded. */
   readonly from: string
-  /** The last day that the run asked for, when it was asked for a range of days alone. Its window reaches up to the instant all the same. */
+  /** The last day that was asked for, in a run for a range of days alone. Its window still reaches up to the instant. */
   readonly to?: string
 }
 
@@ -24,8 +24,8 @@ interface Dated {
 const DAY_SECONDS = 86_400
 
 /**
- * The granted ranges of a connection out of the texts in which they and the ranges among them are stored (taxpayers/widen-windows.ts), in the order of their
- * instants.
+ * The granted ranges of a connection in the order of their instants, out of their stored text and that of the ranges of days among them
+ * (taxpayers/widen-windows.ts).
  */
 export function parseGrantedRanges(text: string, asked = '[]'): GrantedRange[] {
   const [last, ...steps] = JSON.parse(text) as [at: number, day: number, times: number][]
@@ -62,8 +62,8 @@ const ceilingOf = (grantedRanges: readonly GrantedRange[]): number | null =>
   grantedRanges.length === 0 ? null : Math.max(...grantedRanges.map(({ at }) => at))
 
 /**
- * The fewest visible ranges that hold the documents of some granted ranges and no others. Two granted ranges make one visible range when no document can be issued
- * after the first one and dated before the second one. Usually there are one to three.
+ * The fewest visible ranges with exactly the documents of some granted ranges. Two granted ranges make one visible range when no document
+ * can be issued after the first one and dated before the second one. Usually there are one to three.
  */
 export function visibleRangesOf(grantedRanges: readonly GrantedRange[]): VisibleRange[] {
   const visibleRanges: [until: number, from: string][] = []

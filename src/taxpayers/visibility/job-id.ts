@@ -1,6 +1,6 @@
 import { idOfText } from '../../platform/db/id.ts'
 
-/** Identifiers of one millisecond. The first that an isolate makes is of the lower half, and the others count on. */
+/** Identifiers of one millisecond. The first of an isolate is in the lower half, and the others count up. */
 const A_MILLISECOND = 1_024
 /** A clock that is set back by less does not disturb the order; one that is set back further is followed. */
 const SET_BACK_MS = 1_000
@@ -20,8 +20,8 @@ export function newJobId(): string {
 }
 
 /**
- * The identifier of a sync job as one connection is shown it. A job's own identifier, which it shares with the other jobs of the run that made
- * it, carries the time at which another organization asked for it.
+ * The identifier of a sync job for one connection. The job's own identifier, shared by all jobs of its run, contains the time at which
+ * another organization asked for it.
  */
 export const shownJobId = (fiscal_entity_id: string, source: string, month: string, job_id: string): Promise<string> =>
   idOfText('job', JSON.stringify([fiscal_entity_id, source, month, job_id]))

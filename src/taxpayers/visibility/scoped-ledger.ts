@@ -23,7 +23,7 @@ export interface ScopedLedger {
   readonly window: Window
   /** When the connection first became active, in milliseconds. */
   readonly first_active_at: number
-  /** Returns what the connection's own runs reached of a direction, in the order of their instants. */
+  /** Returns the connection's granted ranges of a direction, in the order of their instants. */
   grantedRangesOf(direction: DirectionNumber): readonly GrantedRange[]
   /** The partition that holds what the authority delivered. */
   readonly entity: number
@@ -36,7 +36,7 @@ export interface ScopedLedger {
 /** A direction of CFDIs as the ledger has it: 0 issued, 1 received. */
 export type DirectionNumber = 0 | 1
 
-/** The bounds of what can be visible of some directions of a partition. */
+/** The bounds of possibly visible documents of some directions of a partition. */
 export interface DirectionBounds {
   readonly directions: readonly DirectionNumber[]
   /** The first visible literal day; null without a floor. */
@@ -51,14 +51,14 @@ export interface DirectionBounds {
 export interface Partition {
   readonly origin: 'authority' | 'import'
   readonly number: number
-  /** The bounds of the directions of which something can be visible: one item for both when their windows are the same. */
+  /** The bounds of the directions that can have visible documents: one item for both when their windows are the same. */
   readonly bounds: readonly DirectionBounds[]
   /**
    * Returns the instant, in milliseconds, as of which earlier changes of a document are reported: when the organization's own runs first
    * reached the document, and not before the connection first became active. Alone, the organization would have stored it no earlier.
    */
   changesFrom(document: { direction: number; fecha: string; issued_at: number }): number
-  /** What a row must meet besides `entity` and the ceiling to be visible. No index serves these conditions. */
+  /** The conditions under which a row is visible, besides `entity` and the ceiling. No index serves them. */
   conditions(alias: string): SQL[]
 }
 
@@ -70,7 +70,7 @@ type Reader = Pick<Ctx, 'organization' | 'connection' | 'settings'>
  */
 export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windowsOf)
 
-/** Opens it as far as the organization's runs have reached: what is visible through it stays visible, whatever is configured later. */
+/** Opens the ledger as far as the organization's runs have reached: these documents stay visible, whatever is configured later. */
 export const openReachedLedger = (reader: Reader): ScopedLedger => opened(reader, (_, connection) => reachedWindowsOf(connection))
 
 function opened(reader: Reader, windowsFor: typeof windowsOf): ScopedLedger {

@@ -10,16 +10,16 @@ export interface DocumentChange {
 }
 
 /**
- * Documents of one literal day, between two boundaries, to which the same happened, with the first and last issued_at among them in seconds,
- * and the last stored_at if that is later.
+ * Documents of one literal day, between two boundaries, with the same change, the first and last issued_at among them in seconds, and the
+ * last stored_at if that is later.
  */
 export type CountedChanges = [what: DocumentChange['what'], day: string, count: number, first: number, last: number, stored?: number]
 
 /**
- * The changes of a slice, as finely as they are divided when they are counted for an organization. Floors divide between literal days.
- * Ceilings and the ends of earlier jobs divide at an instant. Those that are known when the slice is committed are its boundaries; a ceiling
- * that is not is never long before the download. Therefore changes of documents issued shortly before that or later are kept one by one, and
- * all others are counted by day, apart on both sides of a boundary.
+ * The changes of a slice, counted as finely as organizations need. Floors divide between literal days; ceilings and the ends of earlier
+ * jobs divide at an instant. Those that are known at the commit of the slice are its boundaries. A ceiling that is not known is never long
+ * before the download. Therefore changes of documents issued shortly before the download or later are kept one by one, and all others are
+ * counted by day, separately on both sides of a boundary.
  */
 export type SliceCounts = CountedChanges[]
 

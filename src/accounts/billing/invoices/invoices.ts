@@ -65,9 +65,9 @@ async function oldestOtherDue({ db, organization }: Ctx, { invoice_id }: Invoice
 }
 
 /**
- * Records that an invoice was paid, with the statements in `also`. When nothing else keeps the organization suspended, its connections
- * are reactivated in the same commit. Returns whether the invoice was open; one that is not stays as it is. Throws Failure 404
- * invoice.not_found and 409 billing.changed.
+ * Records that an invoice was paid, with the statements in `also`. When nothing else keeps the organization suspended, its connections are
+ * reactivated in the same commit. Returns whether the invoice was open; any other stays as it is. Throws Failure 404 invoice.not_found and
+ * 409 billing.changed.
  */
 export const payInvoice = (
   ctx: Ctx,

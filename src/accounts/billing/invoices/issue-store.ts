@@ -42,7 +42,7 @@ export const findUnbilled = async (db: Database, zone: string, month: string, li
     ).all<UnbilledOrganization>()
   ).results
 
-/** Refuses its batch when the organization was billed meanwhile, or when its plan or suspension changed. */
+/** Refuses its batch when the organization was billed since, or when its plan or suspension changed. */
 export const assertStillUnbilled = (db: Database, found: UnbilledOrganization): D1PreparedStatement =>
   assertThat(
     db.$client,

@@ -13,7 +13,7 @@ import { changeSubscription } from '../subscription/subscription.ts'
 import { assertCommandOpen, finishCommand, isOpen, listOpenCommands, type OperatorCommandRow } from './store.ts'
 
 const PAGE = 50
-/** The most statements that a command takes, apart from one for each ledger, unless others change the organization meanwhile. */
+/** The most statements of a command, apart from one for each ledger, unless concurrent changes make it repeat. */
 const COMMAND_STATEMENTS = 40
 
 /**

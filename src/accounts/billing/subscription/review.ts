@@ -9,7 +9,7 @@ import { lastDueBeyondGrace, subscriptionStatus } from './status.ts'
 import { assertSubscriptions, type ListedSubscription, listSubscriptions } from './store.ts'
 import { commitBillingChange, effectsOf, getSubscription, type Resume, runAfterCommit, suspend } from './subscription.ts'
 
-/** The most statements that reviewing one organization takes, apart from one for each ledger, unless others change it meanwhile. */
+/** The most statements of a review of one organization, apart from one for each ledger, unless concurrent changes make it repeat. */
 const REVIEW_STATEMENTS = 40
 
 /** Suspends or reactivates one organization as its subscription implies now. */
@@ -29,7 +29,7 @@ async function reviewOrganization(system: System, organization_id: string, resum
 
 /**
  * Suspends or reactivates organizations as their subscriptions imply now, and reports each that fails. All suspensions are one commit; when
- * it fails, each organization is reviewed by itself. Throws BudgetUsedUp; a repetition then reviews those that are left.
+ * it fails, each organization is reviewed alone. Throws BudgetUsedUp; a repetition then reviews those that are left.
  */
 export async function reviewOrganizations(
   system: System,

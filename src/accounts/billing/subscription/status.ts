@@ -5,8 +5,8 @@ import { PLAN_KEYS, planOf, TRIAL_PLAN } from '../../plans/plans.ts'
 const GMAIL = ['gmail.com', 'googlemail.com']
 
 /**
- * The normal form of an e-mail address, under which it gets one trial: addresses that reach the same mailbox are one. Case, surrounding
- * space and what follows a plus sign do not count, and neither do the dots of a Gmail address.
+ * The normal form of an e-mail address, under which it gets one trial: addresses of one mailbox have the same form. Case, surrounding space
+ * and the text after a plus sign do not count, and neither do the dots of a Gmail address.
  */
 export function trialEmailOf(email: string): string {
   const [local = '', domain = ''] = email.trim().toLowerCase().split('@')
@@ -19,7 +19,7 @@ const GRACE_DAYS = 3
 
 export const BILLING_STATES = ['trialing', 'active', 'past_due', 'suspended', 'diagnostic_expired'] as const
 
-/** What an organization subscribed to, and since when it owes. */
+/** An organization's plan and seats, and since when it owes. */
 export interface Subscription {
   plan: string
   /** Number of seats where it differs from the plan's. */
@@ -35,7 +35,7 @@ export interface Subscription {
 /** Columns that a subscription change may write. */
 export type SubscriptionChanges = Partial<Pick<Subscription, 'plan' | 'rfc_allowance' | 'trial_ends_at'>> & { billed_month?: string }
 
-/** What a subscription implies at an instant. */
+/** The state of a subscription at an instant. */
 export interface SubscriptionStatus {
   state: (typeof BILLING_STATES)[number]
   /** Why its connections have to be paused; null when they may be active. */
@@ -88,7 +88,7 @@ export function subscriptionStatus(
   return { ...common, state: isTrial ? 'trialing' : 'active', suspension: null }
 }
 
-/** What a checkout offers: a plan, or one more seat on the organization's plan. */
+/** The item of a checkout: a plan, or one more seat on the organization's plan. */
 export interface Offer {
   item: 'plan' | 'seat'
   plan: string
@@ -101,7 +101,7 @@ export const FIRST_PLAN = 'starter'
 export const offerFor = (plan: string): Offer => (plan === TRIAL_PLAN ? { item: 'plan', plan: FIRST_PLAN } : { item: 'seat', plan })
 
 /**
- * What a paid checkout changes, decided on the subscription at payment. A plan replaces the trial; its seats apply unless more were
+ * The changes of a paid checkout, decided on the subscription at payment. A plan replaces the trial; its seats apply unless more were
  * granted, and the current month counts as paid. A seat adds one to a plan with a limit. Null when the offer no longer fits the
  * subscription.
  */

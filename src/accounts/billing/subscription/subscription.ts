@@ -12,23 +12,23 @@ import { suspendOrganizations, updateOrganization } from '../../organization/org
 import { type Subscription, type SubscriptionChanges, type SubscriptionStatus, subscriptionStatus } from './status.ts'
 import { APPLIED_ONCE, assertSubscription, findSubscription, type StoredSubscription } from './store.ts'
 
-/** What follows from a subscription change: statements for its commit, and work for after it. */
+/** The effects of a subscription change: statements for its commit, and work after it. */
 export interface SubscriptionEffects {
   statements: Statement[]
   /** Starts at once what a sweep would start later. */
   afterCommit(): Promise<void>
 }
 
-/** What connections that are active again begin with. */
+/** Returns the effects of reactivating these connections. */
 export type Resume = (ctx: Ctx, active: Awaited<ReturnType<typeof suspendedConnections>>) => Promise<SubscriptionEffects>
 
 const nothing = async (): Promise<void> => {}
 
 /**
- * The effects of a change from the stored subscription to the next one, which the statements before these in the batch write. When the
- * organization becomes suspended, its active connections pause. When its suspension ends, the connections that the suspension paused
- * become what they were before as far as there are seats, oldest first; the extractors of the active ones run as soon as their CIECs are
- * verified. Those without a seat stay paused as if the customer had paused them. Connections that the customer paused stay paused.
+ * The effects of a change from the stored subscription to the next one, which earlier statements of the batch write. When the organization
+ * becomes suspended, its active connections pause. When its suspension ends, the connections that it paused return to their former state
+ * while seats are free, oldest first; the extractors of the active ones run as soon as their CIECs are verified. Those without a seat stay
+ * paused as if the customer had paused them. Connections that the customer paused stay paused.
  */
 export async function effectsOf(
   ctx: Ctx,
@@ -89,7 +89,7 @@ const statusAudited = (system: System, organization_ids: readonly string[], acti
     { action, changed: ['status'] },
   )
 
-/** Does what follows a commit. A failure is logged and does not fail the caller, because a sweep repeats the work. */
+/** Does the work after a commit. A failure is logged and does not fail the caller, because a sweep repeats the work. */
 export async function runAfterCommit(ctx: Ctx, { afterCommit }: SubscriptionEffects): Promise<void> {
   try {
     await afterCommit()

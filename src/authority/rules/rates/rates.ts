@@ -21,9 +21,8 @@ export interface RateWanted {
 }
 
 /**
- * Returns the rate that applies on each day (CFF 20): the one that the Diario Oficial published the day before, or the last one published
- * until then. Null where none is loaded. In the place of a currency of which none is loaded until then, the sandbox has rates of its own.
- * Takes at most one D1 call.
+ * Returns the rate that applies on each day (CFF 20): the last one that the Diario Oficial published up to the day before. Null where none
+ * is loaded. In the sandbox, a currency without loaded rates until then has the sandbox's own. Takes at most one D1 call.
  */
 export async function ratesAt(system: System, wanted: readonly RateWanted[]): Promise<(FxRate | null)[]> {
   const keyOf = ({ currency, day }: RateWanted) => `${currency} ${day}`

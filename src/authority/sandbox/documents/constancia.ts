@@ -91,7 +91,7 @@ const BOTTOM = 60
 const LINE = 1.2
 const LETTER = 0.56
 
-/** A document that is written from top to bottom, and goes on on further pages. */
+/** A document that is written from top to bottom, and continues on further pages. */
 export class Layout {
   #pages: PositionedText[][] = [[]]
   #y = TOP
@@ -128,7 +128,7 @@ export class Layout {
     return this
   }
 
-  /** Goes on on a new page. */
+  /** Continues on a new page. */
   page(): this {
     this.#pages.push([])
     this.#y = TOP

@@ -7,7 +7,7 @@ import { addressAt, constancia, obligationsAt, opinion } from './constancia.ts'
 import type { InventedFile } from './port.ts'
 import { annualReturns, monthlyReturns } from './returns.ts'
 
-/** Returns the files of a document source on a day. What is not a return bears the first of the month, so that each month has one. */
+/** Returns the files of a document source on a day. Other files than returns bear the first of the month, so that each month has one. */
 export function filesOf(rfc: string, source: DataSourceKey, now: Date): InventedFile[] {
   const { self } = circleOf(rfc)
   const today = localTime(now).slice(0, 10)

@@ -18,7 +18,7 @@ export interface CancellationOverride {
   cancellation_reason: string | null
 }
 
-/** What the sandbox has beside CFDIs. */
+/** The data of the sandbox besides CFDIs. */
 export interface SandboxDocuments {
   /** Returns the files of a document source on the day of an instant. */
   files(rfc: string, source: DataSourceKey, now: Date): Promise<InventedFile[]>
@@ -26,6 +26,6 @@ export interface SandboxDocuments {
   notifications(rfc: string, now: Date): Promise<MailboxNotification[]>
   /** Returns the PDF of a notification's document. */
   letter(rfc: string, notification: MailboxNotification): Promise<Uint8Array>
-  /** Returns what the status service says of a CFDI, which a test helper may have cancelled, at an instant. */
+  /** Returns the status service's answer about a CFDI, which a test helper may have cancelled, at an instant. */
   status(document: AskedCfdi, override: CancellationOverride | undefined, now: Date): Promise<CfdiStatus>
 }

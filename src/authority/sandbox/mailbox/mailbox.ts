@@ -3,7 +3,7 @@ import type { Login } from '../../port/authority.ts'
 import { isPending, type MailboxNotification, type TaxMailbox, WouldNotify } from '../../port/mailbox.ts'
 import type { SandboxDocuments } from '../documents/port.ts'
 
-/** What happened in mailboxes. */
+/** The events in mailboxes. */
 export interface MailboxOverrides {
   /** Returns the notifications that a test helper sent to the RFC, and when notifications were opened. */
   mailbox(rfc: string): Promise<{ sent: readonly MailboxNotification[]; opened: ReadonlyMap<string, Date> }>

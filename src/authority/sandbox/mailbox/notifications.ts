@@ -33,8 +33,8 @@ const TEXTS: Record<NotificationKind, readonly Text[]> = {
 const INFORMING: readonly NotificationKind[] = ['mensaje_interes', 'comunicado', 'aviso']
 
 /**
- * Returns what the sandbox invents for the mailbox of an RFC up to an instant: each month a notification or a requirement, every second month
- * also something that only informs. The taxpayer opens two of three within the period, and lets one expire.
+ * Returns the invented notifications of an RFC up to an instant: each month a notification or a requirement, every second month also
+ * something that only informs. The taxpayer opens two of three within the period, and lets one expire.
  */
 export function notificationsOf(rfc: string, now: Date): MailboxNotification[] {
   const month = localTime(now).slice(0, 7)

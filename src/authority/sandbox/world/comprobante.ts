@@ -249,7 +249,7 @@ export interface Draft {
   receptor: Taxpayer
 }
 
-/** What differs from the common values of a document. */
+/** The differences from a document's common values. */
 export type Rest = Partial<SandboxComprobante> & Pick<SandboxComprobante, 'tipo' | 'serie'>
 
 /** Returns a draft whose parties are under the regimes that they had then. */

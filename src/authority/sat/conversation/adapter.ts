@@ -19,17 +19,17 @@ import { hasBegun, isDelayed, isLessAnnounced, isObtainable, listsOf, progressOf
 import { type AuthorityRequest, deadlineOf, isShort, packageKey, type WantedMonth } from './rules/requests.ts'
 import { makeDue, noteRefusal, readConversation } from './store.ts'
 
-/** The runs that an organization starts together request their months within this time, so that they are asked for together. */
+/** The runs that an organization starts together request their months within this time, so that one request asks for them. */
 const GATHERING_MS = 5_000
 
-/** A job waits so much longer than its requests. */
+/** How much longer a job waits than its requests. */
 const AFTER_REQUESTS_MS = 60 * 60_000
 
 const none = () => Promise.reject(new Unavailable('sat_unavailable', 'The web services of the tax authority have no mailbox.'))
 
 export const efirmaOf = (login: Login): Efirma | null => ('efirma' in login ? login.efirma : null)
 
-/** The real authority. A download is a conversation that goes on elsewhere (conversation.ts); a step looks at how far it is. */
+/** The real authority. The conversation (conversation.ts) does a download; a step looks at its progress. */
 export const satAuthority = (system: System): TaxAuthority => ({
   ...satLogins(system),
   async step(request: DownloadRequest): Promise<Step> {
@@ -51,7 +51,7 @@ export const satAuthority = (system: System): TaxAuthority => ({
     const { state, failed, requests: own } = progress
     const until = new Date(Math.min(...(own.length === 0 ? [wanted.asked_at] : own.map((one) => one.asked_at))) - BEHIND_MS)
     const packages = () => packagesOf(system, entity, month, own, state === 'waiting' ? null : failed)
-    // What it has of one family is taken in, also when it does not deliver the other one.
+    // Documents of one family are taken in, even when the other one is not delivered.
     if (state === 'ready' || (state === 'failed' && own.length > 0)) {
       const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && !own.some(isShort) && !isLessAnnounced(wanted, requests)
       return { state: 'ready', until, is_whole, packages: packages() }

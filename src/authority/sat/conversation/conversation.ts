@@ -25,14 +25,14 @@ import { type AuthorityRequest, isUnfinished, SHORT, UNREADABLE, waitAfter } fro
 import { type AnsweredRequest, roundsOf } from './rules/rounds.ts'
 import { conversationLease, insertRequests, noteRefusal, readConversation, releaseLease, takeLease } from './store.ts'
 
-/** XML that metadata announces and that does not come is asked for so often. */
+/** How often announced XML that does not come is requested. */
 const MOST_XML_ROUNDS = 2
-/** Metadata that lists fewer documents than were announced is asked for by halves so often. */
+/** How often metadata with fewer documents than announced is requested by halves. */
 const MOST_SHORT_ROUNDS = 3
-/** An unreadable package is asked for anew at once so often; then it takes longer. */
+/** How often an unreadable package is requested again at once; then it takes longer. */
 const MOST_MOVES = 3
 
-/** Reads what came, once all packages of a request are in the bucket: of metadata one package at a time, and asks for the XML that is missing. */
+/** Reads the packages of a request, once all are in the bucket: metadata one package at a time; then requests the missing XML. */
 async function readPackages(leased: LeasedConversation, around: ConversationPorts, reading: AnsweredRequest): Promise<void> {
   const { request, requests } = reading
   try {
@@ -88,7 +88,7 @@ async function readXml(leased: LeasedConversation, around: ConversationPorts, re
   ])
 }
 
-/** A message of the queue of spread downloads: the conversation about a taxpayer may go on. */
+/** A message of the queue of spread downloads: the conversation about a taxpayer may continue. */
 export interface ConversationHint {
   shard: number
   entity: number
@@ -102,10 +102,10 @@ const LONGEST_DELAY_SECONDS = 12 * 3_600
 /** The most statements of a step: a package of metadata, of up to a million rows, is compared with what is stored, 5,000 at a time. */
 const STEP_STATEMENTS = 220
 
-/** Sends the messages with which conversations go on. The sweep does without them. */
+/** Sends the messages with which conversations continue. The sweep does without them. */
 export const announceConversations = (system: System, targets: readonly Target[], due_at: number): Promise<void> => {
   const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil((due_at - Date.now()) / 1_000)))
-  // A session takes as long as the rate of the authority: it is in nobody's way there.
+  // A session takes as long as the authority's rate requires; here it hinders nobody.
   const messages = targets.map(({ shard, entity }) => ({
     body: { shard, entity, conversation: true } satisfies ConversationHint,
     delaySeconds,
@@ -114,9 +114,9 @@ export const announceConversations = (system: System, targets: readonly Target[]
 }
 
 /**
- * Goes on with the conversation about a taxpayer, when it is due: plans requests for the months that somebody waits for, sends them, checks
- * them, brings their packages into the bucket, and wakes the jobs whose months are ready or have failed. Every request is noted before it is
- * sent, so that a worker that dies leaves nothing that is asked for twice; whoever holds the conversation is fenced by its token.
+ * Continues the conversation about a taxpayer, when it is due: plans requests for the awaited months, sends them, checks them, brings their
+ * packages into the bucket, and wakes the jobs whose months are ready or have failed. Every request is noted before it is sent, so that
+ * nothing is requested twice after the death of a worker. The token of its holder fences the conversation.
  */
 export async function converse(system: System, { shard, entity }: Target, around: ConversationPorts): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
@@ -126,7 +126,7 @@ export async function converse(system: System, { shard, entity }: Target, around
   if (conversation === null || conversation.due_at === null || conversation.due_at > now || conversation.busy_until > now) return
   const months = await around.months()
   const ahead = Math.max(0, ...months.map((one) => one.ahead))
-  // As if what is checked now were still not done: then nothing else is written.
+  // Assumes that the checks of now find nothing done: then nothing else is written.
   const due_at = dueOf(requests, months, { now: now + ahead, factor, isIdle: () => false })
   const next = due_at === null ? null : due_at - ahead
   const isCheck = next !== null && next > now && !hasNews(months, requests, { now: now + ahead, factor })
@@ -139,7 +139,7 @@ export async function converse(system: System, { shard, entity }: Target, around
   try {
     await worker.work(requests, months)
   } catch (error) {
-    // The worker that holds it now goes on.
+    // The worker that holds it now continues.
     if (!conversationLease.isLost(error)) throw error
   }
   const isQuiet = isCheck && !leased.isChanged && !worker.isMore && leased.failures === conversation.failures
@@ -147,13 +147,13 @@ export async function converse(system: System, { shard, entity }: Target, around
   if (typeof due === 'number') await announceConversations(system, [{ shard, entity }], due)
 }
 
-/** Does what is to be done in a session of a conversation. */
+/** Does the work of a session of a conversation. */
 class ConversationSession {
   /** Whether the budget ended before the work. */
   isMore = false
   readonly #leased: LeasedConversation
   readonly #around: ConversationPorts
-  /** When the session was due: checks of a time between that and now are made in it, each once. */
+  /** When the session was due: it makes the checks between that and now, each once. */
   readonly #since: number
   readonly #checked = new Set<number>()
   /** Requests for which there is no login now, and the numbers of certificates that the authority refuses. */
@@ -183,7 +183,7 @@ class ConversationSession {
     }
   }
 
-  /** Ends the session. Returns when the conversation goes on; null when nothing is waited for. */
+  /** Ends the session. Returns when the conversation continues; null when nothing is awaited. */
   async end(): Promise<number | null | undefined> {
     const { ledger, entity, factor, lease, failures, isOver, ahead } = this.#leased
     const { requests } = await readConversation(ledger, entity)
@@ -200,7 +200,7 @@ class ConversationSession {
     const leased = this.#leased
     const { now } = leased
     const lost = requests.find(({ state }) => state === 'asked')
-    // Its worker died, and what the authority answered is not known.
+    // Its worker died, and the authority's answer is not known.
     if (lost) return () => leased.replace(lost, requests, 'moved', NOTHING)
     const expired = requests.find((one) => isExpired(one, now, leased.factor))
     if (expired) return () => this.#expire(expired, months)
@@ -260,13 +260,13 @@ class ConversationSession {
       if (!(error instanceof CertificateRefused)) throw error
       const { number } = efirma.certificate
       this.#refused.add(number)
-      // The jobs that log in with it tell the domain of taxpayers.
+      // The jobs that log in with it report it to the domain of taxpayers.
       await leased.commit([noteRefusal(leased.ledger, leased.entity, number)])
       await this.#wake(months)
     }
   }
 
-  /** Ends a request that was not done in seven days. One about which there was no login to ask is made again when there is. */
+  /** Ends a request that was not done in seven days. One without a login for its checks is made again when there is a login. */
   async #expire(request: AuthorityRequest, months: readonly AwaitedMonth[]): Promise<void> {
     const awaiting = months.find((month) => isAnsweredBy(month, request))
     const isAsked = awaiting !== undefined && (await this.#efirmaOf(awaiting)) !== null
@@ -282,7 +282,7 @@ class ConversationSession {
     await this.#around.wake(asleep)
   }
 
-  /** Deletes packages that nobody needs any more. What was asked for stays known. */
+  /** Deletes packages that nobody needs any more. Their requests stay known. */
   async #forget(requests: readonly AuthorityRequest[]): Promise<void> {
     for (const request of requests) await this.#leased.deletePackages(request)
     await this.#leased.commit(requests.map((request) => this.#leased.update(request, { packages: [] })))

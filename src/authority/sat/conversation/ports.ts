@@ -20,17 +20,17 @@ import {
 import { roundsOf } from './rules/rounds.ts'
 import { type ConversationLease, conversationLease, insertRequests, moveLease, updateRequest } from './store.ts'
 
-/** A period that should be halved, and cannot be shorter, is tried so often. */
+/** How often a period that is too short to be halved is tried. */
 const MOST_UNDIVIDED = 5
 
-/** What the authority said, in its code and words. */
+/** An answer of the authority, in its code and words. */
 interface Said {
   code: string | null
   message: string | null
 }
 export const NOTHING: Said = { code: null, message: null }
 
-/** A conversation while a worker holds it: everything that is written of it is fenced by the worker's token. */
+/** A conversation while a worker holds it: the worker's token fences all that is written of it. */
 export class LeasedConversation {
   readonly system: System
   readonly ledger: D1Database
@@ -61,7 +61,10 @@ export class LeasedConversation {
     return Date.now() + this.ahead
   }
 
-  /** From the first change on, a session that began as a check is gone on with at the end of its lease when its worker dies, and not at the next check. */
+  /**
+   * When the worker of a session that began as a check dies after its first change, the conversation continues at the end of the lease, not
+   * at the next check.
+   */
   async commit(statements: readonly D1PreparedStatement[]): Promise<void> {
     this.isChanged = true
     const due_at = Math.min(this.lease.due_at, this.#busyUntil)
@@ -88,7 +91,7 @@ export class LeasedConversation {
     return updateRequest(this.ledger, this.entity, request.n, changes)
   }
 
-  /** Records what became of a request. */
+  /** Records the outcome of a request. */
   async record(
     request: AuthorityRequest,
     requests: readonly AuthorityRequest[],
@@ -96,7 +99,7 @@ export class LeasedConversation {
     { code, message }: Said,
   ): Promise<void> {
     if (outcome === null) return
-    // What is announced and does not come is asked for again, as when packages lack it.
+    // Announced XML that does not come is requested again, as when packages lack it.
     const isNothing = outcome.state === 'empty' && request.kind === 'xml'
     if (isNothing) return this.record(request, requests, { state: 'ready', announced: 0, packages: [] }, { code, message })
     if (outcome.state === 'replaced') return this.replace(request, requests, outcome.how, { code, message })
@@ -114,7 +117,7 @@ export class LeasedConversation {
     await this.commit([this.update(request, { state: outcome.state, code, message, ...changes })])
   }
 
-  /** Puts others in the place of a request, whose period is never sent again. */
+  /** Replaces a request, whose period is never sent again, by others. */
   async replace(
     request: AuthorityRequest,
     requests: readonly AuthorityRequest[],
@@ -168,7 +171,7 @@ export interface AwaitedMonth extends WantedMonth, Asleep {
   ahead: number
 }
 
-/** What a conversation needs of those for whom it is held: the domains that download depend on the authority, not it on them. */
+/** The services that a conversation needs from the domains that download: they depend on the authority, not it on them. */
 export interface ConversationPorts {
   /** The months that somebody waits for. */
   months(): Promise<AwaitedMonth[]>
@@ -179,13 +182,13 @@ export interface ConversationPorts {
   /** Whether documents are stored that a metadata request asks for. */
   holdsAny(request: AuthorityRequest): Promise<boolean>
   /**
-   * Reads a package of metadata: what of the request's months is missing, and with the last one how many documents of its
+   * Reads a package of metadata: which documents of the request's months are missing, and with the last package how many documents of its
    * period all packages list, and how much in them nobody can read or date. Throws PackageUnreadable.
    */
   readMetadata(request: AuthorityRequest, k: number): Promise<{ rows: number; unread: number; days: DayCounts }>
   /**
-   * Reads the packages of an XML request: the entries of each whose names none of the metadata requests announces, and what these announce that
-   * is neither there nor stored. Throws PackageUnreadable.
+   * Reads the packages of an XML request: the entries of each whose names none of the metadata requests announces, and the announced
+   * documents that are neither there nor stored. Throws PackageUnreadable.
    */
   readXml(request: AuthorityRequest, metadata: readonly AuthorityRequest[]): Promise<{ unannounced: number[][]; left: DayCounts }>
 }
@@ -252,7 +255,7 @@ class ObjectWriter {
   }
 }
 
-/** What an exchange with the authority is about: a request, all others, and since when somebody waits for it. */
+/** The subject of an exchange with the authority: a request, all others, and since when somebody waits for it. */
 export interface Exchange {
   leased: LeasedConversation
   around: ConversationPorts
@@ -262,16 +265,16 @@ export interface Exchange {
   since: number
 }
 
-/** What is left of an invocation after a package came, in milliseconds: what was waited for does not count. */
+/** The time left to an invocation after a package came, in milliseconds: the wait for it does not count. */
 const AFTER_PACKAGE_MS = 20_000
 
-/** How often the lease on the conversation is looked after while a package is waited for, in milliseconds. */
+/** How often the lease on the conversation is checked during the wait for a package, in milliseconds. */
 const HOLD_EVERY_MS = 10_000
 
 /** How often the authority delivers a package. */
 const MOST_DELIVERIES = 2
 
-/** That there are no documents where there were some is asked again so often, before the month is left to the next run. */
+/** How often the authority is asked again when it denies documents that it had, before the month is left to the next run. */
 const MOST_DISPUTED_ROUNDS = 4
 
 /** Whether the authority has reported documents that a metadata request asks for: some are stored, or other metadata announces them. */
@@ -288,7 +291,7 @@ const isKnownOf = async ({ around, requests, since }: Exchange, request: Authori
       last <= request.last,
   ) || around.holdsAny(request)
 
-/** Records what became of a request. That there are no documents is not believed where there were some: it never makes a month complete. */
+/** Records the outcome of a request. A denial of documents that existed is not believed: it never makes a month complete. */
 async function settle(exchange: Exchange, request: AuthorityRequest, outcome: RequestOutcome, said: Said): Promise<void> {
   const { leased, requests, since } = exchange
   leased.failures = 0
@@ -337,13 +340,13 @@ export async function ask(exchange: Exchange, months: readonly WantedMonth[]): P
   }
 }
 
-/** Asks what has become of a request. One that is still waiting is left as it is. Throws CertificateRefused. */
+/** Asks for the state of a request. One that is still waiting is left as it is. Throws CertificateRefused. */
 export async function check(exchange: Exchange): Promise<void> {
   const { leased, session, request } = exchange
   try {
     const answer = await session.verification(request.family, request.request_id!)
     const { code, message, state, stateCode } = answer
-    // Why a request was rejected says its own code.
+    // A rejection's own code says why.
     const said = { code: code === '5000' && state === '5' && stateCode !== '' ? stateCode : code, message }
     await settle(exchange, request, outcomeOfCheck(answer, request.attempts), said)
   } catch (error) {
@@ -357,8 +360,8 @@ export async function check(exchange: Exchange): Promise<void> {
 const WITHOUT_ANSWER: readonly (number | null)[] = [520, 524]
 
 /**
- * Whether the authority may have counted a download of which nothing came. It did not when it was not asked, or answered with a page, a fault
- * or an error of HTTP.
+ * Whether the authority may have counted a download that brought nothing. It did not when it was not asked, or answered with a page, a
+ * fault or an HTTP error.
  */
 const mayCount = (error: Unanswered | Unavailable): boolean => {
   if (error instanceof Unavailable || error.isOfLogin) return false
@@ -367,8 +370,8 @@ const mayCount = (error: Unanswered | Unavailable): boolean => {
 }
 
 /**
- * Brings the first package that is not in the bucket there. One that was delivered twice, and broke off, or whose connection was closed without a
- * byte, is not asked for again. Throws CertificateRefused.
+ * Brings the first package that is not in the bucket there. A package is not requested again after two deliveries that broke off, or whose
+ * connection was closed without a byte. Throws CertificateRefused.
  */
 export async function download({ leased, session, request, requests }: Exchange): Promise<void> {
   const { FILES } = leased.system.env

@@ -4,15 +4,15 @@ import { fellShort, isDivided, isOpen } from './rules/divided.ts'
 import { type AuthorityRequest, DISPUTED, isUnfinished, nextCheck, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
 import { authorityConversations, authorityRequests } from './tables.ts'
 
-/** A request as it is reported. */
+/** A request in its reported form. */
 export interface StatedRequest extends Omit<AuthorityRequest, 'months' | 'request_id' | 'packages'> {
   /** A JSON array. */
   months: string
-  /** When the conversation goes on; null while nothing is waited for. */
+  /** When the conversation continues; null while nothing is awaited. */
   due_at: number | null
 }
 
-/** So many requests, the newest ones, are looked at. The first download of all years has a dozen, and a day has a few. */
+/** How many of the newest requests are read. The first download of all years has a dozen, and a day has a few. */
 const LOOKED_AT = 100
 
 const r = authorityRequests
@@ -33,19 +33,19 @@ const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The last answer to a request, as its code or the kind of an answer that is none, with what it says. What a few codes say depends on the
- * authority's message, and on whether it had announced documents: then the answer is about a package.
+ * The last answer to a request: its code, or the kind of a missing answer, in words. A few codes depend on the authority's message, and on
+ * whether it had announced documents: then the answer is about a package.
  */
 function answerInWords({ code, message, announced }: StatedRequest): string {
   const meaning = ((announced ?? 0) > 0 ? meaningForPackage : meaningOf)(code!, message ?? '')
   return `${code}: ${WRONG_IN_WORDS[code!] ?? unansweredInWords(code!) ?? MEANING_IN_WORDS[meaning]}`
 }
 
-/** What the words of an answer end with when the same is asked for again; and what they say when it was given up. */
+/** The end of the words of an answer when the same is asked for again; and when it was given up. */
 const AGAIN = 'It is asked again later.'
 const NEXT_RUN = 'The next run asks for it again.'
 
-/** What is reported of the conversation about a month. */
+/** The reported state of the conversation about a month. */
 export interface StatedMonth {
   /** The last code of the authority, in words. */
   last_code: string | null
@@ -57,8 +57,8 @@ export interface StatedMonth {
 }
 
 /**
- * How much what was answered to a request says of its month: most what keeps that from being complete, least that there is nothing. Of what
- * waits, and of what is there, XML says more than the metadata from which it is known.
+ * How much the answer to a request says of its month: most if it keeps the month from being complete, least if there are no documents.
+ * Among waiting requests, and among stored ones, XML says more than its metadata.
  */
 function weightOf(request: StatedRequest, own: readonly StatedRequest[], all: readonly StatedRequest[]): number {
   const { family, kind, state, code } = request
@@ -68,13 +68,13 @@ function weightOf(request: StatedRequest, own: readonly StatedRequest[], all: re
   if (waiting.some((one) => one.kind === kind)) return 5
   if (waiting.length > 0) return 4
   if (state === 'empty') return 1
-  // What took its place has said what there is.
+  // Its replacements have said what there is.
   if (state === 'replaced') return 0
   return kind === 'xml' ? 3 : 2
 }
 
 /**
- * Tells of the conversation about a month what has happened since an instant, in milliseconds: requests from before may be for others.
+ * States what has happened in the conversation about a month since an instant, in milliseconds: requests from before may be for others.
  * `factor` multiplies all waits.
  */
 export function statedOf(
@@ -91,7 +91,7 @@ export function statedOf(
   const checks = own.flatMap(({ state, asked_at, due_at }) => {
     if (!isUnfinished({ state })) return []
     const next = state === 'waiting' ? nextCheck(asked_at, now, factor) : state === 'planned' ? asked_at : due_at
-    // Nothing happens before the conversation goes on.
+    // Nothing happens before the conversation continues.
     return next === null ? [] : [Math.max(next, due_at ?? 0, now)]
   })
   const words = coded ? answerInWords(coded) : null

@@ -57,7 +57,7 @@ export const conversationLease = new RowLease<{ entity: number }>(conversations,
 export interface ConversationLease {
   entity: number
   token: string
-  /** When the conversation goes on if this worker dies. */
+  /** When the conversation continues if this worker dies. */
   due_at: number
 }
 
@@ -75,7 +75,7 @@ export const takeLease = async (
       .where(sql`${conversations.entity} = ${entity} and ${conversations.due_at} <= ${now} and ${conversations.busy_until} <= ${now}`)
   ).meta.changes > 0
 
-/** Changes when the conversation goes on if the worker of a session dies, unless somebody made it due earlier meanwhile. */
+/** Changes when the conversation continues if the worker of a session dies, unless somebody has made it due earlier. */
 export const moveLease = (ledger: D1Database, lease: ConversationLease, next: number): D1PreparedStatement =>
   prepared(
     ledger,
@@ -83,8 +83,8 @@ export const moveLease = (ledger: D1Database, lease: ConversationLease, next: nu
   )
 
 /**
- * Releases the lease: the conversation goes on at an instant, or earlier when somebody made it due meanwhile; never when that is null. Returns when,
- * and undefined when somebody else holds it.
+ * Releases the lease: the conversation continues at an instant, or earlier if somebody has made it due earlier; never when that is null.
+ * Returns when, and undefined when somebody else holds it.
  */
 export async function releaseLease(
   ledger: D1Database,

@@ -4,8 +4,8 @@ import type { Family } from '../exchange.ts'
 import { type CfdiSource, REQUEST_STATES, type RequestKind } from './rules/requests.ts'
 
 /**
- * Requests for documents to the authority, one for many months. They are the record of what was asked for: the authority refuses exactly the
- * same period for ever. Times are milliseconds since 1970.
+ * Requests for documents to the authority, one for many months. They are the record of used periods: the authority refuses exactly the same
+ * period for ever. Times are milliseconds since 1970.
  */
 export const authorityRequests = sqliteTable(
   'authority_requests',
@@ -32,7 +32,7 @@ export const authorityRequests = sqliteTable(
     packages: text('packages').notNull().default('[]'),
     /** When it was sent; while it is planned, when it may be. */
     asked_at: integer('asked_at').notNull(),
-    /** How often it, or the request in whose place it is, was tried. */
+    /** How often it, or the request that it replaces, was tried. */
     attempts: integer('attempts').notNull().default(0),
   },
   (table) => [
@@ -47,7 +47,7 @@ export const authorityConversations = sqliteTable(
   'authority_conversations',
   {
     entity: integer('entity').primaryKey(),
-    /** When it goes on; null while nothing is waited for. */
+    /** When it continues; null while nothing is awaited. */
     due_at: integer('due_at'),
     token: text('token'),
     busy_until: integer('busy_until').notNull().default(0),

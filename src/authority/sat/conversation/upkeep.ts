@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { prepared } from '../../../platform/db/statement.ts'
 import { authorityConversations, authorityRequests } from './tables.ts'
 
-/** Taxpayers whose conversation should have gone on by now: its worker died, or nobody took it since an instant. */
+/** Taxpayers whose conversation should have continued by now: its worker died, or nobody took it since an instant. */
 export const stuckConversations = (ledger: D1Database, now: number, since: number, limit: number) => {
   const { entity, due_at, busy_until } = authorityConversations
   return prepared(

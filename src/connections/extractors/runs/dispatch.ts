@@ -39,7 +39,7 @@ export interface RunOutcome extends Queued {
   connections: number
 }
 
-/** Connections dispatched in one round of calls. An invocation has the statements for so many, also when each is in a ledger of its own. */
+/** Connections dispatched in one round of calls. An invocation has the statements for them, even when each is in its own ledger. */
 const PAGE = 25
 /** The statements of a run besides those that `pageStatements` counts. */
 const RUN_STATEMENTS = 7
@@ -49,7 +49,7 @@ const SWEEP_LIMIT = 100
 /** Runs that one queue message names. */
 export const RUNS_A_MESSAGE = 20
 
-/** The most statements of a page, whose connections go in two parts: the windows, and in each ledger the watermarks and the jobs. */
+/** The most statements of a page, done in two parts: the windows, and in each ledger the watermarks and the jobs. */
 const pageStatements = (page: readonly ConnectionRow[]): number => 2 * (1 + 16 * new Set(page.map(({ shard }) => shard)).size)
 
 const newRun = (
@@ -104,8 +104,8 @@ export async function dispatchRuns(system: System, run_ids: readonly string[]): 
 }
 
 /**
- * Dispatches planned runs one after the other, so that later runs join the jobs of earlier ones. Sends on those that the invocation has no
- * budget for.
+ * Dispatches planned runs one after the other, so that later runs join the jobs of earlier ones. Sends on the runs beyond the budget of the
+ * invocation.
  */
 export async function startPlanned(system: System, runs: readonly RunRow[]): Promise<void> {
   const left: RunRow[] = []
@@ -118,8 +118,8 @@ export async function startPlanned(system: System, runs: readonly RunRow[]): Pro
 }
 
 /**
- * Commits a run of the extractor, for one connection or all of the organization's, and dispatches it. When the budget ends first, the outcome
- * has all RFCs that the run covers, and those dispatched so far.
+ * Commits a run of the extractor, for one connection or all of the organization's, and dispatches it. When the budget ends first, the
+ * outcome counts all RFCs of the run, and those dispatched so far.
  */
 async function startRun(
   ctx: Ctx,
@@ -143,7 +143,7 @@ export async function startExtraction(ctx: Ctx, fiscal_entity_id: string, asked:
   return run.run_id
 }
 
-/** What a run downloads. */
+/** The downloads of a run. */
 type Plan = Pick<ExtractorRow, 'data_source_keys' | 'scope' | 'scope_months' | 'timezone'> & { asked: AskedRange | null }
 
 async function planOf(system: System, { asked, extractor_id }: RunRow): Promise<Plan | null> {
@@ -154,10 +154,10 @@ async function planOf(system: System, { asked, extractor_id }: RunRow): Promise<
 
 /**
  * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the
- * outcome. When the budget ends first, the run saves its checkpoint and sends itself on; the outcome returned then counts what has been dispatched.
- * It may be repeated after a crash at any point, because jobs are joined rather than duplicated and windows only widen. A connection whose
- * login is not verified is left out, and the same commit plans a run of that connection alone for the time of its next verification. One with
- * which nobody can log in is left out as a draft is.
+ * outcome. When the budget ends first, the run saves its checkpoint and sends itself on; the returned outcome counts the dispatches so far.
+ * It may be repeated after a crash at any point, because jobs are joined rather than duplicated and windows only widen. A connection
+ * without a verified login is left out, and the same commit plans a run of that connection alone for the time of its next verification.
+ * Like a draft, a connection with which nobody can log in is left out.
  */
 async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isDone: boolean }> {
   const extractor = await planOf(system, run)
@@ -187,7 +187,7 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
     }
     const able = read.filter((row) => canLogIn(system, row))
     await cover(able.filter((row) => isVerified(row)))
-    // Only then, so that no RFC waits until the authority has answered about the logins of others.
+    // Done last, so that no RFC waits for the authority's answers about the logins of others.
     await cover(await newlyVerified(system, able))
     if (read.length < PAGE || run.fiscal_entity_id !== null) break
     after = read.at(-1)!.fiscal_entity_id
@@ -209,7 +209,7 @@ type Widening = Parameters<typeof widenWindows>[2][number]
 /** RFCs of a page whose logins a run verifies itself. The others are verified by the sweep. */
 const VERIFIED_A_PAGE = 10
 
-/** The unverified connections of a page, after the logins that are to be verified now have been, as far as the authority answers. */
+/** Verifies the logins of a page that are due, as far as the authority answers, and returns the connections that were unverified. */
 async function newlyVerified(system: System, page: readonly ConnectionRow[]): Promise<readonly ConnectionRow[]> {
   const unverified = page.filter((row) => !isVerified(row))
   const due = unverified.filter((row) => nextVerification(row).getTime() <= Date.now()).slice(0, VERIFIED_A_PAGE)
@@ -230,7 +230,7 @@ const laterRun = (run: RunRow, row: ConnectionRow): RunRow => ({
 })
 
 /**
- * Returns what was queued, and the connections whose windows did not widen, because another login was accepted or refused meanwhile. The
+ * Returns the queued jobs, and the connections whose windows did not widen, because another login has been accepted or refused since. The
  * first run after a connection became active again also requests the months since its last extraction that lie before the run's range, and
  * the whole range of runs that a refused login stopped.
  */
@@ -243,7 +243,7 @@ async function dispatchPage(
   const fetched = sourcesFetched(system, extractor.data_source_keys)
   const selected = page.map((connection) => ({ connection, sources: fetched(connection) }))
   const reached = extractor.scope === 'since_watermark' ? await watermarks(system, run.organization_id, selected) : undefined
-  // The sandbox tells everything with the months of the range.
+  // The sandbox delivers everything with the months of the range.
   const isSwept = system.settings.taxAuthority === 'sat'
   const wider = { issued: [] as Widening[], received: [] as Widening[] }
   const demands: ConnectionDemand[] = selected.map(({ connection, sources }) => {
@@ -298,7 +298,7 @@ const COOLDOWN_SECONDS = 600
 export async function runExtractor(ctx: Ctx, extractor_id: string): Promise<ExtractorRun> {
   const extractor = await requireExtractor(ctx, extractor_id)
   if (!extractor.is_enabled) throw new Failure('conflict', 'extractor.disabled', 'The extractor is disabled. Enable it first.')
-  // Checked before the cooldown, so that concurrent requests that cannot dispatch anything are not told to wait.
+  // Checked before the cooldown, so that concurrent requests with nothing to dispatch need not wait.
   const all = { organization_id: ctx.organization.id, fiscal_entity_id: null }
   if ((await connectionsOfRun(ctx.db, all, '', 1)).length === 0)
     return { run_id: null, status: 'no_connections', connections: 0, dispatched: 0 }

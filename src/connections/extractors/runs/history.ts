@@ -141,8 +141,8 @@ const MEXICO = 'America/Mexico_City'
 const cooldownOf = ({ env }: Ctx, fiscal_entity_id: string) => env.COOLDOWNS.getByName(`extraction:${fiscal_entity_id}`)
 
 /**
- * Downloads a range of one RFC at once. Throws Failure 404 for a connection that is absent or not active, 422 for sources and days that cannot be
- * asked for, and 429 extraction.cooldown within ten minutes of the last one of the RFC.
+ * Downloads a range of one RFC at once. Throws Failure 404 for a connection that is absent or not active, 422 for sources and days that are
+ * not available, and 429 extraction.cooldown within ten minutes of the last one of the RFC.
  */
 export async function extractRange(ctx: Ctx, draft: ExtractionDraft): Promise<RunProgress> {
   const { connection } = ctx
@@ -197,8 +197,8 @@ async function askedOf(ctx: Ctx, fiscal_entity_id: string, { data_source_keys, f
 }
 
 /**
- * Ends a run: what it has not asked for yet is not asked for, and its downloads that have not begun and that nobody else wants are withdrawn.
- * Lifts the cooldown of a range of which nothing was tried. Throws Failure 404 run.not_found.
+ * Ends a run: it asks for nothing more, and its downloads that have not begun and that nobody else wants are withdrawn. Lifts the cooldown
+ * of a range of which nothing was tried. Throws Failure 404 run.not_found.
  */
 export async function cancelRun(ctx: Ctx, run_id: string): Promise<CancelledRun> {
   const row = await requireRun(ctx, run_id)

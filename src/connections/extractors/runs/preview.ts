@@ -29,8 +29,8 @@ export function sourcesFetched(system: System, keys: readonly DataSourceKey[]): 
 }
 
 /**
- * Makes the function that says whether a connection has a login for a source, or one that may be verified before its next run is dispatched.
- * Where it has another one, no run waits for that of documents.
+ * Makes the function that says whether a connection has a login for a source, or one that may be verified before its next run is
+ * dispatched. No run waits for a login of documents if the connection has another one.
  */
 export function hasLoginFor(system: System, connection: ConnectionRow): (source: string) => boolean {
   const { documentKind: kind } = loginsOf(system)

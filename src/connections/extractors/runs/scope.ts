@@ -43,13 +43,13 @@ function startOf(scope: ScopeKind, scope_months: number | null, now: Date, timez
   return EARLIEST
 }
 
-/** The first day, in a zone, of which documents may have been stamped only after an extraction. */
+/** The first day, in a zone, whose documents may have been stamped only after an extraction. */
 const reachedDay = (extracted: Date, timezone: string): Day => localDayOf(new Date(extracted.getTime() - LATEST_STAMP_MS), timezone)
 
 /**
- * Returns the day from which on a connection that is active again is to be downloaded beside the range of its first run: that of its last
- * extraction, less 72 hours for late stamps, when it is before the month in which the range begins. Null when there is no such gap. The
- * months before the range are the gap.
+ * Returns the day from which a reactivated connection is downloaded in addition to the range of its first run: that of its last extraction,
+ * less 72 hours for late stamps, when it is before the month in which the range begins. Null when there is no such gap. The months before
+ * the range are the gap.
  */
 export function gapStart({ from }: DownloadRange, ceiling: Date | null, active_since: Date | null): Day | null {
   if (ceiling === null || active_since === null || active_since <= ceiling) return null
@@ -78,14 +78,14 @@ export function monthsOf({ from, to }: DownloadRange, timezone: string): string[
 const monthAfter = (month: string): string =>
   new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString().slice(0, 7)
 
-/** The months before this one of which everything is asked for again each week: documents are cancelled late. */
+/** The months before this one that are downloaded again each week: documents are cancelled late. */
 const SWEPT_MONTHS = 13
 const WEEK = 7
 
 /**
- * Returns the months before a range that its run downloads again, as far as they lie within the floor of what the connection's runs have
- * reached: those of the last seven days and, when it is the first run in a week, the last 13. `since` is the ceiling, the instant of the last
- * run; `weekday`, from 0 to 6, says on which day a week begins.
+ * Returns the months before a range that its run downloads again, as far as they lie within the floor of the connection's granted ranges:
+ * those of the last seven days and, for the first run in a week, the last 13. `since` is the ceiling, the instant of the last run;
+ * `weekday`, from 0 to 6, says on which day a week begins.
  */
 export function sweptMonths({ from, to }: DownloadRange, floor: Day | null, since: Date | null, weekday: number): string[] {
   if (floor === null || since === null) return []

@@ -7,7 +7,7 @@ export const RUN_TRIGGERS = ['manual', 'connection_created', 'connection_reactiv
 
 export const RUN_STATES = ['planned', 'dispatched', 'no_connections', 'cancelled'] as const
 
-/** What is downloaded of an RFC at once: sources, and the days from which and up to which. */
+/** A download of an RFC at once: its sources, and its first and last day. */
 export interface AskedRange {
   data_source_keys: DataSourceKey[]
   from: string

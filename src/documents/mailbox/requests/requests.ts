@@ -51,7 +51,7 @@ export const announceRequests = (system: System, calls: readonly MailboxCall[], 
 export const isOpeningRequested = async ({ db, now }: System, asked: Asked): Promise<boolean> =>
   (await prepared(db.$client, sql`select 1 where ${isOpening(asked, now)}`).first()) !== null
 
-/** The refusal where only an active connection can have something fetched or opened. */
+/** The refusal to fetch or open anything without an active connection. */
 export const notFetchable = (): Failure =>
   new Failure('conflict', 'fiscal_entity.not_active', 'The document cannot be fetched while the connection is not active.')
 
@@ -92,9 +92,9 @@ const requestsWhere = (condition: SQL): SQL =>
   sql`select ${mailboxRequests.organization_id}, ${mailboxRequests.notification_id} as resource_id from ${mailboxRequests} where ${condition}`
 
 /**
- * Returns the statements that withdraw the openings that wait for organizations and that nobody stands behind any more, each with its audit
- * row: their credential was revoked, has expired or become a member's, or the connection is not active any more. They follow the change of
- * the credentials or connections in its commit.
+ * Returns the statements that withdraw the waiting openings of organizations that nobody stands behind any more, each with its audit row:
+ * their credential was revoked, has expired or become a member's, or the connection is not active any more. They follow the change of the
+ * credentials or connections in its commit.
  */
 export const withdrawOpeningsOf = (author: Author, organization_ids: readonly string[]): D1PreparedStatement[] => {
   const orphaned = isOrphaned(organization_ids, author.now)
@@ -107,11 +107,11 @@ export const withdrawOpenings = (ctx: Ctx): D1PreparedStatement[] => withdrawOpe
 
 const bySystem = (system: System): Author => ({ ...system, actor: { kind: 'system', process: 'mailbox' } })
 
-/** Withdraws the organization's openings that nobody stands behind any more, as far as no commit has: their credential has expired. */
+/** Withdraws the organization's openings that no commit has withdrawn and nobody stands behind any more: their credential has expired. */
 export const withdrawOrphaned = async (system: System, organization_id: string): Promise<void> =>
   void (await system.db.$client.batch(withdrawOpeningsOf(bySystem(system), [organization_id])))
 
-/** Records once in the audit log that a notification is opened whose opening was acknowledged. From then on only its document is waited for. */
+/** Records once in the audit log that an acknowledged notification was opened. From then on the request waits only for its document. */
 export const finishOpening = async (system: System, request: Leased<MailboxRequest>): Promise<void> => {
   const found = requestsWhere(isLeasedOpening(request))
   const audited = auditedFound(bySystem(system), { action: 'notification.opened', changed: ['opened_at'] }, found)
@@ -124,7 +124,7 @@ export async function requestDocument(system: System, asked: Asked): Promise<voi
   await announceRequests(system, [asked])
 }
 
-/** Announces what waits: after a lost message, the death of a worker, or a wait. */
+/** Announces waiting requests: after a lost message, the death of a worker, or a wait. */
 export async function sweepMailboxes(system: System): Promise<void> {
   await announceRequests(system, await dueRequests(system.db.$client, Date.now(), SWEEP_LIMIT))
 }

@@ -10,7 +10,7 @@ export const mailboxRequests = sqliteTable(
     notification: text().notNull(),
     /** The number of the RFC's ledger. */
     shard: integer().notNull(),
-    /** Under which identifier the organization knows the notification. */
+    /** The organization's identifier of the notification. */
     notification_id: text().notNull(),
     /** Who acknowledged that it is opened: the api_key of a credential; empty when the connection has been left since. Null if it opens nothing. */
     acknowledged_by: text(),

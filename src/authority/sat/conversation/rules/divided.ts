@@ -1,7 +1,7 @@
 import { halvesOf, oldestAt, type Period, secondsAfter } from './periods.ts'
 import { type AuthorityRequest, isDone, isUnfinished, SHORT } from './requests.ts'
 
-/** In seconds: how much longer than its period a request for it may be. Each that is asked for again is a second longer. */
+/** In seconds: how much longer than its period a request may be. Each repetition is a second longer. */
 const LONGER = 600
 
 type Asked = Pick<AuthorityRequest, 'n' | 'family' | 'source' | 'kind' | 'first' | 'last' | 'state' | 'code' | 'announced' | 'asked_at'>
@@ -11,8 +11,8 @@ export const isDivided = ({ kind, state, code }: Pick<Asked, 'kind' | 'state' | 
   kind === 'metadata' && state === 'replaced' && code === SHORT
 
 /**
- * What was asked for in the place of a request: of each half what has its period, without what the authority no longer gives, or is up to some
- * minutes longer, or else what is in the place of that. The last part of a period that reaches the present may go on to any later time.
+ * The requests in the place of a divided one: for each half of its period, without what the authority no longer gives, the request for it
+ * or up to some minutes more, or else those in its place. The last part of a period that reaches the present may end at any later time.
  */
 function replacementsOf({ n, family, source, first, last }: Asked, requests: readonly Asked[]): Asked[] {
   const later = requests.filter((one) => one.kind === 'metadata' && one.n > n && one.family === family && one.source === source)
@@ -32,12 +32,12 @@ function replacementsOf({ n, family, source, first, last }: Asked, requests: rea
 const isBeginOf = ({ first, asked_at }: Asked, half: Period): boolean =>
   first === half.first || (first > half.first && first === oldestAt(asked_at))
 
-/** Whether the authority has not answered for all parts of a divided request yet: until then it is not known whether it announces less now. */
+/** Whether the authority has not answered for all parts of a divided request yet, so that it is unknown whether it announces less now. */
 export const isOpen = (divided: Asked, requests: readonly Asked[]): boolean => replacementsOf(divided, requests).some(isUnfinished)
 
 /**
- * Whether the authority announces fewer documents of all parts of a divided request than it announced of the request. What is missing can be
- * of any of them.
+ * Whether the authority announces fewer documents for all parts of a divided request than for the request. The missing ones can be of any
+ * part.
  */
 export const fellShort = (divided: Asked, requests: readonly Asked[]): boolean =>
   replacementsOf(divided, requests)

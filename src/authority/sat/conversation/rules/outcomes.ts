@@ -1,7 +1,7 @@
 import type { Meaning, Requested, SatAnswer, Verified } from '../../answers.ts'
 import { MOST_ATTEMPTS } from './requests.ts'
 
-/** What becomes of a request by an answer. */
+/** The outcome of a request by an answer. */
 export type RequestOutcome =
   | { state: 'waiting'; request_id: string }
   | { state: 'ready'; announced: number | null; packages: string[] }
@@ -13,7 +13,7 @@ export type RequestOutcome =
   /** Nothing: it is asked again. */
   | null
 
-/** So often a period is moved by a second before it is halved instead. */
+/** How often a period is moved by a second before it is halved instead. */
 const MOST_MOVES = 3
 
 const FAILED: RequestOutcome = { state: 'failed', isOurs: false }
@@ -22,7 +22,7 @@ const MOVED: RequestOutcome = { state: 'replaced', how: 'moved' }
 const LATER: RequestOutcome = { state: 'replaced', how: 'later' }
 const HALVED: RequestOutcome = { state: 'replaced', how: 'halved' }
 
-/** What every answer can say of a request, whatever was asked; undefined for the rest. */
+/** The outcome of answers that any request can get; undefined for the rest. */
 function commonOutcome(meaning: Meaning, attempts: number): RequestOutcome | undefined {
   switch (meaning) {
     case 'nothing':
@@ -50,7 +50,7 @@ export const again = (attempts: number): RequestOutcome => (attempts >= MOST_ATT
 /** By the answer to the request itself. `attempts` counts it. */
 export function outcomeOfRequest({ meaning, request }: Requested, attempts: number): RequestOutcome {
   if (request !== null && (meaning === 'accepted' || meaning === 'duplicate')) return { state: 'waiting', request_id: request }
-  // An equal request that is alive is none of ours: of ours the identifier is known. A token that has ended is renewed by the next request.
+  // A live equal request is not ours: we know the identifiers of ours. The next request renews a token that has ended.
   if (meaning === 'duplicate' || meaning === 'token_refused') return attempts > MOST_MOVES ? again(attempts) : MOVED
   return commonOutcome(meaning, attempts) ?? again(attempts)
 }
@@ -61,7 +61,7 @@ export function outcomeOfCheck({ meaning, state, announced, packages }: Verified
     if (packages.length > 0) return { state: 'ready', announced, packages }
     return announced === 0 ? { state: 'empty' } : again(attempts)
   }
-  // As at the request itself, an equal one that is alive is none of ours.
+  // As with the request itself, a live equal one is not ours.
   if (meaning === 'request_gone' || meaning === 'duplicate') return attempts > MOST_MOVES ? again(attempts) : MOVED
   // The authority failed with the request, or rejects it, and not only this question.
   const isOver = (meaning === 'failed' && state === '4') || state === '5'
@@ -76,8 +76,8 @@ export function outcomeOfPackage({ meaning }: Pick<SatAnswer, 'meaning'>, attemp
   return commonOutcome(meaning, attempts) ?? null
 }
 
-/** By a package that is larger than it may be: those of the halves of its period are smaller. Several times, and it is given up. */
+/** By a package that is too large: those of the halves of its period are smaller. After several times it is given up. */
 export const outcomeOfTooLarge = (attempts: number): RequestOutcome => (attempts > MOST_MOVES ? FAILED : HALVED)
 
-/** A package that cannot be downloaded so often is asked for anew. */
+/** After so many failed downloads a package is requested again. */
 const MOST_DOWNLOADS = 8

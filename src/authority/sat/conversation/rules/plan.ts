@@ -30,17 +30,17 @@ import {
 } from './requests.ts'
 
 const DAY_MS = 1_000 * DAY_SECONDS
-/** Documents are stamped up to 72 hours after their Fecha, and cancelled at any time: what was asked for is asked for again. */
+/** Documents are stamped up to 72 hours after their Fecha, and cancelled at any time, so recent days are requested again. */
 const AGAIN_SECONDS = 7 * DAY_SECONDS
-/** Months of which the metadata is asked for as a whole again, and how often; a run that comes a little early does so too. */
+/** The months whose metadata is requested again as a whole, and how often; a run that comes a little early does so too. */
 const SWEPT_MONTHS_MS = 13 * 30.5 * DAY_MS
 const SWEPT_EVERY_MS = 6.5 * DAY_MS
-/** A month that was not asked for since so long is not asked for every day, so it is asked for as a whole whenever it is. */
+/** A month without requests for so long is not requested every day, so each request is for the whole month. */
 const RARE_MS = 1.5 * DAY_MS
 /** A request that was asked for "until now" ends a little before. */
 const LATE_SECONDS = 300
 
-/** Requests of one time are asked for so close together. */
+/** Requests so close together count as one time. */
 const TOGETHER_MS = 2 * DAY_MS
 
 const isFor = (month: WantedMonth, request: AuthorityRequest): boolean =>
@@ -50,18 +50,18 @@ const isFor = (month: WantedMonth, request: AuthorityRequest): boolean =>
 export const isAnsweredBy = (month: WantedMonth, request: AuthorityRequest): boolean =>
   isFor(month, request) && request.state !== 'replaced' && (request.state === 'planned' || request.asked_at >= month.asked_at)
 
-/** The requests for metadata of a month, since it was asked for, that listed less than was announced, and were divided. */
+/** The requests for metadata of a month, since it was asked for, that were divided because they listed less than was announced. */
 const dividedOf = (month: WantedMonth, requests: readonly AuthorityRequest[]): AuthorityRequest[] =>
   requests.filter((one) => isDivided(one) && isFor(month, one) && one.asked_at >= month.asked_at)
 
-/** Whether the authority announces less of a month, or of others that were asked for with it, than it did when it listed too little. */
+/** Whether the authority announces less of a month, or of others in the same request, than when it listed too little. */
 export const isLessAnnounced = (month: WantedMonth, requests: readonly AuthorityRequest[]): boolean =>
   dividedOf(month, requests).some((one) => fellShort(one, requests))
 
 /**
- * The period whose metadata a month needs of a family: the whole month when somebody may wait for it, it is not complete, or it was not asked
- * about as a whole for long; else what lies less than seven days before the last request for it.
- * Null when it needs nothing. It is the same however often it is asked.
+ * The period whose metadata a month needs of a family: the whole month when somebody may wait for it, it is not complete, or no request was
+ * for the whole month for long; else the part from seven days before the last request on. Null when it needs nothing. It does not depend on
+ * how often it is asked.
  */
 export function wantedOf(month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period | null {
   const whole = periodOfMonth(month.month)
@@ -71,7 +71,7 @@ export function wantedOf(month: WantedMonth, family: Family, requests: readonly 
     (one) => one.kind === 'metadata' && one.family === family && isFor(month, one) && isDone(one) && one.asked_at < month.asked_at,
   )
   const reached = before.filter(({ last, asked_at }) => last >= earlier(whole.last, secondsAfter(literalOf(asked_at), -LATE_SECONDS)))
-  /** When the whole month was asked for, by this request and those before it. */
+  /** When this request and those before it asked for the whole month. */
   const sweptAt = ({ asked_at, last }: AuthorityRequest): number => {
     const together = before.filter((one) => one.asked_at <= asked_at && one.asked_at > asked_at - TOGETHER_MS)
     const isWhole = isCovered({ first: start, last: earlier(whole.last, last) }, together)
@@ -88,7 +88,7 @@ export function wantedOf(month: WantedMonth, family: Family, requests: readonly 
   return first < end ? { first, last: end } : null
 }
 
-/** A period without what the authority no longer gave when a request about the month was last sent. */
+/** A period without what the authority no longer gave at the last request about the month. */
 function stillGiven(wanted: Period | null, month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period | null {
   const sent = requests.filter((one) => one.family === family && one.state !== 'planned' && isFor(month, one)).map((one) => one.asked_at)
   const first = later(wanted?.first ?? '', oldestAt(Math.max(month.asked_at, ...sent)))
@@ -108,8 +108,8 @@ interface MonthProgress {
   /** `unplanned`: something is to be asked for. */
   state: 'ready' | 'waiting' | 'failed' | 'unplanned'
   /**
-   * The requests that brought the documents of a month, metadata first, in the order in which they were made. While it waits, those of each
-   * family whose metadata is there.
+   * The requests that brought the documents of a month, metadata first, in the order of their creation. While the month waits, those of
+   * each family whose metadata is there.
    */
   requests: AuthorityRequest[]
   /** What is to be asked for, by family. */
@@ -124,7 +124,7 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
   const serving = requests.filter((one) => isAnsweredBy(month, one) && overlap(one, whole))
   const divided = dividedOf(month, requests)
   const progress: MonthProgress = { state: 'ready', requests: [], unplanned: [], failed: null }
-  /** Those that wait for XML, and those whose metadata is not there. */
+  /** The families that wait for XML, and those without their metadata. */
   const [waiting, unlisted] = [new Set<Family>(), new Set<Family>()]
   for (const family of FAMILIES) {
     const wanted = stillGiven(wantedOf(month, family, requests), month, family, requests)
@@ -149,12 +149,12 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
 }
 
 const MINUTE_MS = 60_000
-/** When requests are looked at again for which there is no login, and packages that jobs still read. */
+/** When to look again at requests without a login, and at packages that jobs still read. */
 const IDLE_MS = 60 * MINUTE_MS
 const READING_MS = 10 * MINUTE_MS
 /**
- * How long the one waits for the other: of the families, and metadata for its XML. Then what there is of a month is taken in twice: now, and
- * with the rest.
+ * How long one family waits for the other, and metadata for its XML. Then the available part of a month is taken in twice: now, and with
+ * the rest.
  */
 const DELAYED_MS = 30 * MINUTE_MS
 
@@ -176,7 +176,7 @@ export function checksDue(
   return state === 'waiting' && next !== null && next <= now + togetherMs(factor)
 }
 
-/** Whether a request is not waited for any longer. */
+/** Whether the wait for a request has ended. */
 export const isExpired = ({ state, asked_at }: AuthorityRequest, now: number, factor: number): boolean =>
   state === 'waiting' && deadlineOf(asked_at, factor) <= now
 
@@ -184,13 +184,13 @@ export const isExpired = ({ state, asked_at }: AuthorityRequest, now: number, fa
 export const isStoredAway = ({ packages }: AuthorityRequest): boolean =>
   packages.some(({ size, attempts }) => size !== undefined || attempts !== undefined)
 
-/** Whether some of a month has been there for long, and the rest keeps it waiting. */
+/** Whether a part of a month has been there for long, and the rest is still missing. */
 export const isDelayed = ({ state, requests }: MonthProgress, now: number, factor: number): boolean =>
   state === 'waiting' &&
   requests.length > 0 &&
   Math.max(...requests.map(({ asked_at }) => asked_at)) + Math.ceil(DELAYED_MS * factor) <= now
 
-/** Whether the sleeping job of a month has something to do: its end, or to take in what there is. */
+/** Whether the sleeping job of a month has to end, or to take in an available part. */
 export const isToWake = (
   { is_asleep, lists }: Asleep,
   progress: MonthProgress,
@@ -199,7 +199,7 @@ export const isToWake = (
   is_asleep &&
   (progress.state === 'ready' || progress.state === 'failed' || (lists < listsOf(progress) && isDelayed(progress, now, factor)))
 
-/** Whether anything but checks is to be done for months: to plan, or to tell of. */
+/** Whether months need anything but checks: a plan, or a report. */
 export const hasNews = (
   months: readonly (WantedMonth & Asleep)[],
   requests: readonly AuthorityRequest[],
@@ -210,7 +210,7 @@ export const hasNews = (
     return progress.state === 'unplanned' || isToWake(month, progress, at)
   })
 
-/** When the conversation goes on, in milliseconds, after what is due now was done; null when nothing is left of it. */
+/** When the conversation continues, in milliseconds, after the work that is due now; null when nothing is left of it. */
 export function dueOf(
   requests: readonly AuthorityRequest[],
   months: readonly WantedMonth[],
@@ -236,7 +236,7 @@ export interface PlannedRequest extends Period {
   months: string[]
 }
 
-/** Periods with so little between them are asked for together: a request costs more than rows that are known. */
+/** Periods this close are requested together: a request costs more than rows that are known. */
 const GAP_SECONDS = 92 * DAY_SECONDS
 /** The authority delivers no more documents with one request. */
 export const MOST_DOCUMENTS = 200_000
@@ -252,7 +252,7 @@ export function merged(periods: readonly Period[]): Period[] {
   return all
 }
 
-/** A period of its kind that was never asked for, also not by the others that are planned. */
+/** A period of its kind that was never requested and that no other planned request has. */
 export function unused(wanted: PlannedRequest, others: readonly Omit<PlannedRequest, 'months'>[]): PlannedRequest {
   const same = others.filter(({ family, source, kind }) => family === wanted.family && source === wanted.source && kind === wanted.kind)
   const period = unusedPeriod(wanted, ({ first, last }) => same.some((one) => one.first === first && one.last === last))
@@ -260,8 +260,8 @@ export function unused(wanted: PlannedRequest, others: readonly Omit<PlannedRequ
 }
 
 /**
- * The metadata requests for these months, which have one login: as few as there can be for each family and source, from the first second that
- * is wanted to the last one. A period that reaches the present goes on to a minute before `now`.
+ * The metadata requests for these months, which have one login: as few as there can be for each family and source, from the first wanted
+ * second to the last one. A period that reaches the present extends to a minute before `now`.
  */
 export function metadataRequests(months: readonly WantedMonth[], requests: readonly AuthorityRequest[], now: number): PlannedRequest[] {
   const wanted = months.flatMap((month) => progressOf(month, requests).unplanned.map((period) => ({ ...period, month })))
@@ -280,8 +280,8 @@ export function metadataRequests(months: readonly WantedMonth[], requests: reado
 }
 
 /**
- * A request as it is sent for these months. Metadata up to the present of a month goes on to a minute before `now`: since it was planned, the
- * authority may have refused to answer for days.
+ * A request as it is sent for these months. Metadata up to the present of a month extends to a minute before `now`: the authority may have
+ * refused to answer for days since the plan.
  */
 export function upToNow(
   request: AuthorityRequest,
@@ -300,8 +300,8 @@ export function upToNow(
 }
 
 /**
- * A request without what the authority no longer gives at `now`: since it was planned, a day may have begun there, and it refuses a period that
- * begins too early as a whole. One of which nothing is left stays as it is.
+ * A request without what the authority no longer gives at `now`: a day may have begun there since the plan, and it refuses a period that
+ * begins too early as a whole. A request of which nothing is left stays as it is.
  */
 export function fromOldest(request: AuthorityRequest, requests: readonly AuthorityRequest[], now: number): AuthorityRequest {
   const first = oldestAt(now)
@@ -331,8 +331,8 @@ export function addDays(all: readonly DayCounts[]): DayCounts {
 }
 
 /**
- * The periods whose XML is to be asked for: from the first missing document to the last one, cut between days where more than `most` would be
- * delivered. Nothing when nothing is missing. All that lies within a period is delivered, also what is stored.
+ * The periods whose XML is to be requested: from the first missing document to the last one, cut between days where more than `most` would
+ * be delivered. Nothing when nothing is missing. Everything in a period is delivered, also stored documents.
  */
 export function xmlPeriods(days: DayCounts, most = MOST_DOCUMENTS): Period[] {
   const periods: Period[] = []

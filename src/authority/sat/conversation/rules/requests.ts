@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 /** When a request is checked, after it was sent; then every hour. */
 const CHECKS_MS = [1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE_MS)
-/** How long anything is waited for. */
+/** The longest wait for anything. */
 const SLOW_LIMIT_MS = 7 * 24 * HOUR_MS
 
 /**
@@ -22,7 +22,7 @@ export function nextCheck(asked_at: number, now: number, factor: number): number
 /** The number of the first hour behind the last of the first checks that has not passed. */
 const hoursAfter = (passed: number): number => Math.max(1, Math.floor((passed - CHECKS_MS.at(-1)!) / HOUR_MS) + 1)
 
-/** How long to wait before something is tried again that has failed so many times: 1, 1, 3, 5, 10, 10, 60, 60 … minutes. */
+/** The wait before the next attempt after so many failures: 1, 1, 3, 5, 10, 10, 60, 60 … minutes. */
 export const waitAfter = (attempts: number, factor: number): number => {
   const waits = CHECKS_MS.map((check, n) => check - (CHECKS_MS[n - 1] ?? 0))
   return Math.ceil((waits[attempts - 1] ?? HOUR_MS) * factor)
@@ -31,7 +31,7 @@ export const waitAfter = (attempts: number, factor: number): number => {
 /** How often something is tried in seven days. */
 export const MOST_ATTEMPTS = CHECKS_MS.length + SLOW_LIMIT_MS / HOUR_MS
 
-/** When what was asked for at an instant is not waited for any longer. */
+/** When the wait for a request of an instant ends. */
 export const deadlineOf = (asked_at: number, factor: number): number => asked_at + Math.ceil(SLOW_LIMIT_MS * factor)
 
 /** Requests that are to be checked so soon are checked together. */
@@ -43,8 +43,8 @@ export type RequestKind = 'metadata' | 'xml'
 
 export const REQUEST_STATES = ['planned', 'asked', 'waiting', 'ready', 'stored', 'empty', 'failed', 'replaced'] as const
 /**
- * Planned, about to be sent, accepted, with packages, with packages that are in the bucket and read; without documents; given up; with others
- * in its place.
+ * Planned, about to be sent, accepted, with packages, with packages that are in the bucket and read; without documents; given up; replaced
+ * by others.
  */
 export type RequestState = (typeof REQUEST_STATES)[number]
 
@@ -56,7 +56,7 @@ export interface RequestPackage {
   size?: number
   /** Downloads that were begun. */
   attempts?: number
-  /** Those of them that the authority may have counted: it came, all or a part of it, or nobody knows whether it was sent. */
+  /** The downloads that the authority may have counted: they came, as a whole or in part, or nobody knows whether they were sent. */
   deliveries?: number
   /** Of metadata, once it is read: its days. Of its last package: how many documents all of them list, and how much nobody can read or date. */
   rows?: number
@@ -67,8 +67,8 @@ export interface RequestPackage {
 }
 
 /**
- * The days of the documents that metadata announces and whose XML the authority delivers: how many there are, how many of them are missing,
- * and the first and last time of these.
+ * The days of the announced documents whose XML the authority delivers: how many there are, how many of them are missing, and the first and
+ * last time of the missing ones.
  */
 export type DayCounts = Record<string, readonly [deliverable: number, missing: number, first: string, last: string]>
 
@@ -79,12 +79,15 @@ export interface AuthorityRequest extends Period {
   family: Family
   source: CfdiSource
   kind: RequestKind
-  /** The months that it is for, in order. What it brings of other months is not kept. */
+  /** The months that it is for, in order. Its documents of other months are not kept. */
   months: string[]
   state: RequestState
   /** IdSolicitud. */
   request_id: string | null
-  /** The last answer that was not only "not yet", in the authority's code and words; or what is wrong with what came (SHORT, UNREADABLE, DENIED). */
+  /**
+   * The last answer that was not only "not yet", in the authority's code and words; or the fault of its documents (SHORT, UNREADABLE,
+   * DENIED).
+   */
   code: string | null
   message: string | null
   /** NumeroCFDIs; of metadata without it, how many documents it lists, once it is read. */
@@ -92,13 +95,13 @@ export interface AuthorityRequest extends Period {
   packages: RequestPackage[]
   /** When it was sent, in milliseconds; while it is planned, when it may be. */
   asked_at: number
-  /** How often it, or the request in whose place it is, was tried. */
+  /** How often it, or the request that it replaces, was tried. */
   attempts: number
 }
 
 /**
- * What can be wrong with what came, as the code of its request: metadata lists fewer documents than were announced, a package is none, or the
- * authority says that it has no documents where it had some.
+ * The faults of what came, as the code of its request: metadata lists fewer documents than were announced, a package is none, or the
+ * authority denies documents that it had.
  */
 export const [SHORT, UNREADABLE, DISPUTED] = ['short', 'unreadable', 'denied'] as const
 
@@ -124,6 +127,6 @@ export interface WantedMonth {
   asked_at: number
   /** Whether an earlier download brought everything that the month had. */
   is_complete: boolean
-  /** Whether somebody may wait for it: then all of it is asked about again. */
+  /** Whether somebody may wait for it, so that the whole month is requested again. */
   is_interactive: boolean
 }

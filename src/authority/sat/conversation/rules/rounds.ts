@@ -7,7 +7,7 @@ export interface AnsweredRequest {
   since: number
 }
 
-/** How often what a request asks for was asked for since then, and ended so. Failures do not count: nothing came then. */
+/** How often requests for the same have ended so since then. Failures do not count: nothing came then. */
 export const roundsOf = ({ request, requests, since }: AnsweredRequest, ended: { state: RequestState; code?: string }): number =>
   requests.filter(
     ({ family, source, kind, first, last, state, code, asked_at }) =>
