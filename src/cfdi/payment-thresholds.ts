@@ -4,7 +4,7 @@ import { type Applied, creditOf, isDeferred, isFullyPaid, notCountedReason, type
 type PaymentStatus = 'paid' | 'partially_paid' | 'unpaid' | 'not_applicable'
 
 /**
- * What was applied to a document, as far as an organization's view of it depends on its ceiling: the payment status from an instant on, in
+ * The applications to a document, as far as an organization's view depends on its ceiling: the payment status from an instant on, in
  * seconds, and whether payments were applied then: it was paid at once, or a payment complement refers to it. By instant, from 0 on.
  */
 export type PaymentThresholds = readonly PaymentThreshold[]

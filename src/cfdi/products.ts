@@ -1,7 +1,7 @@
 import { fits, type Micros, micros } from '../platform/money.ts'
 import { type Contribution, type Countable, inMxn, isInSums, rateOf } from './totals.ts'
 
-/** What the documents of a month and type that count state of one product key. */
+/** The sums of one product key over the documents of a month and type that count. */
 export interface ProductTotals {
   documents: number
   /** Documents that add no amount, because their exchange rate is not known, or because it does not fit. */
@@ -20,7 +20,7 @@ const MOST_CELLS = 30_000
 
 const KEY = /^\d{8}$/
 
-/** What the lines of one document add up to, as they come, in its currency. */
+/** The sums of the lines of one document, as they come, in its currency. */
 export class LineProducts {
   readonly #sums = new Map<string, Micros>()
 

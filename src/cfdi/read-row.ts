@@ -42,7 +42,7 @@ export const storedColumns = (alias: string): SQL => {
   return rendered(listOf([row.entity, ...READ.map((name) => row[name]), sql`${row.xml_object} is not null as has_xml`]))
 }
 
-/** The same of the table itself. */
+/** The same for the table itself. */
 export const STORED_COLUMNS = storedColumns('cfdi')
 
 const HAS_XML = sql`${page}.has_xml`
@@ -88,7 +88,7 @@ export const COUNTABLE_COLUMNS = rendered(listOf(COUNTABLE.map((name) => own[nam
 export interface RowContext {
   fiscal_entity_id: string
   partition: Pick<Partition, 'origin' | 'changesFrom' | 'bounds'>
-  /** What visible documents apply to this one; undefined when the stored balance counts nothing else. */
+  /** The visible applications to this document; undefined when the stored balance counts nothing else. */
   applied?: readonly Applied[] | undefined
 }
 
@@ -108,10 +108,10 @@ export function visibleBalance(row: ReadRow, applied: readonly Applied[] | undef
   return balanceOf(payableOf(row), applied)
 }
 
-/** What the balance of a row depends on. */
+/** The facts behind the balance of a row. */
 export const payableOf = (row: ReadRow): Payable => ({ ...row, total_micros: row.total_micros === null ? null : BigInt(row.total_micros) })
 
-/** What is left to pay of an invoice, in micros of its currency, never below zero. */
+/** The unpaid amount of an invoice, in micros of its currency, never below zero. */
 export const leftOf = ({ total_micros }: ReadRow, { paid, credited }: Balance): Micros => {
   const left = BigInt(total_micros ?? 0) - paid - credited
   return left > 0n ? left : 0n
@@ -141,7 +141,7 @@ function copiedMembers(row: ReadRow): Copied {
 }
 
 /**
- * What the authority last answered to the organization. A document that it called cancelled is shown so at once, although the cancellation is
+ * The authority's last answer to the organization. A document that it called cancelled is shown so at once, although the cancellation is
  * committed, counted and reported in the background.
  */
 function checkMembers({ estatus, status_checks }: ReadRow, fiscal_entity_id: string) {

@@ -1,7 +1,7 @@
 import type { Micros } from '../platform/money.ts'
 import { type Countable, contribution, isInSums } from './totals.ts'
 
-/** What one supplier invoiced: its valid documents of types I and E that the RFC received. */
+/** The totals of one supplier: its valid documents of types I and E that the RFC received. */
 export interface SupplierTotals {
   /** Documents of type I. */
   invoices: number
@@ -21,7 +21,7 @@ export type Suppliers = Map<string, SupplierTotals>
 /** A month and one of the parts into which its suppliers are divided, `YYYY-MM|0`. */
 export type PartKey = `${string}|${number}`
 
-/** What one document adds to its supplier. */
+/** The share of one document in the totals of its supplier. */
 export interface Share {
   key: PartKey
   rfc: string
@@ -40,7 +40,9 @@ type Received = Pick<Countable, 'fecha' | 'tipo_comprobante' | 'emisor_rfc'> & {
 export const partKeyOf = ({ direction, tipo_comprobante, emisor_rfc, fecha }: Received): PartKey | null =>
   direction === 1 && (tipo_comprobante === 'I' || tipo_comprobante === 'E') ? `${fecha.slice(0, 7)}|${partOf(emisor_rfc)}` : null
 
-/** What a document adds to its supplier, for a ceiling in seconds. Null unless it is a received invoice or credit note that counts. */
+/**
+ * A document's share in its supplier's totals, for a ceiling in seconds. Null unless it is a received invoice or credit note that counts.
+ */
 export function shareOf(row: Countable & { direction: number }, until: number | null = null): Share | null {
   const key = partKeyOf(row)
   const counted = key === null || !isInSums(row, until) ? null : contribution(row)

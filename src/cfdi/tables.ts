@@ -91,11 +91,11 @@ export const cfdi = sqliteTable(
     /** Literal local times of the payments, from their complements. */
     last_payment_at: text('last_payment_at'),
     fully_paid_at: text('fully_paid_at'),
-    /** When the last of the documents was issued that `paid` and `credited` depend on: a window that ends before it shows other amounts. */
+    /** When the last document behind `paid` and `credited` was issued: a window that ends before it shows other amounts. */
     applied_until: integer('applied_until'),
-    /** From which ceiling on, in seconds, a valid document is known that substitutes this valid one. Null: never. */
+    /** The least ceiling, in seconds, that shows a valid document which substitutes this valid one. Null: never. */
     substituted_from: integer('substituted_from'),
-    /** From which ceiling on this valid document is known to substitute a valid one. */
+    /** The least ceiling that shows that this valid document substitutes a valid one. */
     substitutes_from: integer('substitutes_from'),
     /** ISO 8601 with offset. */
     cancelled_at: text('cancelled_at'),
@@ -124,10 +124,7 @@ export const cfdi = sqliteTable(
     chunk_parts: integer('chunk_parts'),
     /** The commit that stored it first, with its XML or without. */
     stored_by: integer('stored_by'),
-    /**
-     * Of an imported document: the parts that hold what imports say of it, `1,7`. It counts through the import of the first
-     * (imports/store.ts).
-     */
+    /** For an imported document, the parts with its import sources, `1,7`. It counts through the import of the first (imports/store.ts). */
     stored: text('stored'),
     /**
      * subtotal − descuento in MXN, of an I, E or N whose XML is known. Null when the document is in another currency and does not state its
@@ -145,9 +142,9 @@ export const cfdi = sqliteTable(
     last_paid_on: text('last_paid_on'),
     /** The days until an I is due, as its condiciones_pago state them (payment-terms.ts). */
     terms_days: integer('terms_days'),
-    /** What the authority's status service last answered to organizations about the document, as JSON (checks/checks.ts). */
+    /** The last answers of the authority's status service to organizations about the document, as JSON (checks/checks.ts). */
     status_checks: text('status_checks'),
-    /** What the lines of an I or E add up to by product key (products.ts). It is the last column, because it may be long. */
+    /** The sums of the lines of an I or E by product key (products.ts). It is the last column, because it may be long. */
     products: text('products'),
   },
   (table) => [
@@ -170,7 +167,7 @@ export const cfdi = sqliteTable(
     index('cfdi_late')
       .on(table.entity, table.direction, table.first_paid_on)
       .where(sql`first_paid_on < date(substr(fecha, 1, 10), '-45 days') or last_paid_on > date(substr(fecha, 1, 10), '+45 days')`),
-    // What a ceiling shows as not substituted yet.
+    // Documents that a ceiling shows as not substituted yet.
     index('cfdi_substituted').on(table.entity, table.direction, table.substituted_from).where(sql`substituted_from is not null`),
     // Personal deductions, whose limits are of a year.
     index('cfdi_personal')
@@ -183,8 +180,8 @@ export const cfdi = sqliteTable(
 const packed = customType<{ data: string; driverData: string }>({ dataType: () => 'blob' })
 
 /**
- * What pages do not show of documents: the detail and lines of up to 100 of a slice, packed together (chunks/). A chunk is numbered after
- * the commit that wrote it.
+ * The contents of documents that pages do not show: the detail and lines of up to 100 of a slice, packed together (chunks/). A chunk is
+ * numbered after the commit that wrote it.
  */
 export const cfdiChunks = sqliteTable(
   'cfdi_chunks',
@@ -287,7 +284,7 @@ export const cfdiMonths = sqliteTable(
 )
 
 /**
- * What each supplier invoiced in a month, spread over a few rows: `{"rfc": [invoices, credit notes, with_xml, missing_rate, not_counted,
+ * The totals of each supplier in a month, spread over a few rows: `{"rfc": [invoices, credit notes, with_xml, missing_rate, not_counted,
  * micros in MXN]}` of the valid received documents (supplier-totals.ts). With a row for each supplier, ingest would write one more row for
  * almost every document.
  */

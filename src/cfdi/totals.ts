@@ -1,6 +1,6 @@
 import { dividedBy, fits, isPesos, type Micros, micros, times } from '../platform/money.ts'
 
-/** What decides whether one document substitutes another. */
+/** The facts that decide whether one document substitutes another. */
 export interface Substitutable {
   uuid: string
   emisor_rfc: string
@@ -60,7 +60,7 @@ export function substitutionsAmong(documents: Iterable<Substitutable>, relations
     const state = states.get(source.uuid)!
     state.substitutes_from = Math.min(state.substitutes_from ?? substituted.issued_at, substituted.issued_at)
   }
-  /** What substitutes a document, directly or through others. In a cycle the document itself is among it. */
+  /** The documents that substitute one, directly or through others. In a cycle it is itself among them. */
   const successors = (document: Substitutable, until: number): Set<Substitutable> => {
     const found = new Set<Substitutable>()
     const next = [document]
@@ -137,9 +137,9 @@ export interface Totals {
 }
 
 /**
- * What one document adds to its month. `cell` is `dd|tipo|metodo|state`; a part that the document does not have is empty. The state is the
- * estatus, or `sustituido` for a valid document that does not count because another one substitutes it. Documents that are in no sum have
- * cells of their own (`QUARANTINED`).
+ * The contribution of one document to its month. `cell` is `dd|tipo|metodo|state`; a part that the document does not have is empty. The
+ * state is the estatus, or `sustituido` for a valid document that does not count because another one substitutes it. Documents that are in
+ * no sum have cells of their own (`QUARANTINED`).
  */
 export interface Contribution {
   month: string
@@ -179,8 +179,8 @@ export const nothing = (): Totals => ({
 })
 
 /**
- * What a document adds to its month, for a ceiling in seconds; null without one. Returns null for retenciones and for documents outside the
- * population.
+ * The contribution of a document to its month, for a ceiling in seconds; null without one. Returns null for retenciones and for documents
+ * outside the population.
  */
 export function contribution(row: Countable, until: number | null = null): Contribution | null {
   if (row.kind !== 'cfdi' || row.emisor_rfc === row.receptor_rfc) return null
@@ -211,7 +211,7 @@ export function contribution(row: Countable, until: number | null = null): Contr
 /** The type of cells with documents that are in no sum: retenciones, and what the RFC issued to itself. */
 export const QUARANTINED = '-'
 
-/** What a document adds to the cells of its month. One that contributes nothing to sums is counted, and in no sum. */
+/** The contribution of a document to the cells of its month. One outside the sums is only counted. */
 export const cellOf = (row: Countable): Contribution =>
   contribution(row) ?? {
     month: row.fecha.slice(0, 7),
@@ -282,7 +282,7 @@ export const withoutDay = (cell: string): string => cell.slice(cell.indexOf('|')
 export type MonthKey = `${string}|${number}`
 export const monthKey = ({ fecha, direction }: { fecha: string; direction: number }): MonthKey => `${fecha.slice(0, 7)}|${direction}`
 
-/** What the balance of a document depends on, besides the applications. */
+/** The facts behind the balance of a document, besides the applications. */
 export interface Payable {
   emisor_rfc: string
   receptor_rfc: string
@@ -312,7 +312,7 @@ export interface Applied {
   issued_at: number
   /** Whether the payment or credit note is cancelled. */
   cancelled: boolean
-  /** From which ceiling on, in seconds, the payment or credit note is known to be substituted; null when it is not. */
+  /** The least ceiling, in seconds, that shows the payment or credit note as substituted; null when it is not. */
   substituted_from: number | null
 }
 
@@ -328,7 +328,7 @@ export interface Balance {
   /** Literal local times, from the payment complements. */
   last_payment_at: string | null
   fully_paid_at: string | null
-  /** From which ceiling on, in seconds, everything is known that the balance depends on; null when it depends on nothing. */
+  /** The least ceiling, in seconds, that shows everything behind the balance; null when it depends on nothing. */
   applied_until: number | null
 }
 

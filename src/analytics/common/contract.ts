@@ -20,7 +20,7 @@ export const Range = {
   to: monthOrDay('The last month or day. The default is the current month in America/Mexico_City. The range has at most 120 months.'),
 }
 
-/** What an aggregate rests on. */
+/** The rules behind an answer. */
 export const Basis = z
   .strictObject({
     rules: z.array(RuleBasis).meta({ description: 'The dated rules that were used.' }),
@@ -105,24 +105,24 @@ export const Entry = z
   .meta({ id: 'InsightEntry' })
 export type Entry = z.infer<typeof Entry>
 
-/** What a surface leaves out of its documents and lists as entries. */
+/** Documents that a surface leaves out, and lists as entries. */
 export const LEFT_OUT = ['missing_rate', 'dof_rate', 'not_counted'] as const
-/** What data_quality counts of payments, to be listed. */
+/** Counts of payments in data_quality, to be listed. */
 export const UNMATCHED = ['unreconciled_payments', 'other_parties'] as const
 export const OMITTED = [...LEFT_OUT, ...UNMATCHED] as const
 
 export const EntriesPage = pageOf(Entry).meta({ id: 'InsightEntriesPage' })
 export type EntriesPage = z.infer<typeof EntriesPage>
 
-/** The query of a page of entries: that of its surface, and which figure. `figures` are those of the surface itself. */
+/** The query of a page of entries: that of its surface, and the name of a figure. `figures` are the surface's own. */
 export const entriesOf = <const Names extends readonly [string, ...string[]]>(figures: Names) => ({
   ...Paging,
   figure: z.enum([...figures, ...LEFT_OUT]).meta({ description: 'The figure, as `drilldown` names it.' }),
 })
 
 /**
- * Refuses a key of a row with a figure that has none such, by which nothing would be filtered, and the figures `of` without it where it is
- * required: they would add up several rows, or none.
+ * Refuses a row key that the figure does not have, because it would filter nothing, and a figure in `of` without a required key, because it
+ * would add up several rows, or none.
  */
 export const keyOfRow =
   <Key extends string>(key: Key, of: readonly string[], is: 'required' | 'optional') =>

@@ -14,7 +14,7 @@ import { type Insight, IS_UNRATED, inPesos, parseUnrated, ratesOf, unratedJson }
 export const quotientText = (dividend: bigint, divisor: bigint, places: number): string | null =>
   divisor === 0n ? null : fixed(ratioOf(dividend * 10n ** BigInt(places), divisor.toString()), places)
 
-/** A part of a whole in percent, with two places. Null of nothing, and of a whole that credit notes made negative: nothing is a part of it. */
+/** A part of a whole in percent, with two places. Null when the whole is zero, or negative because of credit notes. */
 export const percentOf = (part: bigint, whole: bigint): string | null => (whole <= 0n ? null : quotientText(part * 100n, whole, 2))
 
 /** An amount as decimal text with six places. */
@@ -41,9 +41,9 @@ const positionOf = ({ issued_at, uuid, applies_to }: EntryRow): EntryPosition =>
 const isBefore = (a: EntryPosition, b: EntryPosition): boolean => (a[0] !== b[0] ? a[0] > b[0] : a[1] !== b[1] ? a[1] > b[1] : a[2] > b[2])
 
 /**
- * Returns a page of the documents behind a figure, newest first. `select` gives the entries of a partition after a position, in this order,
- * at most so many; null for none. `amountsOf` gives the amount of each row in micros, null for what is no entry after all: a page may then
- * have fewer entries than `limit`. One call to the ledger. Throws Failure 400 for a cursor of another query.
+ * Returns a page of the documents behind a figure, newest first. `select` gives statements for at most so many entries of a partition after
+ * a position, in this order; null for none. `amountsOf` gives the amount of each row in micros, null when it is no entry after all: a page
+ * may then have fewer entries than `limit`. One call to the ledger. Throws Failure 400 for a cursor of another query.
  */
 export async function pageOfEntries<Row extends EntryRow>(
   { ctx, ledger }: Insight,
@@ -97,7 +97,7 @@ const nextOf = async (ctx: Ctx, scope: CursorScope, last: EntryRow | undefined) 
 interface PairRow extends EntryRow {
   /** For `parseSum`. */
   amount: string
-  /** The rows of the pair, and a JSON list of what is to be measured of them. */
+  /** The number of rows of the pair, and a JSON list of those to be measured. */
   n: number
   exactRows: string
 }
@@ -111,9 +111,9 @@ const pairs = (rows: SQL, after: EntryPosition | undefined, take: number, keepsZ
   order by issued_at desc, uuid desc, coalesce(applies_to, '') desc limit ${sql.raw(String(take))}`
 
 /**
- * Returns a page of the documents behind a figure on a cash basis, a pair of a document and what it applies to once. `rowsIn` gives what
- * selects them in a partition: uuid, applies_to, issued_at, amount in micros as text, needs_exact, and as_json, from which it is computed
- * then. `exactAll` tells what each of these adds, null when it does not belong to the figure. `keepsZeros` lists what adds nothing too, for
+ * Returns a page of the documents behind a figure on a cash basis, each pair of a document and what it applies to once. `rowsIn` gives
+ * selects of their rows in a partition: uuid, applies_to, issued_at, amount in micros as text, needs_exact, and as_json for `exactAll`,
+ * which computes the amount of such a row, null when it does not belong to the figure. `keepsZeros` also lists pairs that add nothing, for
  * counts. Throws Failure 400 cursor.invalid.
  */
 export const pageOfPairs = <ExactRow>(
@@ -221,7 +221,7 @@ export function documentsAfter(population: Meant, which: Which) {
     newestOf(partition, columns, { ...population, conditions }, after, take)
 }
 
-/** Their amounts in MXN, of credit notes negative. Those that state no exchange rate are converted at the published one; null without any. */
+/** Their amounts in MXN, negative for credit notes. Those that state no rate are converted at the published one; null without one. */
 export async function amountsOfDocuments(ctx: Ctx, rows: readonly AmountRow[], which: Which): Promise<(Micros | null)[]> {
   const unrated = rows.flatMap((row) => parseUnrated(row.unrated))
   const rates = await ratesOf(ctx, unrated)

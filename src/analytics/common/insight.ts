@@ -23,7 +23,7 @@ import {
 import { DIRECTION_NAMES, DIRECTIONS, windowStateOf } from '../../taxpayers/visibility/window.ts'
 import { type Basis, type Envelope, type InsightQuality, LEFT_OUT } from './contract.ts'
 
-/** What a surface of fiscal insight reads, and as of when. */
+/** The ledger, range, day and rules of a surface of fiscal insight. */
 export interface Insight {
   ctx: Ctx
   ledger: ScopedLedger
@@ -78,7 +78,7 @@ export async function openEntries(ctx: Ctx, query: RangeQuery & { month?: string
   return { ...insight, span: { ...insight.span, first: from > first ? from : first, last: to < last ? to : last } }
 }
 
-/** What a surface says of what it left out, beside the counts of documents. One without payments counts none of them. */
+/** The members of data_quality that a surface adds to the counts of documents. One without payments omits their counts. */
 export type Omissions = Pick<InsightQuality, 'dof_rate' | 'drilldown'> &
   Partial<Pick<InsightQuality, 'unreconciled_payments' | 'other_parties'>>
 
@@ -89,8 +89,8 @@ const DAY_OF_RULES =
 const CURRENCIES = 'Amounts whose currency is XXX (none) are taken as MXN, as they are; missing_rate does not count them.'
 
 /**
- * The members of every aggregate but for its basis and quality. Takes two D1 calls. The statements of a surface on the ledger ride along with
- * one of them, `more`; their rows are `found`, a list for each.
+ * The members of every aggregate except its basis and quality. One of the two D1 calls also runs `more`, the surface's statements on the
+ * ledger; `found` has a list of rows for each.
  */
 export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly SQL[] = []) {
   const [latest, { counts, invoices, found, statusOf }] = await Promise.all([
@@ -151,15 +151,15 @@ export async function readBothSides(
 
 type Query = Record<string, string>
 
-/** What leads from the figures of a surface to the documents behind them. */
+/** Links from the figures of a surface to the documents behind them. */
 export interface Links {
-  /** A page of entries: of a figure of the surface, of the row with these keys. */
+  /** A page of entries: those of a figure, in the row with these keys. */
   entries(figure: string, keys?: Query): string
-  /** The search of the documents of the range that are vigente and to others. */
+  /** The search for vigente documents of the range that are not to the RFC itself. */
   cfdi(more?: Query): string
 }
 
-/** The links of a surface under /v1. `own` is what its query has beside the range. */
+/** The links of a surface under /v1. `own` is its query without the range. */
 export function linksOf({ ledger: { fiscal_entity_id }, span }: Insight, path: string, own: Query = {}): Links {
   const [direction] = span.directions.length === 1 ? span.directions : []
   return {
@@ -203,7 +203,7 @@ export interface Unrated {
 export const unratedJson = (name: 'emisor_nombre' | 'receptor_nombre' | 'uuid'): SQL =>
   sql`json_array(${own.uuid}, ${own.tipo_comprobante}, substr(${own.fecha}, 1, 10), ${own.issued_at}, ${own.utc_offset}, ${own[name]}, ${own.currency}, ${own.subtotal}, ${own.descuento}, ${own.total_micros}, ${own.products})`
 
-/** Those of a group that state no exchange rate, separated by commas; null without any. */
+/** The documents of a group that state no exchange rate, separated by commas; null without any. */
 export const unratedList = (name: Parameters<typeof unratedJson>[0]): SQL =>
   sql`group_concat(case when ${IS_UNRATED} then ${unratedJson(name)} end)`
 

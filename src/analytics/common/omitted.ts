@@ -14,12 +14,12 @@ import { type EntriesPage, UNMATCHED, type WorstListing } from './contract.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries, pageOfPairs } from './figures.ts'
 import type { Insight } from './insight.ts'
 
-/** What a row of `cashEvents` adds, or why it adds nothing. */
+/** The amounts that a row of `cashEvents` adds, or why it adds none. */
 export type Outcome = ReturnType<typeof exactAmounts>
 
 /**
- * Returns how rows of `cashEvents` with `needs_exact` are measured, with the published rates of the days on which they need one. Takes one D1
- * call when one of them does, otherwise none.
+ * Returns a reader of rows of `cashEvents` with `needs_exact`, with the published rates of the days on which they need one. Takes one D1
+ * call when a row needs a rate, otherwise none.
  */
 export async function exactAmountsReader(
   system: System,
@@ -47,8 +47,8 @@ type Unmatched = (typeof UNMATCHED)[number]
 export const isUnmatched = (figure: string): figure is Unmatched => (UNMATCHED as readonly string[]).includes(figure)
 
 /**
- * The rows behind a count, for `pageOfPairs`: whole amounts in the currency of the payment or credit note. Those whose exchange rate decides
- * whether they belong need exact arithmetic.
+ * The rows behind a count, for `pageOfPairs`: whole amounts in the currency of the payment or credit note. Rows need exact arithmetic where
+ * their exchange rate decides whether they belong.
  */
 export function unmatchedRows(figure: Unmatched, partition: Partition, direction: DirectionNumber, days: Days): SQL[] {
   const isOthers = figure === 'other_parties'
@@ -77,7 +77,10 @@ export const omissions = (partition: Partition, direction: DirectionNumber, days
   }
 }
 
-/** How much a surface cannot match with an invoice. `exactRows` is a JSON list of pairs whose exchange rate decides it, with their `ExactEvent`. */
+/**
+ * Counts of what a surface cannot match with an invoice. `exactRows` is a JSON list of pairs, with their `ExactEvent`, whose exchange rate
+ * decides it.
+ */
 export interface UnmatchedRow {
   unreconciled: number
   other_parties: number
@@ -113,7 +116,7 @@ export function unmatchedOf(rows: readonly UnmatchedRow[], outcomeOf: (event: Ex
   return { unreconciled_payments: sum('unreconciled') + unrated.size, other_parties: sum('other_parties') }
 }
 
-/** Returns a page of what one of these counts is of, in the currency that the documents state. */
+/** Returns a page of the documents behind one of these counts, in the currency that they state. */
 export const pageOfUnmatched = (
   insight: Insight,
   path: string,
@@ -146,7 +149,7 @@ export async function publishedFor(
   return (currency, day) => rates.get(keyOf(currency, day)) ?? null
 }
 
-/** The same as rates alone. */
+/** The same, with rates only. */
 export async function ratesFor(...asked: Parameters<typeof publishedFor>): Promise<RateOfDay> {
   const published = await publishedFor(...asked)
   return (currency, day) => published(currency, day)?.rate ?? null
@@ -160,7 +163,7 @@ export function pairs(columns: SQL, sides: readonly SQL[], condition: SQL, after
     group by issued_at, uuid, applies_to order by issued_at desc, uuid desc, applies_to desc limit ${sql.raw(String(take))}`
 }
 
-/** A pair, with how many of its parts are certainly not reconciled, and those that are measured first. */
+/** A pair, with the number of its parts that are certainly not reconciled, and the parts to be measured first. */
 type UnreconciledRow = EntryRow & { amount: string; plain: number; exactRows: string | null }
 
 /** Counts the credit notes that name an invoice of other parties, now or at the end of a past day. */
@@ -170,9 +173,9 @@ export function othersNotes(partition: Partition, direction: DirectionNumber, da
 }
 
 /**
- * Returns a page of the paid parts of the range that could not be matched with an invoice, or of these and the credit notes that name an
- * invoice of other parties, now or at the end of a past day, in the currency that they state. With `isRated`, those in a currency whose
- * exchange rate of the payment is not known are among the former.
+ * Returns a page of the paid parts of the range that match no invoice, or for `other_parties` of the paid parts and credit notes that name
+ * an invoice of other parties, now or at the end of a past day, in the currency that they state. With `isRated`, the former include parts
+ * for whose payment no exchange rate is known.
  */
 export function pageOfUnreconciled(
   insight: Insight,
@@ -220,7 +223,7 @@ const severity = (listing: Listing): number => SEVERITIES.indexOf(listing.severi
 
 const own = ({ source }: Listing): number => Number(isCustom(source))
 
-/** The most severe of the active listings of a taxpayer; of equal ones a public list before an own one, then the first by source. */
+/** The most severe active listing of a taxpayer. Among equals, a public list comes before an own one, then the first by source. */
 export function worstOf(listings: readonly Listing[] = []): WorstListing {
   const [worst] = listings
     .filter(({ is_active }) => is_active)
@@ -241,11 +244,11 @@ export const nameColumn = (direction: DirectionNumber) => (direction === 0 ? ('r
 /** Ten digits of issued_at and a UUID, before a name that SQL selected with `max(issued_at || uuid || name)`. */
 const POSITION = 10 + 36
 
-/** The name on the newest document: what stands behind the greatest of these texts. */
+/** The name on the newest document, behind the position in the greatest of these texts. */
 export const nameOf = (joined: string | null): string | null => (joined === null || joined === '' ? null : joined.slice(POSITION))
 
 export const directionNumber = (direction: 'issued' | 'received'): DirectionNumber => (direction === 'issued' ? 0 : 1)
 
-/** What the absence of a flag about specialized services does not say. */
+/** Warns what a missing flag about specialized services does not mean. */
 export const REPSE_NOTE =
   'Only suppliers that the REPSE registry was asked about can be flagged: GET /v1/cfdi/repse-suppliers queues the look-ups, 50 in a request, and nothing else does.'

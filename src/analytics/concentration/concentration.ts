@@ -26,7 +26,7 @@ import { directionNumber, nameOf, worstListings } from '../common/omitted.ts'
 import type { Concentration, ConcentrationEntriesQuery, ConcentrationQuery, ConcentrationRow } from './contract.ts'
 import { type CancelledRow, type CounterpartyRow, counterpartyStatements } from './store.ts'
 
-/** What a counterparty invoiced, or was invoiced, in a range. Amounts are micros of MXN, before taxes. */
+/** The totals of a counterparty, as issuer or receiver, in a range. Amounts are micros of MXN, before taxes. */
 interface Counterparty {
   rfc: string
   name: string | null

@@ -11,14 +11,14 @@ interface Days {
   last: string
 }
 
-/** What a counterparty invoiced, or was invoiced, in a partition. */
+/** The totals of a counterparty, as issuer or receiver, in a partition. */
 export interface CounterpartyRow {
   rfc: string
   /** `YYYY-MM=invoices=sum of invoices=sum of credit notes`, separated by `;`. */
   months: string
   /** `issued_at`, UUID and name of the newest document with a name, joined. */
   name: string | null
-  /** Of invoices: issued_at × 10,000 + utc_offset + 5,000, which sorts as issued_at does. */
+  /** For an invoice: issued_at × 10,000 + utc_offset + 5,000, which sorts like issued_at. */
   first: number | null
   last: number | null
   /** For `parseUnrated`. */

@@ -89,7 +89,7 @@ type LineFigures = Pick<
   'quantity' | 'unit' | 'avg_unit_price' | 'min_unit_price' | 'max_unit_price' | 'price_change_pct' | 'iva_mix' | 'outlier_count'
 >
 
-/** What only the lines of a row say. Everything is null when they were not read. */
+/** The figures that need the lines of a row. All are null when the lines were not read. */
 function lineFiguresOf(lines: readonly ConceptLine[] | null, outliers: ReadonlySet<ConceptLine>): LineFigures {
   if (lines === null)
     return {
@@ -283,7 +283,7 @@ export async function getConceptsEntries(ctx: Ctx, query: ConceptsEntriesQuery):
   )
 }
 
-/** The condition that a product key begins so. Without a beginning it is the empty key. */
+/** The condition that a product key begins with one of these. An empty one means the empty key. */
 const hasKey = (starts: readonly string[]): SQL =>
   sql`(${sql.join(
     [

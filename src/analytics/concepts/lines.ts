@@ -10,12 +10,12 @@ import { inPesos, parseUnrated, ratesOf, type Unrated } from '../common/insight.
 import type { ConceptLevel } from './contract.ts'
 import { FOREIGN, type LineSource, type ProductRow } from './store.ts'
 
-/** An invoice or credit note that is converted by itself. */
+/** An invoice or credit note that is converted separately. */
 interface ConvertedDocument extends Unrated {
   rfc: string
   /** MXN for one unit of its currency. */
   rate: string
-  /** Whether the document does not state it. */
+  /** Whether the rate is not the document’s own. */
   isDof: boolean
   sign: 1n | -1n
 }
@@ -36,7 +36,7 @@ export async function documentsOf(system: System, texts: readonly (string | null
   })
 }
 
-/** An amount in the document’s currency as the figures have it: in MXN, rounded once, of a credit note negative. */
+/** Converts an amount in the document’s currency to MXN, rounded once, negative for a credit note. */
 export const pesosOf = ({ rate, sign }: Pick<ConvertedDocument, 'rate' | 'sign'>, own: Micros): Micros => (inPesos(own, rate) ?? 0n) * sign
 
 /** The amounts of the product keys of a document, in its currency. The key is empty where lines have none of eight digits. */
@@ -46,7 +46,7 @@ const productsOf = ({ products, net }: Pick<Unrated, 'products' | 'net'>): [key:
     return [key, amount === undefined ? net : BigInt(amount)]
   })
 
-/** The sum of what belongs to some keys. */
+/** Adds up the amounts of some keys. */
 export const ownOf = (document: Pick<Unrated, 'products' | 'net'>, isMeant: (key: string) => boolean): Micros =>
   productsOf(document).reduce((sum, [key, own]) => (isMeant(key) ? sum + own : sum), 0n)
 
@@ -58,16 +58,16 @@ export interface ConceptLine {
   document: ConvertedDocument
   /** ClaveProdServ, empty without one of eight digits. */
   clave: string
-  /** Descripcion with single spaces; empty without. */
+  /** Descripcion with single spaces, or empty. */
   text: string
   /** importe − descuento in the document’s currency. */
   own: Micros
-  /** Of a credit note negative. */
+  /** Negative for a credit note. */
   quantity: Micros
   unit: string | null
   /** MXN for one unit. Null on credit notes and without a quantity. */
   price: Micros | null
-  /** What `price` is of, in MXN. */
+  /** The amount behind `price`, in MXN. */
   amount: Micros
   mix: Mix
 }
@@ -128,17 +128,17 @@ export async function linesOf(system: System, found: readonly unknown[][]): Prom
 
 const uuidOf = (json: string): string => (JSON.parse(json) as [unknown, unknown, [string]])[2][0]
 
-/** What lines add up to in MXN, rounded once for each document. */
+/** Adds up lines in MXN, rounded once for each document. */
 export const amountOf = (lines: readonly ConceptLine[]): Micros => sumAll(byDocument(lines).map(({ amount }) => amount))
 
-/** What lines add up to by document. */
+/** Adds up lines by document. */
 export const byDocument = (lines: readonly ConceptLine[]): { document: ConvertedDocument; amount: Micros }[] =>
   [...Map.groupBy(lines, ({ document }) => document)].map(([document, some]) => ({
     document,
     amount: pesosOf(document, sumAll(some.map(({ own }) => own))),
   }))
 
-/** What the lines with one key add up to, in micros of MXN. The key is empty for lines without one. */
+/** The sums of the lines with one key, in micros of MXN. The key is empty for lines without one. */
 export interface ConceptSum {
   key: string
   amount: Micros
@@ -189,13 +189,13 @@ class Sums {
     parties.set(rfc, { amount: known.amount + amount, name: name !== null && name > known.name ? name : known.name })
   }
 
-  /** Adds what a document has of a key. */
+  /** Adds a document’s amount under a key. */
   addDocument(key: string, { tipo, day, rfc, issued_at, uuid, name }: ConvertedDocument, amount: Micros): void {
     this.addMonth(key, day.slice(0, 7), amount, tipo === 'I' ? 1 : 0)
     this.addParty(key, rfc, amount, name === null ? null : `${issued_at}${uuid}${name}`)
   }
 
-  /** The largest amount first, then by key, the row without one last among equals. */
+  /** The largest amount first, then by key; a row without a key comes last among equals. */
   sorted(): ConceptSum[] {
     return [...this.concepts.values()].sort((a, b) => (isAfter(b, [a.amount.toString(), a.key]) ? -1 : 1))
   }
@@ -247,7 +247,7 @@ export function sumProducts(
   return { concepts: sums.sorted(), total, unclassified: none, dof_rate: foreign.filter(({ isDof }) => isDof).length }
 }
 
-/** The same out of lines. */
+/** Adds up lines in the same way. */
 export function sumLines(lines: readonly ConceptLine[], level: ConceptLevel, unclassified: readonly string[]): ConceptSums {
   const sums = new Sums()
   for (const [key, some] of Map.groupBy(lines, (line) => keyOf(line, level)))

@@ -12,7 +12,7 @@ interface Days {
   last: string
 }
 
-/** What the products of a key add up to in a month (`by` 0), or with a counterparty (`by` 1). */
+/** The sums of the products of a key in a month (`by` 0), or with a counterparty (`by` 1). */
 export interface ProductRow {
   key: string
   by: 0 | 1
@@ -32,11 +32,11 @@ export interface ProductRow {
 /** How product keys are grouped. */
 interface Keys {
   digits: number
-  /** What the keys begin with that say that the product is in no catalog. */
+  /** The prefixes of the keys of products that are in no catalog. */
   unclassified: readonly string[]
 }
 
-/** The key of what is converted one by one. */
+/** The key of documents converted one by one. */
 export const FOREIGN = '*'
 
 export const IN_AMOUNTS = sql`${own.products} is not null and (${own.net_mxn} is not null or ${IS_UNRATED})`
@@ -77,11 +77,11 @@ function products(partition: Partition, direction: DirectionNumber, days: Days, 
 export const productStatements = (ledger: ScopedLedger, direction: DirectionNumber, days: Days, keys: Keys): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => products(partition, direction, days, keys) ?? [])
 
-/** How many documents, and packed bytes of their chunks, are read for their lines. */
+/** The most documents, and packed bytes of their chunks, that are read for lines. */
 export const MOST_DOCUMENTS = 5_000
 const MOST_BYTES = 3 * 1024 * 1024
 
-/** A document of which the lines are read, for `documentsOf`, and where they are. */
+/** A document whose lines are read, for `documentsOf`, and where they are. */
 export interface LineSource {
   document: string
   chunk: number

@@ -71,7 +71,7 @@ import {
 
 export type Status = 'eligible' | 'capped' | 'not_deductible' | 'review'
 
-/** What is decided about a document. Amounts are micros of MXN; those of a credit note are negative. */
+/** The decision about a document. Amounts are micros of MXN, negative for a credit note. */
 interface Decided {
   document: DeductionDocument
   category: string | null
@@ -86,7 +86,7 @@ interface Decided {
 
 const RETURNS = 'G02'
 
-/** The amount of a document before what decides about it; null without XML or rate. */
+/** The amount of a document before any decision; null without XML or rate. */
 function grossOf(
   { is_personal, is_known, is_unrated, net_mxn, total_mxn, total, subtotal, descuento, tipo }: DeductionDocument,
   rate: string | null,
@@ -97,15 +97,15 @@ function grossOf(
   return amount === null ? null : tipo === 'E' ? -amount : amount
 }
 
-/** What is deducted of an amount: its paid part, and that at the annual rate of an investment. */
+/** The deducted part of an amount: its paid part, at the annual rate for an investment. */
 function claimOf(gross: Micros, paid: Micros, total: Micros, isFlow: boolean, rate: string | null): Micros {
   const claimed = isFlow ? shareOf(gross, paid > total ? total : paid, total) : gross
   return rate === null ? claimed : times(claimed, rate)
 }
 
 /**
- * Decides about documents in their order, in which they use up limits. By UUID, `rates` are the published rates of those that state none, and
- * `students` whose tuition they are.
+ * Decides about documents in their order, because they use up limits. By UUID, `rates` has the published rates of documents that state
+ * none, and `students` those whose tuition they are.
  */
 function decideAll(
   documents: readonly DeductionDocument[],
@@ -168,7 +168,7 @@ interface Sums {
 const deductibleOf = ({ year, uso, whole, parts }: BusinessTotals, rules: Rules): Micros => {
   const rate = rateOf(rules.on(`${year}-12-31`), uso)
   const listed = JSON.parse(`[${parts ?? ''}]`) as [string, ...(string | number)[]][]
-  // SQL has applied the rate of an investment to what is deducted whole.
+  // SQL has applied the rate of an investment to `whole`.
   return (
     parseSum(whole) +
     sumAll(
@@ -180,7 +180,7 @@ const deductibleOf = ({ year, uso, whole, parts }: BusinessTotals, rules: Rules)
   )
 }
 
-/** Adds up documents by year and category, ascending. What a category used of a limit is what all of the limit’s categories did. */
+/** Adds up documents by year and category, ascending. The use of a limit is that of all its categories. */
 function totalsOf(
   decided: readonly Decided[],
   business: readonly BusinessTotals[],
@@ -312,7 +312,7 @@ async function decide(
   }
 }
 
-/** The days of the year before a day: what is deducted of them has used up limits. Null on the first. */
+/** The days of the year before a day, whose deductions have used up limits. Null on the first. */
 const sinceNewYear = (day: string): Days | null =>
   day.endsWith('-01-01') ? null : { first: `${day.slice(0, 4)}-01-01`, last: dayOfEpoch(epochDayOf(day) - 1) }
 
@@ -324,8 +324,8 @@ const openRange = (ctx: Ctx, query: { from?: string | undefined; to?: string | u
 const rfcsOf = (found: readonly unknown[][]): string[] => [...new Set((found.flat() as { rfc: string }[]).map(({ rfc }) => rfc))]
 
 /**
- * Returns what of the received CFDIs can be deducted, and why not: a page by date, and the totals of the range with their limits. At most
- * six D1 calls with authentication. Throws Failure 404, 422 range.invalid and 400 for a foreign cursor.
+ * Returns how much of the received CFDIs can be deducted, and why not more: a page by date, and the totals of the range with their limits.
+ * At most six D1 calls with authentication. Throws Failure 404, 422 range.invalid and 400 for a foreign cursor.
  */
 export async function getDeductions(ctx: Ctx, query: DeductionsQuery): Promise<Deductions> {
   const insight = await openRange(ctx, query)
@@ -371,7 +371,7 @@ function rowOf({ document, category, cap_group, annual_rate, gross, deductible, 
 
 const BUSINESS = ['expense', 'investment', 'returns']
 
-/** What a document adds to a figure; null for nothing. */
+/** The amount that a document adds to a figure; null for none. */
 const amountIn = ({ gross, deductible, status, reasons }: Decided, figure: string): Micros | null =>
   figure === 'gross_amount'
     ? reasons.includes('cancelled')

@@ -32,7 +32,7 @@ export interface DeductionDocument {
   fecha: string
   issued_at: number
   utc_offset: number
-  /** Its own use, and the one that decides: that of the invoice that a personal credit note credits. */
+  /** Its own use, and the one that decides: for a personal credit note, that of the credited invoice. */
   uso_cfdi: string | null
   uso: string | null
   counterparty_rfc: string
@@ -43,7 +43,7 @@ export interface DeductionDocument {
   is_unrated: 0 | 1
   /** An invoice of a business, without a stated exchange rate, that was paid in cash. */
   is_cash: 0 | 1
-  /** Whether only what is not open is deducted, and whether something is left to pay then. */
+  /** Whether only the paid part is deducted, and whether something is then left to pay. */
   is_flow: 0 | 1
   is_open: 0 | 1
   net_mxn: string | null
@@ -88,23 +88,23 @@ const JSON_ROW = sql.raw(`json_array(${COLUMNS.join(', ')})`)
 const parseDocument = (text: string): DeductionDocument =>
   Object.fromEntries((JSON.parse(text) as unknown[]).map((value, n) => [COLUMNS[n], value])) as unknown as DeductionDocument
 
-/** The uses of business documents of one year that a deduction depends on. Sums are for `parseSum`. */
+/** Sums of the business documents of one year by category, and by use for investments. They are for `parseSum`. */
 export interface BusinessTotals {
   year: string
   category: 'expense' | 'investment' | 'returns'
-  /** Of an investment. */
+  /** For an investment. */
   uso: string | null
   gross: string
   review: string
-  /** What is deducted whole. */
+  /** Deductions outside `parts`. */
   whole: string
-  /** `[gross, paid, credited, total]` of documents of which a part is open, and of investments that need exact arithmetic, separated by commas. */
+  /** `[gross, paid, credited, total]` of partly open documents, and of investments that need exact arithmetic, separated by commas. */
   parts: string | null
 }
 
 /**
- * The use that decides, and whether it is personal: that of a visible invoice which a credit note of the same issuer credits, if that is
- * personal. Many conditions name the second, and D1 takes statements of at most 100,000 bytes.
+ * The use that decides, and whether it is personal. A credit note has the use of the visible invoice of the same issuer that it credits, if
+ * that use is personal. Many conditions name `personalOwn`, and D1 takes statements of at most 100,000 bytes.
  */
 function decisiveUse({ partition, personal }: DeductionReading): { uso: SQL; personalOwn: SQL } {
   if (personal.length === 0) return { uso: sql`${own.uso_cfdi}`, personalOwn: sql`0` }
@@ -146,7 +146,7 @@ function documents(
 
 const maskOf = (reasons: readonly (typeof REASONS)[number][]): SQL =>
   sql.raw(String(reasons.reduce((sum, reason) => sum + bitOf(reason), 0)))
-/** Whether the XML of a cancelled document is known says when it was downloaded: none is in a total. */
+/** No cancelled document is in a total, because whether its XML is known says when it was downloaded. */
 const IS_VALID = sql`mask & ${maskOf(['cancelled'])} = 0`
 const IS_ELIGIBLE = sql`mask & ${maskOf(REASONS)} = 0`
 const IS_REVIEW = sql`(mask & ${maskOf(NOT_DEDUCTIBLE)} = 0 and mask & ${maskOf(REVIEW)} <> 0)`
@@ -165,10 +165,10 @@ function marked(insight: Insight, sets: Sets, uses: Uses, personalOf?: Days): SQ
     marked as materialized (select entity, ${names}, mask + iif(is_flow and paid + credited <= 0, ${maskOf(['not_paid'])}, 0) as mask from documents)`
 }
 
-/** An investment whose rate SQL cannot apply: its amount times the rate is no integer of SQLite, or would be rounded the other way. */
+/** An investment whose rate SQL cannot apply: the product does not fit SQLite’s integers, or would be rounded the other way. */
 const NEEDS_EXACT = sql`category = 'investment' and (length(net) > 12 or net like '-%')`
 
-/** What is deducted whole of `net`: an investment at its annual rate, rounded half up. */
+/** The deduction from a whole `net`: an investment at its annual rate, rounded half up. */
 const claimed = ({ rules, span }: Insight): SQL => composedByDay(rules, sql`(year || '-12-31')`, span, claimedUnder, 'year')
 function claimedUnder(rules: Rules): SQL {
   const rate = (uso: string): number => Math.round(Number(rateOf(rules, uso) ?? 1) * 1_000_000)
@@ -180,9 +180,9 @@ function claimedUnder(rules: Rules): SQL {
 export type DeductionPosition = readonly [fecha: string, uuid: string]
 
 /**
- * The statement that reads the documents of a range once: `single` are those that are decided one by one, because they use up limits or
- * state no exchange rate; `page` are other ones after a position; `total` are sums over other ones; `place` and `chunk` say whose tuition
- * some are. Rows of JSON, for `parsedRows`.
+ * The statement that reads the documents of a range once: `single` rows are decided one by one, because they use up limits or state no
+ * exchange rate; `page` has the others after a position, and `total` the sums over all others; `place` and `chunk` say whose tuition some
+ * are. Rows of JSON, for `parsedRows`.
  */
 export function deductionsStatement(
   insight: Insight,
@@ -209,7 +209,7 @@ export function deductionsStatement(
       group by year, category, iif(category = 'investment', uso, null)${selects}`
 }
 
-/** The same of the personal documents of some days alone, which are all `single`. What is cancelled uses up nothing. */
+/** The same for the personal documents of some days, all of them `single`. Cancelled ones use up nothing, and are left out. */
 export function personalStatement(insight: Insight, sets: Sets, uses: Uses, days: Days): SQL | null {
   const documents = marked(insight, sets, uses, days)
   if (documents === null) return null

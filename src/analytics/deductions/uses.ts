@@ -43,7 +43,7 @@ export interface Limit {
   isUnknown: boolean
 }
 
-/** What somebody earned in a year, in micros. Null when nothing shows it. */
+/** Returns the income of a year, in micros; null when it is not known. */
 export type IncomeOf = (year: string) => Micros | null
 
 const smallest = (amounts: readonly (Micros | null)[]): Micros | null =>
@@ -76,7 +76,7 @@ export function limitsOf(all: Rules, uso: string, year: string, incomeOf: Income
   return [...limits, { key: `global|${year}`, amount: smallest([umas(uma), partOf(earned, income)]), isUnknown: earned === null }]
 }
 
-/** What was claimed under a limit so far, and what of it all limits allowed. */
+/** The amount claimed under a limit so far, and the part of it that all limits allowed. */
 export interface Use {
   claimed: Micros
   allowed: Micros
@@ -86,8 +86,8 @@ export type Used = ReadonlyMap<string, Use>
 const atMost = (limit: Micros, amount: Micros): Micros => (amount > limit ? limit : amount)
 
 /**
- * Claims an amount under limits, and returns what they allow of it: the net of a year is deducted up to the limit, so a negative amount first
- * takes back what the limit did not allow. What the first limit allows is claimed under the next one.
+ * Claims an amount under limits, and returns the part that they allow. The net of a year is deducted up to the limit, so a negative amount
+ * first takes back what the limit did not allow. The part that one limit allows is claimed under the next one.
  */
 export function take(limits: readonly Limit[], used: Map<string, Use>, wanted: Micros): Micros {
   let allowed = wanted
@@ -102,7 +102,7 @@ export function take(limits: readonly Limit[], used: Map<string, Use>, wanted: M
   return allowed
 }
 
-/** Whose tuition a part of an invoice is: that part in the invoice’s currency. Null where the complement does not say it. */
+/** A student, and the part of an invoice that is their tuition, in its currency. Null where the complement does not say it. */
 export interface Student {
   curp: string | null
   nivel: string | null
@@ -113,8 +113,8 @@ export interface Student {
 const MOST_BYTES = 3 * 1024 * 1024
 
 /**
- * What reads whose tuition the documents of the common table expression `marked` are: those with these uses, and of a credit note the invoice
- * that it credits. `tables` are further common table expressions, `selects` rows of JSON for `studentsOf`. Nothing without uses.
+ * SQL for the students of the documents of the common table expression `marked`: those with these uses, and for a credit note those of the
+ * invoice that it credits. `tables` are further common table expressions, `selects` rows of JSON for `studentsOf`. Nothing without uses.
  */
 export function tuition(ledger: ScopedLedger, usos: readonly string[]): { tables: SQL; selects: SQL } {
   if (usos.length === 0) return { tables: sql``, selects: sql`` }
@@ -139,7 +139,7 @@ export function tuition(ledger: ScopedLedger, usos: readonly string[]): { tables
   }
 }
 
-/** The students of each document, by its UUID; of a credit note those of the newest invoice that it credits. */
+/** The students of each document, by its UUID; for a credit note, those of the newest invoice that it credits. */
 export function studentsOf(positions: readonly string[], chunks: readonly string[]): ReadonlyMap<string, readonly Student[]> {
   const data = new Map(chunks.map((text) => JSON.parse(text) as [string, string]))
   const kept = new Map<string, { issued_at: number; students: Student[] }>()
@@ -150,7 +150,7 @@ export function studentsOf(positions: readonly string[], chunks: readonly string
     const packed = data.get(chunk)
     if (packed === undefined) continue
     const parts = partsOf([packed])
-    // What `contentOf` reads is used up, and a credit note names the content of its invoice again.
+    // `contentOf` uses up what it reads, and a credit note names the content of its invoice again.
     for (const [at, same] of Map.groupBy(some, ([, , one]) => one)) {
       const students = contentOf(parts[at]).conceptos.map(studentOf)
       for (const [uuid, , , issued_at] of same) if ((kept.get(uuid)?.issued_at ?? 0) < issued_at) kept.set(uuid, { issued_at, students })
@@ -164,12 +164,12 @@ const studentOf = ({ iedu, importe, descuento }: Concepto): Student => ({
   net: (micros(importe) ?? 0n) - (micros(descuento) ?? 0n),
 })
 
-/** A part of a tuition invoice, whose it is, and their level. */
+/** A part of a tuition invoice, with its student and their level. */
 type Known = Student & { curp: string; nivel: string }
 
 /**
- * What decides about tuition: an annual limit for each student, that of the higher one of their levels (Decree of 2013-12-26, 1.8). `all` are the
- * students of the documents that can be deducted, with their years.
+ * The annual limit of tuition for each student: that of the higher of their levels (Decree of 2013-12-26, 1.8). `all` are the students of
+ * the documents that can be deducted, with their years.
  */
 export class TuitionLimits {
   readonly #rules: Rules
@@ -196,7 +196,7 @@ export class TuitionLimits {
   of = (year: string, students: readonly Known[]): Limit[] =>
     [...new Set(students.map(({ curp }) => keyOf(curp, year)))].map((key) => ({ key, amount: this.#most.get(key) ?? 0n, isUnknown: false }))
 
-  /** Uses up each student’s limit by their part of an amount, and returns what of it they allow. */
+  /** Claims each student’s part of an amount under their limit, and returns the allowed part. */
   take(year: string, students: readonly Known[], limits: readonly Limit[], used: Map<string, Use>, wanted: Micros): Micros {
     if (limits.length === 1) return take(limits, used, wanted)
     const whole = sumAll(students.map(({ net }) => net))
@@ -243,7 +243,7 @@ export interface DeductionReading {
   personal: readonly string[]
 }
 
-/** The condition that a form of payment of `own` meets one: its own, or of a complement when it is paid later. */
+/** The condition that a form of payment of `own` meets one: its own form, or a complement’s when it is paid later. */
 const paidIn = (partition: Partition, condition: (forma: SQLWrapper) => SQL): SQL =>
   sql`iif(${own.metodo_pago} is 'PPD', ${isPaidBy(partition, 0, condition(p.forma_pago))}, ${condition(own.forma_pago)})`
 
@@ -271,7 +271,7 @@ export const paidInCash = (partition: Partition, personalOwn: SQL): SQL =>
 
 const formsOf = (rules: Rules) => rules.get('payment_forms')
 
-/** Each reason as the condition under which the received document `own` has it, by whether it is personal; null where none can. */
+/** The condition of each reason on the received document `own`; null where none can have it. `personalOwn` tells whether it is personal. */
 export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<Record<Reason, SQL | null>> {
   const { partition, cancelled, rules, days, sets, personal } = reading
   const onDay = (make: (on: Rules) => SQL | null) => anyComposedByDay(rules, own.fecha, days, make)
@@ -287,7 +287,7 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     composedByDay(rules, own.fecha, days, (on) => sql`(${forma} is null or ${forma} in ${[...formsOf(on).review, '99']})`),
   )
   const business = sql`not ${personalOwn}`
-  // What the law limits by year is decided by the rules of the year.
+  // Limits by year follow the rules of the year.
   const ofUses = (isMeant: (rule: ReturnType<typeof personalRule>) => boolean): SQL | null =>
     anyComposedByDay(
       rules,
@@ -332,7 +332,7 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     not_paid: null,
     payment_form_review: isElectronicOnly && sql`${isElectronicOnly} and ${isReview} and not ${isNo}`,
     mortgage_loan: ofUses(({ category }) => category === 'mortgage'),
-    // What the complement of schools says is read afterwards.
+    // The complement of schools is read afterwards.
     tuition_without_iedu: null,
     uso_undefined: sql`${business} and ${own.uso_cfdi} = 'P01'`,
   }

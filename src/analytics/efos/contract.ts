@@ -12,7 +12,7 @@ export const EFOS_FIGURES = [
   ...(['before_listing_amount', 'after_listing_amount'] as const),
 ] as const
 
-/** Of the whole range, without an RFC. */
+/** Figures of the whole range, without an RFC. */
 export const EFOS_TOTALS = ['active_amount', 'total_purchases', 'total_sales'] as const
 
 const own = {

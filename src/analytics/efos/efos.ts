@@ -71,7 +71,7 @@ import {
   totalStatements,
 } from './store.ts'
 
-/** What a counterparty invoiced, or was invoiced, in micros of MXN. */
+/** The totals of a counterparty, as issuer or receiver, in micros of MXN. */
 interface Exposure {
   rfc: string
   name: string | null
@@ -108,8 +108,8 @@ const NOTHING: Omit<Exposure, 'rfc' | 'taxed'> = {
 }
 
 /**
- * Adds up what was read of all counterparties (`total`), and of the listed ones. Documents that state no exchange rate are converted at the
- * published one; `omitted` counts these, and what could not be matched with an invoice. `isrOn` is the rate of ISR of the year of a day. At most one D1
+ * Adds up the rows of all counterparties (`total`), and of the listed ones. Documents that state no exchange rate are converted at the
+ * published one; `omitted` counts these, and whatever matches no invoice. `isrOn` is the rate of ISR of the year of a day. At most one D1
  * call.
  */
 async function exposuresOf(
@@ -190,7 +190,7 @@ function openPesos(exactRow: string, rateOfDay: (currency: string, day: string) 
 
 const PATH = 'analytics/efos-exposure'
 const SOURCE = 'sat_69b'
-/** How many months there are by default: those of which the authority can still ask. */
+/** The number of months by default: the authority can still ask about these. */
 const MONTHS = 120
 
 const BASIS: Omit<Basis, 'rules'> = {
@@ -222,7 +222,7 @@ async function openEfos(ctx: Ctx, query: Omit<EfosQuery, 'limit' | 'cursor'>): P
   const direction = directionNumber(query.direction)
   const span = { ...opened.span, from, first: query.from === undefined ? `${from}-01` : first, last: last < day ? last : day }
   assertBegun({ span }, query.as_of)
-  // Only what is deducted can be lost: a sale to a listed customer has no such effect.
+  // Only a deduction can be lost: a sale to a listed customer has no such effect.
   const isDeducted = direction === 1 && [...opened.ledger.rfc].length === 12
   const rates = isDeducted ? byDay(opened.rules, inlined(sql`${own.fecha}`), span, (on) => quoted(on.get('isr.company')), 'year') : null
   return {
@@ -250,7 +250,7 @@ async function listedOn(
   return { listings: found, days: [...found].map(([rfc, { history }]) => [rfc, (history[0] && publishedOn(history[0])) ?? '']) }
 }
 
-/** What reads all counterparties, and the listed ones. */
+/** The statements for all counterparties, and for the listed ones. */
 function statementsOf(
   insight: Insight,
   reading: EfosReading,
@@ -282,7 +282,7 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const { found, envelope, counts } = await aggregateOf(insight, reads.statements)
   const isrOn = (day: string | null) => (reading.isDeducted ? rules.in('year', day ?? reading.last).get('isr.company') : '0')
   const { total, omitted, exposures } = await exposuresOf(ctx, reads.parse(found), isrOn)
-  // What counted on a past day is not what counts now.
+  // Other documents counted on a past day than count now.
   const dof_rate = reading.past === null ? omitted.dof_rate : await countDofRates(insight, counts.missing_rate)
   const effectOf = (some: readonly Exposure[]): string | null => {
     if (!reading.isDeducted) return null

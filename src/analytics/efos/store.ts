@@ -11,13 +11,13 @@ import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedg
 import { unratedList } from '../common/insight.ts'
 import { nameColumn } from '../common/omitted.ts'
 
-/** What is read of the documents of a direction. */
+/** The documents of a direction that are read. */
 export interface EfosReading extends Days {
   direction: DirectionNumber
-  /** The day as of which is asked, and the same when it is before today. */
+  /** The day of `as_of`, and the same when it is before today. */
   day: string
   past: string | null
-  /** Whether what was bought could be deducted by a company. */
+  /** Whether a company could deduct the purchases. */
   isDeducted: boolean
   /** The rate of ISR of the year of `own`, as SQL; null where it does not change, or nothing can be lost. */
   isr: SQL | null
@@ -86,7 +86,7 @@ export type ListedOn = readonly (readonly [rfc: string, day: string])[]
 
 const rfcsOf = (listed: ListedOn): string[] => listed.map(([rfc]) => rfc)
 
-/** What is known of the documents of listed counterparties: sums before and since the listing. */
+/** The sums of the documents of listed counterparties, before and since the listing. */
 export const detailStatements = (ledger: ScopedLedger, { direction, past, isr, ...days }: EfosReading, listed: ListedOn): SQL[] =>
   each(ledger, (partition) => {
     const isInvoiceOrNote = sql`${own.tipo_comprobante} in ('I', 'E')`

@@ -51,7 +51,7 @@ const BASIS: Omit<Basis, 'rules'> = {
 
 type Asked = Pick<FinancingQuery, 'as_of' | 'advance_rate' | 'max_age_days' | 'debtor_cap'>
 
-/** Links to what the answer is made of, with the parameters of its query. */
+/** Links to the documents behind the answer, with the parameters of its query. */
 export function linksFor({ insight, at }: FinancingAsOf, { advance_rate, max_age_days, debtor_cap }: Asked): Links {
   const own = { advance_rate, max_age_days: max_age_days?.toString(), debtor_cap }
   const given = Object.fromEntries(Object.entries(own).filter((one): one is [string, string] => one[1] !== undefined))
@@ -231,7 +231,7 @@ export async function getFinancingEntries(ctx: Ctx, query: FinancingEntriesQuery
   const { insight, at } = opened
   const { figure, rfc, month } = query
   const asked = { ...query, as_of: at.day }
-  // What is overdue is expected in the month of the day.
+  // Overdue invoices are expected in the month of the day.
   if (month !== undefined && month < at.day.slice(0, 7))
     throw invalid('range.invalid', [{ path: 'month', message: `Must not be before ${at.day.slice(0, 7)}, the month of as_of.` }])
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...asked, figure })

@@ -2,7 +2,7 @@ import { type Micros, sumAll, times } from '../../platform/money.ts'
 import { INELIGIBLE } from './contract.ts'
 import type { OpenItem } from './reading.ts'
 
-/** What is known of the counterparties of open invoices. */
+/** Facts about the counterparties of open invoices. */
 export interface Parties {
   connected: ReadonlySet<string>
   /** Those on the list of article 69-B, presumed or definitive. */
@@ -33,7 +33,7 @@ export function ineligible(
   return pesos === null ? 'missing_rate' : null
 }
 
-/** Divides open invoices into those that can be sold and the others, and limits what one debtor may have of the former. */
+/** Divides open invoices into those that can be sold and the others, and limits the share of one debtor in the former. */
 export function poolOf(open: readonly OpenItem[], parties: Parties, advance_rate: string, debtor_cap: string) {
   const byReason = Map.groupBy(open, (one) => ineligible(one, parties) ?? '')
   const eligible = byReason.get('') ?? []

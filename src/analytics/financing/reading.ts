@@ -22,7 +22,7 @@ function monthsBefore(day: string, months: number): string {
   return same > last ? last : same
 }
 
-/** What is asked of: the months whose payments are looked at, and how invoices are judged. */
+/** The months whose payments are read, and the limits by which invoices are judged. */
 export interface FinancingAsOf {
   insight: Insight
   at: Judging
@@ -49,21 +49,21 @@ export async function openFinancing(
   }
 }
 
-/** Open invoices alike. Without `pesos` there is no exchange rate. */
+/** Open invoices that are alike. `pesos` is null without an exchange rate. */
 export interface OpenItem
   extends Pick<OpenGroup, 'rfc' | 'newest' | 'bucket' | 'month' | 'is_old' | 'is_late' | 'is_in_process' | 'n' | 'parsed' | 'due'> {
   pesos: Micros | null
   is_mismatch: boolean
 }
 
-/** What was paid, in MXN at the invoices' rates: also times the days that it took, and what was paid until it was due. */
+/** The paid amount, in MXN at the invoices' rates; the same times the days that it took; and the part paid in time. */
 export interface Punctuality {
   paid: Micros
   weighted: Micros
   on_time: Micros
 }
 
-/** What is known of a direction. */
+/** The sums of a direction. */
 export interface SideRead {
   open: OpenItem[]
   sales: Micros

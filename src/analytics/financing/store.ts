@@ -8,7 +8,7 @@ import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scop
 import { isCounted } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { unratedList } from '../common/insight.ts'
 
-/** As of when, and the limits by which invoices are judged. */
+/** The day, and the limits by which invoices are judged. */
 export interface Judging extends OpenAt {
   /** The last day of each bucket of ageing but the last one. */
   buckets: readonly number[]
@@ -18,7 +18,7 @@ export interface Judging extends OpenAt {
 
 const number = (value: number): SQL => sql.raw(String(value))
 
-/** What the last complement of the issued invoice `o` states as its balance, in micros. */
+/** The balance that the last complement of the issued invoice `o` states, in micros. */
 const reported = (partition: Partition): SQL => sql`(
   select cast(round(${p.imp_saldo_insoluto} * 1000000) as integer) from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
   where ${p.entity} = ${partition.number} and ${p.invoice} = o.uuid and ${p.kind} = 'P' and ${p.imp_saldo_insoluto} is not null and ${source.uuid} = ${p.source}
@@ -38,7 +38,7 @@ export function judged(partition: Partition, direction: DirectionNumber, at: Jud
   )
 }
 
-/** Open invoices alike, or one that SQL cannot compute. */
+/** Open invoices that are alike, or one that SQL cannot compute. */
 export interface OpenGroup {
   rfc: string
   /** issued_at, UUID and name of the newest, joined. */
@@ -68,7 +68,7 @@ export function openGroups(partition: Partition, direction: DirectionNumber, at:
   )
 }
 
-/** What invoices that are paid later add up to before taxes. */
+/** The sum of invoices that are paid later, before taxes. */
 export interface SalesRow {
   net: string
   unrated: string | null
@@ -79,7 +79,7 @@ export function creditSales(partition: Partition, direction: DirectionNumber, da
   return population && sql`select ${sumOf(inlined(sql`${own.net_mxn}`))} as net, ${unratedList('uuid')} as unrated ${population}`
 }
 
-/** What was paid of the invoices of a counterparty; or the paid parts that are not reconciled, without a counterparty. */
+/** The payments of a counterparty's invoices; or, without a counterparty, the paid parts that are not reconciled. */
 export interface PaidRow {
   rfc: string | null
   paid: string
@@ -90,7 +90,7 @@ export interface PaidRow {
   /** JSON lists `[odd, days, is_on_time]`. */
   exactRows: string
   unreconciled: number
-  /** Those of them that name an invoice of other parties. */
+  /** Unreconciled parts that name an invoice of other parties. */
   other_parties: number
 }
 

@@ -9,7 +9,7 @@ const own = { ...Range, as_of: AsOf }
 export const FxQuery = z.strictObject(own).superRefine(requireFiscalEntity)
 export type FxQuery = z.infer<typeof FxQuery>
 
-/** Of all currencies, MXN among them. */
+/** Totals of all currencies, with MXN. */
 export const TOTALS = ['total_sales', 'total_purchases'] as const
 export const ROW_FIGURES = [
   ...([

@@ -26,7 +26,7 @@ export async function openFx(ctx: Ctx, query: RangeQuery & { as_of?: string | un
   const { span, today, rules } = insight
   const day = past ?? today
   const days = { first: span.first, last: span.last < day ? span.last : day }
-  // What came after the day is in no figure, and in no count of data_quality.
+  // Documents after the day are in no figure, and in no count of data_quality.
   return {
     insight: { ...insight, rules: rules.on(day), span: { ...span, last: days.last } },
     at: { day, past, terms: () => '0' },
@@ -40,7 +40,7 @@ export function ownNet([tipo, subtotal, descuento]: readonly [string, string | n
   return tipo === 'E' ? -net : net
 }
 
-/** What is known of a currency. Of each pair of amounts the first is of issued documents, the second of received ones. */
+/** The amounts in a currency. In each pair, the first is of issued documents, the second of received ones. */
 export interface CurrencyPosition {
   /** Before taxes, in the currency and in MXN. */
   own: [Micros, Micros]
@@ -48,7 +48,7 @@ export interface CurrencyPosition {
   open: [Micros, Micros]
   booked: Micros
   realized: Micros
-  /** Whether it has a row: it is in documents of the range, or open. */
+  /** Whether it has a row, because it is in documents of the range, or open. */
   isShown: boolean
 }
 

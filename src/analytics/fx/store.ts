@@ -11,13 +11,13 @@ import { unratedList } from '../common/insight.ts'
 
 export const IS_FOREIGN = sql`not ${sql.raw(inPesos(inlined(sql`${own.currency}`)))}`
 const [SUBTOTAL, DESCUENTO] = [inlined(sql`${own.subtotal}`), inlined(sql`coalesce(${own.descuento}, '0')`)]
-/** Whether the net amount of a document in its own currency is left to the caller, who reads it out of `[tipo, subtotal, descuento]`. */
+/** Whether the net amount of a document in its own currency is left to the caller, who computes it from `[tipo, subtotal, descuento]`. */
 const NEEDS_EXACT = sql`(length(${own.total_micros}) > ${sql.raw(String(DIGITS))} or length(${own.subtotal}) > 16
   or ${sql.raw(`${placesOf(SUBTOTAL)} > 6 or ${placesOf(DESCUENTO)} > 6`)})`
 /** subtotal − descuento in micros of the document's currency. */
 const OWN_NET = sql.raw(`(${microsOfText(SUBTOTAL)} - ${microsOfText(DESCUENTO)})`)
 
-/** What the documents of a currency add up to before taxes; all of MXN are one row. */
+/** The sums of the documents of a currency before taxes; all of MXN are one row. */
 export interface DocumentsByCurrency {
   currency: string
   /** In MXN, of invoices and of credit notes. */
@@ -60,7 +60,7 @@ export function openByCurrency(partition: Partition, direction: DirectionNumber,
   )
 }
 
-/** What was paid of invoices in a currency; or how many paid parts are not reconciled, without a currency. */
+/** The payments of invoices in a currency; or, without a currency, the number of paid parts that are not reconciled. */
 export interface RealizedRow {
   currency: string | null
   booked: string
@@ -68,7 +68,7 @@ export interface RealizedRow {
   /** A JSON list of `exactRow`. */
   exactRows: string
   unreconciled: number
-  /** Those of them that name an invoice of other parties. */
+  /** Unreconciled parts that name an invoice of other parties. */
   other_parties: number
 }
 

@@ -39,7 +39,7 @@ import { supplierStatements } from '../risk/store.ts'
 import { type Indicator, type IndicatorKey, LISTED, type Portfolio, type PortfolioEntriesQuery, type PortfolioQuery } from './contract.ts'
 import { IS_CASH, IS_FOREIGN, isAtRisk, type OverdueRow, openStatements, type PartyRow, partyStatements } from './store.ts'
 
-/** Balances of open invoices in micros of MXN, and how many these are. */
+/** Balances of open invoices in micros of MXN, and their number. */
 interface Overdue {
   open: Micros
   overdue: Micros
@@ -54,7 +54,7 @@ const exactRowOf = (rows: readonly OverdueRow[]): { due: string; exactRow: strin
     }),
   )
 
-/** The rates that open invoices do not state, as `ratesAt` is asked for them. */
+/** The rates that open invoices do not state, as `ratesAt` takes them. */
 const ratesWanted = (rows: readonly OverdueRow[]): { currency: string; day: string }[] =>
   exactRowOf(rows).flatMap(({ wanted }) => wanted ?? [])
 
@@ -87,7 +87,7 @@ type Party = Pick<PartyRow, 'direction' | 'rfc' | 'is_cash' | 'is_at_risk' | 'is
 /** The documents of groups that state no exchange rate, in their order. */
 const unratedOf = (rows: readonly PartyRow[]): Unrated[] => rows.flatMap((row) => parseUnrated(row.unrated))
 
-/** Groups with the documents that state no exchange rate, of which these are the published ones. `dof_rate` is how many have one. */
+/** Adds the documents that state no exchange rate to their groups, at the published `rates`. `dof_rate` counts those with one. */
 function partiesOf(rows: readonly PartyRow[], rates: readonly (string | null)[]): { parties: Party[]; dof_rate: number } {
   let [at, dof_rate] = [0, 0]
   const parties = rows.map((row): Party => {
@@ -110,7 +110,7 @@ function partiesOf(rows: readonly PartyRow[], rates: readonly (string | null)[])
   return { parties, dof_rate }
 }
 
-/** What the indicators are computed from. */
+/** The facts behind the indicators. */
 export interface Measurements {
   parties: readonly Party[]
   invoices: readonly [issued: InvoiceCounts, received: InvoiceCounts]
@@ -189,7 +189,7 @@ function indicatorsOf(facts: Measurements, rules: Rules): Omit<Indicator, 'drill
       risky: own !== null,
     },
     blacklisted_counterparties: {
-      // Nobody was looked for: that is no reassurance.
+      // Zero would reassure, but nobody was looked for.
       value: rfcs.size === 0 ? null : [...rfcs].filter((rfc) => blacklisted.has(rfc)).length,
       ...{ threshold: rules.get('indicator.blacklisted_counterparties'), sample_size: rfcs.size },
     },
@@ -263,7 +263,7 @@ export async function getPortfolio(ctx: Ctx, query: PortfolioQuery): Promise<Por
 
 const rfcsOf = (found: readonly unknown[][]): string[] => [...new Set((found.flat() as { rfc: string }[]).map(({ rfc }) => rfc))]
 
-/** What leads from each indicator to what is behind it. */
+/** Links from each indicator to what is behind it. */
 function leadsOf(
   { ledger, span }: Insight,
   links: Links,
@@ -289,7 +289,7 @@ function leadsOf(
   }
 }
 
-/** What selects the documents of a numerator. */
+/** The selection of the documents of a numerator. */
 interface Numerator {
   directions: readonly (0 | 1)[]
   which: 'net' | 'total'

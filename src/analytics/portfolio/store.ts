@@ -12,7 +12,7 @@ import { unratedList } from '../common/insight.ts'
 import { repseNotValid } from '../risk/flags.ts'
 import type { Sets } from '../risk/sets.ts'
 
-/** What a counterparty invoiced, or was invoiced, split by what indicators tell apart. Sums are for `parseSum`. */
+/** The totals of a counterparty, as issuer or receiver, split by what indicators distinguish. Sums are for `parseSum`. */
 export interface PartyRow {
   direction: DirectionNumber
   rfc: string
@@ -58,7 +58,10 @@ export const partyStatements = (insight: Insight, sets: Sets): SQL[] =>
     }),
   )
 
-/** What is open and overdue of issued PPD invoices, for `parseSum`. `exactRow` are those that `overdueOf` measures: `[due, list]`, with commas. */
+/**
+ * Open and overdue amounts of issued PPD invoices, for `parseSum`. `exactRow` has those that `overdueOf` measures: `[due, list]`, with
+ * commas.
+ */
 export interface OverdueRow {
   invoices: number
   open: string
@@ -66,7 +69,7 @@ export interface OverdueRow {
   exactRow: string | null
 }
 
-/** The statements that add up the issued PPD invoices of which something is left to pay today. */
+/** The statements that add up the issued PPD invoices that are open today. */
 export const openStatements = ({ ledger, today, rules }: Insight): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => {
     const invoices = openInvoices(partition, 0, { day: today, past: null, terms: daysUntilDue(rules, today) })

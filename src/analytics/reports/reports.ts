@@ -161,7 +161,7 @@ type DrilldownsRow = Record<string, unknown> &
 const LONGEST = 120
 const ZERO = '0.00'
 
-/** Adds to each row what leads from its figures to the documents that add up to them. Figures that no surface lists have no drilldown. */
+/** Adds to each row links from its figures to the documents that add up to them. Figures that no surface lists have no drilldown. */
 function withDrilldowns<One extends object>(
   key: ReportKey,
   fiscal_entity_id: string,
@@ -277,7 +277,7 @@ function compliance({ opinions, changes, obligations, certificates }: Filings, t
 
 type Row = Partial<Record<'year' | 'month' | 'period', string>>
 
-/** The year or month of a row of a report that has one for each. */
+/** The year or month of a row, in reports with a row for each. */
 const PERIODS: Partial<Record<ReportKey, (row: Row) => string | undefined>> = {
   'fiscal-summary': ({ year }) => year,
   'revenue-expenses': ({ month }) => month,
@@ -286,7 +286,7 @@ const PERIODS: Partial<Record<ReportKey, (row: Row) => string | undefined>> = {
   payroll: ({ month }) => month,
 }
 
-/** Says of each row of a year or month whether it was not over on the day up to which documents were known. */
+/** Marks in each row of a year or month whether it was not over on the day up to which documents were known. */
 function withPartial(key: ReportKey, known: string, rows: readonly object[]): readonly object[] {
   const periodOf = PERIODS[key]
   if (periodOf === undefined) return rows
@@ -391,13 +391,13 @@ export async function getReport(ctx: Ctx, name: string, { limit, cursor }: PageO
   }
 }
 
-/** The rules that the rows rest on, which are older than those of today while the report is behind. */
+/** The rules behind the rows, which are older than today’s while the report is behind. */
 const rulesBehind = (key: ReportKey, { basis, round }: StateRow): RuleRow[] =>
   key === 'payment-behavior' || key === 'diot'
     ? rulesIn([basis!, ...(round === null || round === TO_PLAN ? [] : [(JSON.parse(round) as ReportRound).basis])], RULES_OF[key])
     : []
 
-/** What leads to documents that the report leaves out, as far as whole searches do. */
+/** Links to documents that the report leaves out, as far as whole searches find them. */
 const linksOf = ({ fiscal_entity_id }: ScopedLedger): Record<string, string> => {
   const search = (more: Record<string, string>) =>
     `/v1/cfdi?${new URLSearchParams({ fiscal_entity_id, estatus: 'vigente', kind: 'cfdi', to_itself: 'false', ...more })}`

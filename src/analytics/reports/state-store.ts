@@ -9,7 +9,7 @@ import { type Cell, type PartKind, parseCells } from './parts/month.ts'
 import { reportParts, reportStates as states } from './tables.ts'
 
 export type StateRow = typeof states.$inferSelect
-/** Columns of it with what they become. */
+/** The columns that change, and their values. */
 export type StateChange = Partial<Omit<StateRow, 'connection'>>
 
 const stateP = alias(reportParts, 'p')
@@ -25,7 +25,7 @@ const assigned = (change: StateChange): SQL =>
 export interface Sequences {
   sequence: number
   import_sequence: number
-  /** When the last one was made, in milliseconds. Null without any. */
+  /** When the last commit was made, in milliseconds. Null without any. */
   committed_at: number | null
 }
 
@@ -38,7 +38,7 @@ const sequences = (entity: number, imports: number): SQL => {
     max(${lastOf(committed_at, entity)}, ${lastOf(committed_at, imports)}) as committed_at`
 }
 
-/** Reads the last commits of what a ledger shows. */
+/** Reads the last commits of the partitions of a ledger. */
 export const readSequences = async ({ d1, entity, importPartition }: ScopedLedger): Promise<Sequences> =>
   (await prepared(d1, sequences(entity, importPartition ?? 0)).first<Sequences>())!
 
@@ -123,17 +123,17 @@ export const dueStates = async (ledger: D1Database, now: number, limit: number):
 
 const c = alias(cfdi, 'c')
 
-/** Commits that are looked through. After more, all months are read. */
+/** The most commits that are read. After more, all months are read. */
 const MOST_COMMITS = 400
-/** Documents of one question. */
+/** The documents of one query. */
 const DOCUMENTS = 5_000
 
 const partitionsOf = ({ entity, importPartition }: ScopedLedger): number[] =>
   importPartition === null ? [entity] : [entity, importPartition]
 
 /**
- * Returns the months whose parts the commits between two states change: those of the documents that they name, of what these pay, and of
- * what pays these. Null when the commits do not say: then all months may have changed.
+ * Returns the months whose parts the commits between two states change: those of the documents that the commits name, of what these pay,
+ * and of their payments. Null when the commits do not say: then all months may have changed.
  */
 export async function changedMonths(
   ledger: ScopedLedger,
@@ -154,11 +154,11 @@ export async function changedMonths(
         where ${cfdiCommits.entity} = ${number} and ${cfdiCommits.sequence} > ${after} and ${cfdiCommits.sequence} <= ${until}
         order by ${cfdiCommits.sequence} limit ${sql.raw(String(MOST_COMMITS + 1))}`,
     ).all<{ touched: string }>()
-    // Some are forgotten, or there are too many.
+    // Some are deleted, or there are too many.
     if (results.length !== until - after) return null
     for (const { touched } of results) {
       const { stored = [], cancelled = [], substituted = [], balances = [], removed, isCut } = readTouched(touched)
-      // Nobody knows any more of which month the removed ones were.
+      // The months of removed documents are no longer known.
       if (isCut || removed) return null
       for (const uuid of [...stored, ...cancelled, ...[...substituted, ...balances].map(([one]) => one)]) uuids.add(uuid)
     }
@@ -170,7 +170,10 @@ export async function changedMonths(
   return [...months].sort()
 }
 
-/** The months of documents and of the payments between them and others, in both partitions: an import gives way to the authority's document. */
+/**
+ * The months of documents and of the payments between them and others, in both partitions, because an import gives way to the authority's
+ * document.
+ */
 async function monthsOf(ledger: ScopedLedger, uuids: readonly string[]): Promise<string[]> {
   const json = JSON.stringify(uuids)
   const of = (number: number): SQL[] => {

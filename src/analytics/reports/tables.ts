@@ -9,7 +9,7 @@ export const reportStates = sqliteTable(
     organization_id: text().notNull(),
     fiscal_entity_id: text().notNull(),
     entity: integer().notNull(),
-    /** The last commits of the authority's and of the import partition that the parts show, and the windows and rules of then. */
+    /** The last commits of the authority's and the import partition that the parts show, with the windows and rules of that time. */
     sequence: integer().notNull().default(0),
     import_sequence: integer().notNull().default(0),
     basis: text(),
@@ -18,9 +18,9 @@ export const reportStates = sqliteTable(
     watermark: integer(),
     /** A ReportRound as JSON while the parts are brought up to date. */
     round: text(),
-    /** When they are to be brought up to date: some time after a commit, which the trigger `report_states_due` notes. Null: not. */
+    /** When the parts are due: some time after a commit, which the trigger `report_states_due` notes. Null when they are not. */
     due_at: integer(),
-    /** The worker that does it, and until when. */
+    /** The worker that holds them, and until when. */
     token: text(),
     lease_until: integer().notNull().default(0),
   },
@@ -32,7 +32,7 @@ export const reportStates = sqliteTable(
   ],
 )
 
-/** What the documents of a month add to the reports of a connection: lists of cells (parts/month.ts) as JSON, by kind. */
+/** The parts of a month in the reports of a connection: lists of cells (parts/month.ts) as JSON, by kind. */
 export const reportParts = sqliteTable(
   'report_parts',
   {

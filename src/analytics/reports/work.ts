@@ -30,7 +30,7 @@ import {
   setState,
 } from './state-store.ts'
 
-/** The months that are still to be read, and the state that the parts show when they are. */
+/** The months that are still to be read, and the state that the parts will then show. */
 export interface ReportRound {
   to: Pick<Sequences, 'sequence' | 'import_sequence'>
   basis: string
@@ -41,7 +41,7 @@ export interface ReportRound {
 /** A round whose months are still to be found. */
 export const TO_PLAN = 'plan'
 
-/** What the parts depend on beside the documents. */
+/** The basis of the parts, beside the documents. */
 interface PartsBasis {
   floors: (string | null)[]
   ceilings: (number | null)[]
@@ -60,7 +60,7 @@ export const RULES_OF: Readonly<Record<'payment-behavior' | 'diot', readonly Rul
   diot: WITHHOLDING_KEYS,
 }
 
-/** Formats what the parts depend on beside the documents, as of a day. */
+/** Formats the basis of the parts, as of a day. */
 export const basisOf = ({ issued, received }: Windows, rules: Rules, today: string): string =>
   JSON.stringify({
     floors: [issued.floor, received.floor],
@@ -68,13 +68,13 @@ export const basisOf = ({ issued, received }: Windows, rules: Rules, today: stri
     rules: rules.rowsOf([...WITHHOLDING_KEYS, ...TERMS], { first: FIRST_DAY, last: today }),
   } satisfies PartsBasis)
 
-/** The values of some rules with which parts were made: those of all of these bases, because a round makes them again month by month. */
+/** The values of some rules behind the parts: those of all of these bases, because a round makes the parts again month by month. */
 export function rulesIn(bases: readonly string[], keys: readonly RuleKey[]): RuleRow[] {
   const rows = bases.flatMap((text) => (JSON.parse(text) as PartsBasis).rules).filter(({ key }) => keys.includes(key))
   return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()]
 }
 
-/** Whether parts that were made with one basis show what they would with another, but for documents of the days between their ceilings. */
+/** Whether parts of one basis show the same as parts of another, except for documents of the days between their ceilings. */
 export function isSameBasis(before: string, now: string): boolean {
   const [old, next] = [before, now].map((text) => JSON.parse(text) as PartsBasis) as [PartsBasis, PartsBasis]
   const isBounded = ({ ceilings }: PartsBasis) => ceilings.map((one) => one !== null).join()
@@ -85,7 +85,7 @@ export function isSameBasis(before: string, now: string): boolean {
   )
 }
 
-/** The instants, in milliseconds, of the ceilings of a basis and of another one between which they moved. Null when they did not. */
+/** The instants, in milliseconds, between which ceilings moved from one basis to another. Null when none moved. */
 function movedCeilings(before: string, now: string): [from: number, to: number] | null {
   const [old, next] = [before, now].map((text) => (JSON.parse(text) as PartsBasis).ceilings) as [(number | null)[], (number | null)[]]
   const moved = old.flatMap((from, n) => (from === null || next[n] == null || from === next[n] ? [] : [[from, next[n]] as const]))
@@ -154,7 +154,7 @@ async function continueReport(system: System, leased: LeasedReports): Promise<bo
   }
   const today = centralDayOf(system.now.getTime())
   const rules = await rulesAt(system, today)
-  // What is committed from here on makes them due again.
+  // A later commit makes them due again.
   if (row.round === null) await save(leased, { due_at: null, round: TO_PLAN })
   const round =
     row.round === null || row.round === TO_PLAN ? await plan(system, leased, ledger, rules, today) : (JSON.parse(row.round) as ReportRound)
@@ -184,7 +184,7 @@ async function openedFor(system: System, { organization_id, fiscal_entity_id }: 
   return windowStateOf(ledger.windows, latest.get(ledger.entity)) === 'open' ? ledger : null
 }
 
-/** Whether jobs of the RFC are under way, or are to be soon. Those that wait for longer keep nothing waiting. */
+/** Whether jobs of the RFC are under way, or begin soon. Jobs that wait for longer delay nothing. */
 const isDownloading = async ({ d1, entity }: ScopedLedger): Promise<boolean> =>
   (await prepared(
     d1,
@@ -205,7 +205,7 @@ async function plan(system: System, leased: LeasedReports, ledger: ScopedLedger,
   return round
 }
 
-/** The months between the ceilings: what somebody had downloaded before this window reached it is shown now. */
+/** The months between the ceilings: documents that somebody downloaded before this window reached them are shown now. */
 function monthsBetween(before: string, now: string): string[] {
   const moved = movedCeilings(before, now)
   if (moved === null) return []

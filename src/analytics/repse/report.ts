@@ -17,7 +17,7 @@ import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { windowStateOf } from '../../taxpayers/visibility/window.ts'
 import type { Supplier, SupplierReport, SupplierReportQuery, SupplierStatus } from './contract.ts'
 
-/** The maximum number of look-ups that one reading of the report requests, and of those that begin at once. The sweep goes on with the others. */
+/** The maximum number of look-ups that one reading of the report requests, and of those that begin at once. The sweep does the others. */
 const LOOKUPS = 500
 const AT_ONCE = 50
 
@@ -49,7 +49,7 @@ function assess(rfc: string, totals: SupplierTotals, row: SupplierStatusRow | un
 const byAmount = (a: AssessedSupplier, b: AssessedSupplier): number =>
   a.totals.amount === b.totals.amount ? (a.rfc < b.rfc ? -1 : 1) : a.totals.amount > b.totals.amount ? -1 : 1
 
-/** Keeps those of the suppliers that are on one of the lists. The listed counterparties are kept with the connection that was read. */
+/** Keeps the suppliers that are on one of the lists. The listed counterparties are kept with the connection that was read. */
 async function onlyListed(ctx: Ctx, suppliers: Suppliers, blacklist: readonly string[]): Promise<void> {
   const listed = new Set(nowListedAs(await listedOf(ctx), blacklist))
   for (const rfc of suppliers.keys()) if (!listed.has(rfc)) suppliers.delete(rfc)

@@ -30,8 +30,8 @@ const applied = (partition: Partition, conditions: SQL): SQL =>
 const SAME_CURRENCY = sql`coalesce(${p.currency}, ${own.currency}, 'MXN') = coalesce(${own.currency}, 'MXN')`
 
 /**
- * The condition that a payment complement of its issuer, valid or cancelled, pays the invoice `own` in its currency; with `what`, that of
- * these complements, the aliases `p` and `source`.
+ * The condition that a payment complement of its issuer, valid or cancelled, pays the invoice `own` in its currency; with `what`, a select
+ * from these complements, the aliases `p` and `source`.
  */
 export const isPaidBy = (partition: Partition, cancelled: 0 | 1, more = sql`1`, what: SQL | null = null): SQL => {
   const isValid = cancelled === 0 ? sql` and not ${isSubstituted(partition, 'source')}` : sql``
@@ -39,7 +39,9 @@ export const isPaidBy = (partition: Partition, cancelled: 0 | 1, more = sql`1`, 
   return sql`${what === null ? sql`exists (select 1` : sql`(select ${what}`} ${applied(partition, conditions)})`
 }
 
-/** What counts of complements and, unless it is said otherwise, credit notes up to the ceiling for the PPD invoice `own`, in micros. */
+/**
+ * The sum of complements and, unless `more` excludes them, credit notes that count up to the ceiling for the PPD invoice `own`, in micros.
+ */
 const appliedUpTo = (partition: Partition, more = sql`1`): SQL => {
   const isSame = sql`${p.kind} = 'P' or coalesce(${p.currency}, 'MXN') = coalesce(${own.currency}, 'MXN')`
   const amount = sql`iif(${isSame}, ${p.amount} + 0, ${p.amount} * (${rate(p)}) / (${rate(own)}))`
@@ -47,10 +49,10 @@ const appliedUpTo = (partition: Partition, more = sql`1`): SQL => {
 }
 const leftAtCeiling = (partition: Partition): SQL => sql`(${own.total_micros} - ${appliedUpTo(partition)})`
 
-/** The condition that something was issued after the ceiling that changed what is paid of `own`. Null without a ceiling. */
+/** The condition that a document issued after the ceiling changed what is paid of `own`. Null without a ceiling. */
 const isPaidBeyond = (partition: Partition): SQL | null => isAfterCeiling(partition, 'own', 'applied_until')
 
-/** What complements paid of the PPD invoice `own`, in micros of its currency. */
+/** The amount that complements paid of the PPD invoice `own`, in micros of its currency. */
 export function paidOf(partition: Partition): SQL {
   const isBeyond = isPaidBeyond(partition)
   return isBeyond === null
@@ -58,7 +60,7 @@ export function paidOf(partition: Partition): SQL {
     : sql`case when ${isBeyond} then ${appliedUpTo(partition, sql`${p.kind} = 'P'`)} else ${own.paid} end`
 }
 
-/** What credit notes take off the PPD invoice `own`, in micros of its currency. */
+/** The amount that credit notes take off the PPD invoice `own`, in micros of its currency. */
 export function creditedOf(partition: Partition): SQL {
   const isBeyond = isPaidBeyond(partition)
   return isBeyond === null
@@ -69,8 +71,8 @@ export function creditedOf(partition: Partition): SQL {
 const STORED_OPEN = sql`${own.payment_status} in ('unpaid', 'partially_paid')`
 
 /**
- * The condition that something is left to pay of the invoice `own`, PPD, as the ceiling shows it. The stored status says so, unless something
- * that was issued after the ceiling has changed it.
+ * The condition that the PPD invoice `own` is not fully paid, as the ceiling shows it. The stored status says so, unless a document issued
+ * after the ceiling has changed it.
  */
 export function isOpen(partition: Partition): SQL {
   const isBeyond = isPaidBeyond(partition)
@@ -86,7 +88,7 @@ const isPaid = (partition: Partition, day: SQL | null): SQL => {
   return sql`(${isPaidBy(partition, 0, after)} or (${own.metodo_pago} = 'PUE' and ${atOnce}))`
 }
 
-// What rules say is written into the text, by `composedByDay`.
+// `composedByDay` writes the values of rules into the text.
 
 /** The condition that one of these holds. */
 const anyOf = (conditions: readonly SQL[]): SQL => sql`(${sql.join([...conditions], sql` or `)})`
@@ -147,11 +149,11 @@ function withholdingMissing(rules: Rules): SQL | null {
 
 type ByDayDays = { first: string; last: string }
 
-/** `byDay` of composed SQL. Its values are written into it, because what the rules of two days make is compared as text. */
+/** `byDay` of composed SQL. Its values are written into it, because the SQL of different days is compared as text. */
 export const composedByDay = (rules: Rules, column: SQLWrapper, days: ByDayDays, make: (on: Rules) => SQL, unit?: Unit): SQL =>
   sql.raw(byDay(rules, inlined(sql`${column}`), days, (on) => inlined(make(on)), unit))
 
-/** The same where a rule may say nothing: null when none of the days has one that does. */
+/** The same for rules that may say nothing: null when they do so on all days. */
 export function anyComposedByDay(
   rules: Rules,
   column: SQLWrapper,
@@ -165,7 +167,7 @@ export function anyComposedByDay(
 
 export type FlagCode = keyof RuleValues['risk.weights']
 
-/** The documents that one select reads, and what flags depend on besides them. */
+/** The documents that one select reads, and the other facts behind flags. */
 export interface FlagReading {
   partition: Partition
   direction: DirectionNumber
@@ -190,7 +192,7 @@ const DAY_MS = 86_400_000
 const monthInMexico = (at: SQL): SQL =>
   sql`strftime('%Y-%m', ${at}, iif(${at} < '2022-10-30' and strftime('%m', ${at}, '-5 hours') between '05' and '10', '-5 hours', '-6 hours'))`
 
-/** When a cancellation became known that has no date: as `updated_at` says it. */
+/** When a cancellation without a date became known, by `updated_at`. */
 const notifiedAt = ({ ledger, partition }: FlagReading): SQL => {
   if (partition.origin === 'import') return sql`${own.updated_at}`
   const grantedRanges = JSON.stringify(ledger.grantedRangesOf(0).map(({ at, from }) => [at, from]))
@@ -205,7 +207,7 @@ const valid =
   (condition: (reading: FlagReading) => SQL | null) =>
   (reading: FlagReading): SQL | null =>
     reading.cancelled === 1 ? null : condition(reading)
-/** Of invoices that count. */
+/** For invoices that count. */
 const counted = (condition: (reading: FlagReading) => SQL | null) =>
   valid((reading) => {
     const found = condition(reading)
@@ -217,8 +219,8 @@ const onList = (set: string) =>
   )
 
 /**
- * That the registry says that a supplier of specialized services had no valid registration when it was paid. `paidAfter` is the condition
- * that money moved for `own`, or after a day.
+ * The condition that, by the registry, a supplier of specialized services had no valid registration when it was paid. `paidAfter` is the
+ * condition that money moved for `own`, or after a day.
  */
 export function repseNotValid(
   { partition, direction, rules, days, sets }: Pick<FlagReading, 'partition' | 'direction' | 'rules' | 'days' | 'sets'>,
@@ -252,7 +254,7 @@ const secondsOf = (hours: number): SQL => sql.raw(String((CENTRAL_HOURS + hours)
 /** Whether the authority did not find a document so many hours after it was stamped, or later. */
 export const satNotFound = (fiscal_entity_id: string, hours: number): SQL => isNotFound(fiscal_entity_id, secondsOf(hours))
 
-/** Which catalog entries say that a use is not open to a receiver's regime. */
+/** The condition that, by the catalogs, a use is not open to a receiver's regime. */
 export const usoInvalid = ({ rules, days }: Pick<FlagReading, 'rules' | 'days'>): SQL | null =>
   anyComposedByDay(rules, own.fecha, days, usoInvalidUnder)
 

@@ -22,7 +22,7 @@ const part = (of: Micros, { numerator, denominator }: { numerator: number; denom
   return expected > 0n ? expected : null
 }
 
-/** What a class withholds of a net amount and its IVA. Null for nothing. */
+/** The withholdings of a class from a net amount and its IVA. Null for none. */
 const expectedOf = ({ isr, iva }: WithholdingClass, net: Micros, transferred: Micros) => ({
   isr: isr && part(net, isr),
   iva: iva && part(iva.of === 'net' ? net : transferred, iva),
@@ -68,7 +68,7 @@ const uuids =
   (name: string, column: keyof Related) =>
   (row: RiskyDocument): Evidence => ({ [name]: (JSON.parse(row[column] ?? '[]') as string[]).sort() })
 
-/** What each flag says, the provision behind it, and what it rests on. */
+/** The message of each flag, the provision behind it, and its evidence. */
 const SAID: Record<FlagCode, readonly [message: string, rule_ref: string, evidence: (row: RiskyDocument, known: Known) => Evidence]> = {
   counterparty_69b_definitivo: ['The counterparty is definitively on the list of article 69-B.', 'CFF 69-B', listed('list_definitivo')],
   counterparty_69b_presunto: ['The counterparty is presumed to invoice operations that do not exist.', 'CFF 69-B', listed('list_presunto')],
@@ -127,7 +127,7 @@ const SAID: Record<FlagCode, readonly [message: string, rule_ref: string, eviden
   metadata_only: ['Only metadata is known: its XML was not downloaded.', 'CFF 30', pick('estatus', 'certified_at')],
 }
 
-/** What is expected to be withheld of an invoice, and what it states, in its currency. */
+/** The expected and the stated withholdings of an invoice, in its currency. */
 function withheld(row: RiskyDocument, { rules: all }: Known): Evidence {
   const rules = all.on(row.fecha.slice(0, 10))
   const clave = mainKeyOf(row.products)
@@ -205,8 +205,8 @@ async function rated({ ctx, rules }: Insight, rows: readonly RiskyDocument[]): P
 }
 
 /**
- * Returns the documents of a range that something is wrong with, the worst first. At most six D1 calls with authentication. Throws Failure
- * 404, 422 range.invalid and 400 for a foreign cursor.
+ * Returns the documents of a range with flags, the worst first. At most six D1 calls with authentication. Throws Failure 404, 422
+ * range.invalid and 400 for a foreign cursor.
  */
 export async function getRisk(ctx: Ctx, query: RiskQuery): Promise<Risk> {
   const insight = await openInsight(ctx, query)

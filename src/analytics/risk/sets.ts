@@ -7,7 +7,7 @@ import { type KnownRegistration, lapsedStatements } from '../../lists/repse/regi
 import { connectedStatement } from '../../taxpayers/connected.ts'
 import type { Insight } from '../common/insight.ts'
 
-/** The counterparties of which flags depend on more than their documents. */
+/** The counterparties whose flags depend on more than documents. */
 export interface Sets {
   /** The common table expressions with them, and a comma. */
   ctes: SQL

@@ -14,7 +14,7 @@ import type { Sets } from './sets.ts'
 /** The position of a row: score and total_mxn (24 digits, or nothing) descending, UUID ascending. */
 export type RiskPosition = readonly [score: number, pesos: string, uuid: string]
 
-/** What a row is filtered by; scores are from the first up to below the second. */
+/** The filters of a row. Scores are from the first bound up to below the second. */
 export interface Chosen {
   scores: readonly (readonly [number, number])[] | null
   codes: readonly FlagCode[] | null
@@ -83,7 +83,7 @@ export const scoreOf = (mask: number, weights: RuleValues['risk.weights'], most:
 
 /**
  * The statements that select documents of a range with flags, the worst first, at most `take` each: those that are not cancelled, and those
- * that are. Before them come all that state no exchange rate, flagged or not and whatever is chosen, which have no `pesos` yet. They read
+ * that are. All that state no exchange rate come before them, flagged or not and whatever the filters, without `pesos` as yet. They read
  * each visible document of the range once.
  */
 export function riskStatements(
@@ -124,8 +124,8 @@ export function riskStatements(
 const s = alias(cfdiSuppliers, 's')
 
 /**
- * Selects the RFCs of the suppliers whose documents count in a range, and of others of its months: out of the totals of suppliers, and of
- * the documents that only this window shows as not substituted yet.
+ * Selects the RFCs of the suppliers whose documents count in a range, and maybe others of its months: from the totals of suppliers, and
+ * from the documents that only this window shows as not substituted yet.
  */
 export const supplierStatements = (ledger: ScopedLedger, { first, last }: { first: string; last: string }): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => {

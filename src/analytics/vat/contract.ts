@@ -38,7 +38,7 @@ export const VAT_FIGURES = [
 ] as const
 export type VatFigure = (typeof VAT_FIGURES)[number]
 
-/** What data_quality counts beside what other surfaces do, to be listed. */
+/** A count of data_quality that other surfaces do not have, to be listed. */
 export const CREDITS_OF_UNPAID = 'credit_notes_of_unpaid'
 
 export const VatEntriesQuery = z

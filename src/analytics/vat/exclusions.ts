@@ -14,7 +14,7 @@ import { type Partition, partitionsToRead } from '../../taxpayers/visibility/sco
 import type { Insight } from '../common/insight.ts'
 import { supplierStatements } from '../risk/store.ts'
 
-/** What is known of suppliers: those under article 69-B today, and those that had no REPSE registration at the end of the range. */
+/** The suppliers under article 69-B today, and those without a REPSE registration at the end of the range. */
 export interface KnownSuppliers {
   presumed: ReadonlySet<string>
   definitive: ReadonlySet<string>
@@ -25,7 +25,7 @@ export const UNKNOWN_SUPPLIERS: KnownSuppliers = { presumed: new Set(), definiti
 
 const SOURCE = 'sat_69b'
 
-/** Selects those who issued complements with a payment in the range. */
+/** Selects the issuers of complements with a payment in the range. */
 const paidStatement = (partition: Partition, { span }: Insight) =>
   complements(partition, 1, span).map((paid) => sql`select distinct counterparty_rfc as rfc from (${paid})`)
 
@@ -76,7 +76,7 @@ export const parseExactRow = (text: string): ExactRow => JSON.parse(text) as Exa
 /** Uso «Sin efectos fiscales» of c_UsoCFDI. */
 const NO_TAX_EFFECTS = 'S01'
 
-/** Conditions in SQL on a cash event of what was received, with columns of its invoice. */
+/** SQL conditions on a cash event of a received document, with columns of its invoice. */
 export interface Exclusions {
   /** The law does not let its IVA be credited, whoever issued it. */
   isExcluded: SQL
@@ -115,8 +115,8 @@ export const exclusionsOf = (rules: Rules, days: Days): Exclusions => ({
 })
 
 /**
- * Whether an event that was paid in cash is of an invoice over the limit whose total in MXN had to be left to us, because the invoice states
- * no exchange rate.
+ * Whether an event that was paid in cash is of an invoice over the limit. Only for invoices whose total in MXN SQL leaves to us, because
+ * they state no exchange rate.
  */
 export function isOverLimit(
   { cash_of, day, source }: Pick<ExactRow, 'cash_of' | 'day' | 'source'>,

@@ -26,7 +26,7 @@ import type { KnownSuppliers } from './exclusions.ts'
 import { type Exclusions, exclusionsOf } from './exclusions.ts'
 import { FLAGS, MORE, marked, type NotesRow, notes, SUMS, type Sum } from './store.ts'
 
-/** IVA of what was open at the ends of months, from one on until another; or one balance that is to be measured. */
+/** IVA of open balances at the ends of months, from `month` until `until`; or one balance to be measured. */
 interface OpenRow {
   month: string
   until: string | null
@@ -41,7 +41,7 @@ const RATES = ['iva_16', 'iva_8', 'iva_otras'] as const
 /** The place of the amounts in the currency of the document, in its taxes (taxes/breakdown.ts). */
 const OWN = BREAKDOWN.length
 
-/** What the balances of invoices need: `open_iva` in MXN, the IVA of each rate in its own currency, and the exchange rate in micros. */
+/** Columns for the balances of invoices: `open_iva` in MXN, the IVA of each rate in its own currency, and the exchange rate in micros. */
 const openColumns =
   (partition: Partition): Named =>
   (alias) => {
@@ -60,7 +60,7 @@ const openColumns =
 const shareOf = (name: string): SQL => sql`(${sql.identifier(`open_${name}`)} * 1.0 * balance / total)`
 const rounded = (name: string): SQL => sql`cast(${shareOf(name)} + 0.5 as integer)`
 const inMxn = (micros: SQL): SQL => sql`${micros} / 1000000 * rate + (${micros} % 1000000 * rate + 500000) / 1000000`
-/** Floating point decides how a share is rounded, unless that is too close. */
+/** Floating point decides how a share is rounded, unless it is too close to a half. */
 const IS_CLOSE = sql.join(
   RATES.map((name) => sql`abs(${shareOf(name)} - cast(${shareOf(name)} as integer) - 0.5) < 0.01`),
   sql` or `,
@@ -82,20 +82,20 @@ const pendingGroups = (partition: Partition, first: string): SQL => sql`
 /** Movements of one month that are alike. */
 export type GroupRow = Record<(typeof FLAGS)[number], boolean> & {
   month: string
-  /** Of paid parts; otherwise of whole documents. */
+  /** Whether they are paid parts, not whole documents. */
   is_part: boolean
   /** Why they are no cash events. */
   reason: string | null
   /** Pairs of a document and what it applies to that are no cash events. */
   pairs: number
   sums: Record<Sum, bigint>
-  /** IVA that paid parts state which are no cash events. */
+  /** The IVA stated by paid parts that are no cash events. */
   stated: bigint
-  /** What SQL leaves to be measured: for `parseExactRow`. */
+  /** Rows to be measured, for `parseExactRow`. */
   exactRows: string[]
 }
 
-/** What `positionOf` selects, by `kind`: `row` is JSON of a `group` or an `open` row; of an `exact` invoice, for `exactBalanceOn`. */
+/** A row of `positionOf`, by `kind`: `row` is JSON of a `group` or an `open` row, or of an `exact` invoice for `exactBalanceOn`. */
 interface PositionRow {
   kind: 'group' | 'open' | 'exact'
   row: string
@@ -123,7 +123,7 @@ function openIn(row: string): OpenRow {
 const sumOf = (name: string): SQL => sql`cast(coalesce(sum(iif(needs_exact, 0, ${sql.identifier(name)})), 0) as text)`
 
 /**
- * Reads a direction in one pass: movements of the days by month, what the documents of these days accrue, and what was open at the ends of
+ * Reads a direction in one pass: movements of the days by month, accruals of the documents of these days, and balances open at the ends of
  * months. Null when the window shows nothing of it.
  */
 function positionOf(
@@ -137,7 +137,7 @@ function positionOf(
   const columns = openColumns(partition)
   const more: Named = (alias) => ({ ...MORE(alias), metodo_pago: `${alias}.metodo_pago`, ...columns(alias) })
   const whole = wholeEvents(partition, direction, days, MORE)
-  // What was paid since says what was open before.
+  // Later payments tell what was open before.
   const parts = paidByComplement(partition, direction, { first: days.first, last: LATEST }, more, true)
   const credited = creditedSince(partition, direction, days.first, columns)
   if (whole === null || parts === null || credited === null) return null
@@ -157,7 +157,7 @@ function positionOf(
 
 type OfDirection<Row> = Row & { direction: DirectionNumber }
 
-/** What the figures of some months are computed of. */
+/** The rows behind the figures of some months. */
 export interface VatReading {
   groups: OfDirection<GroupRow>[]
   open: OfDirection<OpenRow>[]
@@ -176,7 +176,7 @@ export const monthsOf = ({ span, today }: Pick<Insight, 'span' | 'today'>): { mo
   return months
 }
 
-/** What reads the movements of the months and of the one before, what the months issued, and what was open at their ends. */
+/** The statements for the movements of the months and of the one before, what the months issued, and what was open at their ends. */
 export function statementsOf(
   insight: Insight,
   suppliers: KnownSuppliers,

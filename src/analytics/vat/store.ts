@@ -4,7 +4,7 @@ import type { Days } from '../../cfdi/population/population.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Exclusions, KnownSuppliers } from './exclusions.ts'
 
-/** What cash events are added up of, in this order. */
+/** The amounts of cash events to add up, in this order. */
 export const SUMS = [
   ...(['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'] as const),
 ]
@@ -21,7 +21,7 @@ export const FLAGS = ['is_excluded', 'is_presumed', 'is_lapsed'] as const
 
 const list = (values: Iterable<string>): SQL => sql`(select value from json_each(${JSON.stringify([...values])}))`
 
-/** The conditions of `FLAGS` on what was received. Without suppliers, nobody is on a list or without a registration. */
+/** The conditions of `FLAGS` on received documents. Without suppliers, nobody is on a list or without a registration. */
 function flagsOf({ isExcluded, isInScope }: Exclusions, { presumed, definitive, registrations }: KnownSuppliers): SQL[] {
   const lapsed = [...registrations.values()]
   const active = lapsed.filter((one) => one.has_activities === 1).map(({ rfc }) => rfc)
@@ -36,7 +36,7 @@ function flagsOf({ isExcluded, isInScope }: Exclusions, { presumed, definitive, 
   ]
 }
 
-/** Events as movements, with what the figures distinguish. `more` are names of further columns. */
+/** Events as movements, with the flags behind the figures. `more` are names of further columns. */
 export function marked(
   events: SQL,
   direction: DirectionNumber,
@@ -45,7 +45,7 @@ export function marked(
   more: readonly string[] = [],
 ): SQL {
   const flags = direction === 0 ? [sql`0`, sql`0`, sql`0`] : flagsOf(exclusions, suppliers)
-  // Whether what was paid in cash is over the limit can depend on a rate that the invoice does not state.
+  // Whether a cash payment is over the limit can depend on a rate that the invoice does not state.
   const isUnknown = direction === 0 ? sql`0` : sql`(total_mxn is null and ${exclusions.isCash})`
   // SQL adds amounts of so many digits up without an overflow.
   const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
@@ -73,7 +73,10 @@ export function movements(
   return events && marked(events, direction, exclusions, suppliers, ['counterparty'])
 }
 
-/** How many credit notes of some days name an invoice of other parties, and how many are money although the invoice that they credit is not paid. */
+/**
+ * How many credit notes of some days name an invoice of other parties, and how many count as money although the invoice that they credit is
+ * not paid.
+ */
 export interface NotesRow {
   of_others: number
   of_unpaid: number

@@ -61,20 +61,20 @@ class VatSums {
 
 const count = (counts: Map<string, number>, month: string, by: number): void => void counts.set(month, (counts.get(month) ?? 0) + by)
 
-/** What movements add, measured where SQL left that to us; or why they are no cash events. */
+/** The amounts that movements add, measured where SQL left that to us; or why they are no cash events. */
 interface Added {
   reason: string | null
   amounts: Record<Sum, Micros>
   iva: Micros
   pairs: number
   isExcluded: boolean
-  /** Of a single document: whether the rate of a day was used. */
+  /** Whether the rate of a day was used for a single document. */
   dof: boolean
 }
 
 const NO_AMOUNTS = Object.fromEntries(SUMS.map((name) => [name, 0n])) as Record<Sum, Micros>
 
-/** The group as a whole, and what was left out of it. */
+/** The group as a whole, and each row that SQL left out. */
 function addedBy(row: GroupRow, exclusions: Exclusions, { outcomeOf, rateOfDay }: ExactAmountsReader): Added[] {
   const { reason, is_part, is_excluded: isExcluded, sums, stated, pairs, exactRows } = row
   const isUnmatched = reason !== null && is_part
@@ -199,7 +199,7 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
   }
 }
 
-/** Adds up everything that the figures of the months are made of. At most one D1 call. */
+/** Adds up the rows behind the figures of the months. At most one D1 call. */
 async function addedUp(insight: Insight, reading: VatReading): Promise<VatSums> {
   const events = reading.groups.flatMap(({ exactRows }) => exactRows.map(parseExactRow))
   const open = [...reading.open, ...reading.exactInvoices].flatMap(({ invoice }) => (invoice === null ? [] : [partOf(invoice, 1n)]))
@@ -248,7 +248,7 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
   const data_status = { issued: statusOf(period, 0), received: statusOf(period, 1) }
   // Zeros of a month of which nothing is known yet would be taken for its position.
   const isUnknown = (direction: 0 | 1) => data_status[DIRECTION_NAMES[direction]] !== 'complete' && !sums.isSeen(period, direction)
-  // What is creditable depends on what part of sales is taxed.
+  // The creditable IVA depends on the taxed part of sales.
   const isKnown = !isUnknown(0) && !isUnknown(1)
   const result = isKnown ? saldo : null
   const declarado = declaredIn(returns, period)
@@ -305,17 +305,17 @@ function shownOf({ ledger: { windows }, ctx }: Insight, month: string): Pick<Vat
 
 interface Figure {
   name: string
-  /** The supplier whose part of it is meant. */
+  /** The supplier whose part is meant. */
   rfc: string | undefined
   insight: Insight
   exclusions: Exclusions
-  /** Known of the figures that depend on them. */
+  /** Known for figures that depend on them. */
   suppliers: KnownSuppliers
 }
 
 const RISKS = ['no_deducible_excluded', 'at_risk_69b', 'at_risk_repse']
 
-/** The condition of a figure that depends on suppliers. What is over the limit in cash is only known when it is measured. */
+/** The condition of a figure that depends on suppliers. Whether cash is over the limit is only known when measured. */
 const riskOf = (name: string): SQL =>
   name === 'no_deducible_excluded'
     ? sql`(is_excluded = 1 or as_json->>'cash_of' is not null)`
@@ -326,7 +326,7 @@ const rowsOf = (from: SQL, amount: SQL | Name, where: SQL): SQL =>
 
 const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
 
-/** The column of a cash event that a figure of no risk adds up. */
+/** The column of cash events that a figure without risk adds up. */
 const columnOf = (name: string): Sum => (WITHHELD.includes(name) ? 'iva_retenido' : (name.slice(name.indexOf('.') + 1) as Sum))
 
 /** The rows of a figure in a partition and direction; null when it has none there. */
@@ -369,7 +369,7 @@ function streamsOf(figure: Figure, partition: Partition, direction: DirectionNum
 /** An invoice, for `exactBalanceOn`. */
 type Item = ExactRow | unknown[]
 
-/** What an item that SQL leaves to us adds to a figure. */
+/** Computes the amount that each item adds to a figure. */
 async function exactAll({ name, insight, exclusions }: Figure, items: readonly Item[]): Promise<(item: Item) => Micros | null> {
   if (name.startsWith('pendiente')) {
     const end = monthsOf(insight).at(-1)?.end ?? insight.span.last

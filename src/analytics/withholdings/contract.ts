@@ -12,7 +12,7 @@ const Impuesto = z.enum(['ISR', 'IVA', 'IEPS'])
 const Source = z.enum(['cfdi', 'pago', 'retencion_cfdi']).meta({
   description: 'An invoice, credit note or payroll receipt; what a payment complement pays; a CFDI de retenciones.',
 })
-/** The classes of the rules, what is in none of them, and payroll. */
+/** The classes of the rules, others, and payroll. */
 const CONCEPT_CLASSES = [...WITHHOLDING_CLASSES, 'otros', 'sueldos'] as const
 const rate = z.string().nullable()
 

@@ -4,7 +4,7 @@ import { type WithholdingClass, withholdingClasses, withholdingClassOf } from '.
 import { dividedBy, type Micros, times } from '../../platform/money.ts'
 import { GENERIC_RFCS } from '../../taxpayers/rfc.ts'
 
-/** What decides the class of what an invoice bills. */
+/** The facts that decide the class of an invoice. */
 export interface Billed {
   emisor_rfc: string
   receptor_rfc: string
@@ -16,7 +16,7 @@ export interface Billed {
 const COMPANY = 12
 const PERSON = 13
 
-/** The class of what a company is billed; null where nothing can be expected of the receiver. */
+/** The class of an invoice to a company; null where nothing can be expected of the receiver. */
 export const classOf = (
   rules: Rules,
   { emisor_rfc, receptor_rfc, emisor_regimen_fiscal: regimen, clave }: Billed,
@@ -34,13 +34,13 @@ const share = (amount: Micros, { numerator, denominator }: Fraction): Micros | n
   return expected > 0n ? expected : null
 }
 
-/** What should be withheld of a net amount and its IVA, rounded half up to millionths; null where nothing is expected. */
+/** The expected withholdings of a net amount and its IVA, rounded half up to millionths; null where nothing is expected. */
 export const expectedOf = (found: WithholdingClass | null, net: Micros, iva: Micros): { ISR: Micros | null; IVA: Micros | null } => ({
   ISR: found?.isr ? share(net, found.isr) : null,
   IVA: found?.iva ? share(found.iva.of === 'iva' ? iva : net, found.iva) : null,
 })
 
-/** Whether what is withheld differs from what is expected by more than the tolerance. */
+/** Whether the withheld amount differs from the expected one by more than the tolerance. */
 export function isMissing(amount: Micros, expected: Micros | null, tolerance: string): boolean {
   if (expected === null) return false
   const difference = amount - expected

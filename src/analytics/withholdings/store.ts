@@ -8,7 +8,7 @@ import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scop
 import { composedByDay } from '../risk/flags.ts'
 import { expectationSql } from './expectation.ts'
 
-/** The product key with the largest amount of a document, as its `products` tell it; the first of equals. */
+/** The product key with the largest amount in the `products` of a document; the first of equals. */
 const CLAVE = sql`case when products is null then null when instr(products, ',') = 0 then substr(products, 1, 8)
   else (select substr(value, 1, instr(value, '=') - 1) from json_each('["' || replace(products, ',', '","') || '"]')
     order by substr(value, instr(value, '=') + 1) + 0 desc, key limit 1) end`
@@ -22,7 +22,7 @@ export interface WithheldRow {
   applies_to: string | null
   n: number
   day: string
-  /** I, E, P, N; R of retenciones. */
+  /** I, E, P, N, or R for retenciones. */
   tipo: string
   counterparty: string
   reason: string | null
@@ -36,11 +36,11 @@ export interface WithheldRow {
   isr_retenido: string
   iva_retenido: string
   ieps_retenido: string
-  /** Of an event that needs exact arithmetic: for `exactAmounts`. Of N and R: their `taxes`. */
+  /** For `exactAmounts`, in an event that needs exact arithmetic. In N and R, their `taxes`. */
   source: string | null
 }
 
-/** What a row withholds of each tax and what is missing of it, in SQL. */
+/** Whether the withholding of each tax in a row is missing, in SQL. */
 export const MISSING = {
   ISR: sql`iif(coalesce(abs(isr_retenido - due_isr) > tolerated_isr, 0), 1, 0)`,
   IVA: sql`iif(coalesce(abs(iva_retenido - due_iva) > tolerated_iva, 0), 1, 0)`,
@@ -48,7 +48,7 @@ export const MISSING = {
 
 const ANY = sql`isr_retenido <> 0 or iva_retenido <> 0 or ieps_retenido <> 0 or due_isr is not null or due_iva is not null`
 
-/** Selects what withholds, or should, in a partition and direction on some days of cash, and the paid parts that are no events. */
+/** Selects the rows that withhold, or should, in a partition and direction on some days of cash, and the paid parts that are no events. */
 export function withheld(partition: Partition, direction: DirectionNumber, days: Days, rules: Rules): SQL | null {
   const expected = (which: 'name' | 'isr' | 'iva') => composedByDay(rules, sql`day`, days, (on) => expectationSql(on)[which])
   const [name, isr, iva] = [expected('name'), expected('isr'), expected('iva')]
@@ -89,7 +89,7 @@ export const JSON_ROW = sql`json_object('direction', direction, 'uuid', uuid, 'a
 export interface WithheldGroup {
   month: string
   is_ours: 0 | 1
-  /** Paid parts that are no events, by reason; null of those that are. */
+  /** Why paid parts are no events; null for events. */
   reason: string | null
   pairs: number
   isr: string
@@ -101,7 +101,7 @@ export interface WithheldGroup {
 /** Whether the RFC itself withholds: from what it receives, and from those to whom it issues payroll and retenciones. */
 export const IS_OURS = sql`(direction = 1) <> (tipo in ('N', 'R'))`
 
-/** What of a row is missing, in micros. */
+/** The missing amount of a row, in micros. */
 export const MISSING_AMOUNT = sql`iif(${MISSING.ISR}, max(due_isr - isr_retenido, 0), 0) + iif(${MISSING.IVA}, max(due_iva - iva_retenido, 0), 0)`
 
 /**

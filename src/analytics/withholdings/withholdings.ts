@@ -39,7 +39,7 @@ const ENTRIES_TAXES = ['ISR', 'IVA', 'IEPS'] as const
 const roleOf = ({ direction, tipo }: WithheldRow): Withholding['role'] =>
   (direction === 1) !== (tipo === 'N' || tipo === 'R') ? 'withheld_by_us' : 'withheld_from_us'
 
-/** What payroll and retenciones withhold, which are in MXN. */
+/** The lines of payroll and retenciones, which are in MXN. */
 function statedLines(row: WithheldRow): Line[] {
   const taxes = JSON.parse(row.source!) as (number | string)[]
   const common = { row, role: roleOf(row), expected: null, missing: false }
@@ -76,7 +76,7 @@ function linesOf(row: WithheldRow, all: Rules, outcomeOf: (row: ExactEvent) => O
   })
 }
 
-/** The net of a part of an invoice, of which nothing is expected. */
+/** The net of a part of an invoice for which no withholding is expected. */
 const outcomeNet = (outcome: Outcome): Micros => (typeof outcome === 'string' ? 0n : outcome.net)
 
 const ratio = (amount: Micros, base: Micros): string | null =>
@@ -110,10 +110,10 @@ function viewOf({ row, base, amount, expected, missing, ...line }: Line, rules: 
 const NOTHING = { isr_a_favor: 0n, iva_a_favor: 0n, isr_por_enterar: 0n, iva_por_enterar: 0n, missing_count: 0, missing_amount: 0n }
 type Sums = typeof NOTHING
 
-/** What is missing of a line: nothing when more is withheld than is expected. */
+/** The missing amount of a line: zero when more is withheld than expected. */
 const missingOf = ({ missing, expected, amount }: Line): Micros => (missing && expected! > amount ? expected! - amount : 0n)
 
-/** WithholdingSums by month, and the paid parts that are no cash events. */
+/** Sums by month, and the paid parts that are no cash events. */
 class WithholdingSums {
   readonly #months = new Map<string, Sums>()
   unreconciled = 0
@@ -263,7 +263,7 @@ interface Read {
   notes: number
 }
 
-/** What reads the range. */
+/** The statements for the range. */
 function statementsOf({ ledger, span, rules }: Insight, page: SQL, limit: number) {
   const reads = partitionsToRead(ledger).flatMap((partition) =>
     ([0, 1] as const).flatMap((direction) => {
@@ -352,7 +352,7 @@ function missingRows({ ledger: { fiscal_entity_id }, span }: Insight, period: st
 
 const isMeasurable = ({ tipo }: WithheldRow): boolean => tipo !== 'N' && tipo !== 'R'
 
-/** The rows from a position on: the event of the position too, which may have further taxes. */
+/** The rows from a position on, including its event, which may have further taxes. */
 const fromOn = (position: LinePosition | undefined): SQL =>
   position === undefined
     ? sql`1`

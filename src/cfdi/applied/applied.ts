@@ -12,7 +12,7 @@ const r = alias(cfdiSubstitutions, 'r')
 const s = cfdiAs('s')
 const y = cfdiAs('y')
 
-// A past day is one before today; today's state is what the rows say.
+// A past day is one before today: rows have today's state.
 
 /** These conditions are long, and D1 binds at most 100 values to a statement. */
 const written = (condition: SQL): SQL => sql`${condition}`.inlineParams()
@@ -25,7 +25,7 @@ export const isValidOn = (alias: string, day: string): SQL => {
   return written(sql`(${estatus} = 'vigente' or (${fecha} < ${afterDay(day)} and substr(${cancelled_at}, 1, 10) > ${day}))`)
 }
 
-/** The same of a document that acts on others: a complement does so from its payment's day, whenever it was issued. */
+/** The same for a document that acts on others: a complement does so from its payment's day, whenever it was issued. */
 const actsOn = (partition: Partition, alias: string, day: string): SQL => {
   const { kind, tipo_comprobante, fecha } = cfdiAs(alias)
   return all([
@@ -77,7 +77,7 @@ const replacesOn = (partition: Partition, of: Document, day: string): SQL =>
     where ${r.entity} = ${partition.number} and ${r.source} = ${of.uuid} and ${s.uuid} = ${r.substituted} and ${s.uuid} <> ${of.uuid}
       and ${isReplacement(partition, of, day)})`
 
-/** What `rowOn` needs of a document, as JSON. */
+/** The facts about a document for `rowOn`, as JSON. */
 export const stateOn = (partition: Partition, alias: string, day: string): SQL =>
   written(
     sql`json_array(${isValidOn(alias, day)}, ${isSubstitutedOn(partition, alias, day)}, ${replacesOn(partition, cfdiAs(alias), day)})`,
@@ -85,7 +85,7 @@ export const stateOn = (partition: Partition, alias: string, day: string): SQL =
 
 const NOT_CANCELLED = { estatus: 'vigente', cancelled_at: null, cancellation_reason: null, folio_sustitucion: null } as const
 
-/** A row as it was at the end of the past day of its state: its status and substitutions. What the authority was asked since is not said. */
+/** A row with its status and substitutions at the end of the past day of `state`. It omits what the authority answered since. */
 export function rowOn<Row extends ReadRow>(row: Row, state: string): Row {
   const [isValid, isSubstituted, replaces] = JSON.parse(state) as (0 | 1)[]
   const substitutions = {
@@ -104,7 +104,7 @@ const APPLICATION = rendered(sql`'source', ${p.source}, 'n', ${p.n}, 'kind', ${p
 
 /**
  * The applications to an invoice that the reader's balance depends on: a JSON list for `parseApplied`. With a past day, those up to it, as
- * they were at its end. A function takes 32 arguments.
+ * they were at its end. A function of D1 takes 32 arguments.
  */
 export const appliedTo = (partition: Partition, alias: string, day: string | null = null): SQL => sql`(
   select json_group_array(json_object(${APPLICATION}, 'by', json_object('emisor_rfc', ${source.emisor_rfc},

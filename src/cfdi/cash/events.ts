@@ -16,7 +16,7 @@ const i = cfdiAs('i')
 const p = alias(cfdiPayments, 'p')
 const source = cfdiAs('source')
 
-/** How many days a payment complement is issued before or after its payments, unless the index `cfdi_late` has it. */
+/** The most days between a payment complement and its payments, unless the index `cfdi_late` has it. */
 const USUAL_DAYS = 45
 const DAYS = sql.raw(String(USUAL_DAYS))
 /** As the index has it. */
@@ -35,7 +35,7 @@ export const isLarge = (alias: string): string => {
   return inlined(sql`(max(${listOf(lengths)}) > ${LARGE} or coalesce(instr(${taxes}, '"'), 0) > 0)`)
 }
 
-/** The condition that a complement which the window shows, and which counts, refers to an invoice: then it was not paid at once. */
+/** The condition that a visible complement that counts refers to an invoice: then it was not paid at once. */
 const hasComplement = (partition: Partition, of = own): SQL => sql`exists (
   select 1 from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
   where ${p.entity} = ${partition.number} and ${p.invoice} = ${of.uuid} and ${p.kind} = 'P' and ${source.uuid} = ${p.source} and ${source.cancelled} = 0
@@ -62,7 +62,7 @@ const of = (alias: string, more: Named): Record<string, SQL> =>
 const isPaidAtOnce = (partition: Partition): SQL =>
   sql`(${own.metodo_pago} is 'PUE' and (${own.tipo_comprobante} = 'E' or not ${hasComplement(partition)}))`
 
-/** What is paid at once: invoices and credit notes with metodo_pago PUE. */
+/** The documents that are paid at once: invoices and credit notes with metodo_pago PUE. */
 const paidAtOnce = (
   partition: Partition,
   direction: DirectionNumber,
@@ -70,12 +70,10 @@ const paidAtOnce = (
   more: Named,
 ): SQL | null => whole(partition, direction, days, more, [sql`${own.metodo_pago} = 'PUE'`, isPaidAtOnce(partition)])
 
-/**
- * Selects the invoices and credit notes of a direction and some days of `fecha`, whatever is paid of them, with the columns of `cashEvents`.
- */
+/** Selects the invoices and credit notes of a direction and some days of `fecha`, paid or not, with the columns of `cashEvents`. */
 export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days): SQL | null => whole(partition, direction, days)
 
-/** The same: the `reason` of those that are not paid at once is `paid_later`. */
+/** The same, with the `reason` `paid_later` for those not paid at once. */
 export const wholeEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named): SQL | null =>
   whole(partition, direction, days, more, [], sql`when not ${isPaidAtOnce(partition)} then 'paid_later'`)
 
@@ -149,8 +147,8 @@ export function complements(
 }
 
 /**
- * Selects what complements of a direction pay of invoices on some days, and why not, with the columns of `cashEvents`. With `acting`, also
- * what is not shown but acts on balances, and a column `is_hidden` that says so.
+ * Selects the parts of invoices that complements of a direction pay on some days, and why some do not count, with the columns of
+ * `cashEvents`. With `acting`, also hidden parts that act on balances, which a column `is_hidden` marks.
  */
 export function paidByComplement(
   partition: Partition,
@@ -198,7 +196,7 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     needs_exact: needsExact,
     amount: p.amount,
     paid: sql`case when ${isPesos} then ${p.amount} else ${p.amount_mxn} end`,
-    // In proportion to what is paid, unless all of it is: then a caller computes it (`exactAmounts`).
+    // In proportion to the payment, which a caller computes (`exactAmounts`) unless all is paid.
     net: sql`case when ${isPesos} and ${isWhole} then ${i.net_mxn} end`,
     ...Object.fromEntries(
       BREAKDOWN.map((name, n) => [
@@ -213,7 +211,7 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
   return sql`select ${selected}`
 }
 
-/** The same as `cashEvents` of the invoices and credit notes of some counterparties and days, which it reads by these. */
+/** The `cashEvents` of the invoices and credit notes of some counterparties and days, which it finds by these. */
 export function cashEventsOf(
   partition: Partition,
   direction: DirectionNumber,
@@ -239,9 +237,10 @@ export function cashEventsOf(
 /**
  * Selects the cash events of a direction on some days, and the paid parts that are none (`reason`), one row each. Columns: `uuid` of the
  * document, `applies_to` and `n` of a complement, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice` (what is paid),
- * `reason`, `needs_exact`, `amount` in the currency that is stated, and `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. The amounts of a row with `needs_exact` are not to be
- * used: `exactAmounts` computes them from its `source`, and also the `net` of one in parts, which is null. `more` are columns of the invoice, or
- * of the document that is paid at once, to be selected too. Null when the window shows nothing of the direction.
+ * `reason`, `needs_exact`, `amount` in the stated currency, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. Where
+ * `needs_exact` is set, `exactAmounts` computes the amounts from `source` instead; it also computes the `net` of a paid part where that is
+ * null. `more` are further columns of the invoice, or of the document that is paid at once. Null when the window shows nothing of the
+ * direction.
  */
 export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING): SQL | null {
   const selects = [paidAtOnce, paidByComplement].flatMap((select) => select(partition, direction, days, more) ?? [])
@@ -263,8 +262,8 @@ export function creditsOfOthers(partition: Partition, direction: DirectionNumber
 }
 
 /**
- * Selects the credit notes of a direction and some days that are paid at once although no complement pays the invoice of the same parties that
- * they credit, which is paid later: the same columns, once for each invoice.
+ * Selects the credit notes of a direction and some days that are paid at once, although the invoice of the same parties that they credit is
+ * to be paid later and no complement pays it: the same columns, once for each invoice.
  */
 export function creditsOfUnpaid(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
   const atOnce = sql`${own.metodo_pago} = 'PUE' and ${own.version} is not null and ${own.related} is not null and not coalesce(${sql.raw(NOT_COUNTED('own'))}, 0)`
@@ -280,9 +279,9 @@ export function creditsOfUnpaid(partition: Partition, direction: DirectionNumber
 }
 
 /**
- * Selects the payroll receipts (N) and CFDI de retenciones (`tipo` R) of a direction that withhold something on some days: of payment, and
- * the last day of the period. Columns: `uuid`, `issued_at`, `day`, `tipo`, `counterparty` and `taxes` (`WITHHELD`). Null when the window shows
- * nothing of the direction.
+ * Selects the documents of a direction that withhold something: payroll receipts (N) paid on some days, and CFDI de retenciones (`tipo` R)
+ * whose period ends on them. Columns: `uuid`, `issued_at`, `day`, `tipo`, `counterparty` and `taxes` (`WITHHELD`). Null when the window
+ * shows nothing of the direction.
  */
 export function withheldDocuments(partition: Partition, direction: DirectionNumber, { first, last }: Days): SQL | null {
   const bounds = boundsOf(partition, direction)

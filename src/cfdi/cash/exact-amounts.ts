@@ -18,13 +18,13 @@ export type EventSource = [
   iva_trasladado: string | number | null,
 ]
 
-/** What a cash event adds, in micros of MXN. */
+/** The amounts that a cash event adds, in micros of MXN. */
 export interface ExactAmounts extends Breakdown {
   paid: Micros
   net: Micros
 }
 
-/** A cash event as far as its amounts depend on it: a complement (P), or an invoice (I) or credit note (E) that is paid at once. */
+/** The members of a cash event behind its amounts: of a complement (P), or an invoice (I) or credit note (E) that is paid at once. */
 export interface ExactEvent {
   tipo: string
   day: string
@@ -51,8 +51,8 @@ export const shareOf = (amount: Micros, paid: Micros, total: Micros): Micros =>
   paid === total ? amount : total === 0n ? 0n : dividedBy(amount * paid, total.toString())
 
 /**
- * Computes what a cash event adds, exactly: what SQL leaves to it because amounts are large, in proportion, or have no stated exchange rate.
- * Returns why it adds nothing instead. `dof` says whether the rate of a day was used.
+ * Computes exactly what a cash event adds, where SQL cannot: amounts are large, in proportion, or without a stated exchange rate. Returns a
+ * reason when it adds nothing. `dof` says whether the rate of a day was used.
  */
 export function exactAmounts(
   { tipo, day, source }: ExactEvent,

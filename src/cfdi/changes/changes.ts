@@ -48,17 +48,17 @@ import {
 export interface Name {
   /** Null where there is only a position to move on to. */
   uuid: string | null
-  /** `authority` and `imports` are looked for where they lie; what is `closed` is shown no more by the authority's partition. */
+  /** Where to look for it. A `closed` document is shown no more by the authority's partition. */
   of: 'authority' | 'imports' | 'closed'
   reason: ChangeReason | 'stored'
-  /** The ceiling, in seconds, from which on a reader is shown the change. */
+  /** The least ceiling, in seconds, that shows a reader the change. */
   from: number | null
   /** The commit that names it. */
   commit: number
   behind: (position: ChangesPosition) => ChangesPosition
 }
 
-/** Looked at in one answer. */
+/** The most names of one answer. */
 const MOST_NAMES = 5_000
 
 const onTo =
@@ -68,12 +68,12 @@ const onTo =
 
 const LEG_REASONS = { closed: 'removed', applied: 'payment', substituting: 'substituted', reached: 'appeared' } as const
 
-/** What a leg names. `n` is its number; `isClosed` says whether a document that is shown no more is to be taken back. */
+/** The names of a leg. `n` is its number; `isClosed` says whether a document that is shown no more is to be taken back. */
 export function namesOfLeg(leg: NamesLeg, n: number, rows: readonly LegName[], isClosed: (row: HiddenRow) => boolean): Name[] {
   return rows.map((row): Name => {
     const { uuid, at, by, nth } = row
     const isItself = uuid === by
-    // Payments are reported as what they are, and end only the list of what they name.
+    // A payment is reported elsewhere; here it only ends the list of what it names.
     const isNamed = leg.names === 'closed' ? isClosed({ ...(row as HiddenRow), issued_at: at }) : leg.names !== 'applied' || !isItself
     return {
       uuid: isNamed ? uuid : null,
@@ -86,7 +86,7 @@ export function namesOfLeg(leg: NamesLeg, n: number, rows: readonly LegName[], i
   })
 }
 
-/** What commits name, until one is missing or does not name everything: then `isCut`, and the last name moves on to it. */
+/** The names of commits, until one is missing or does not name everything (`isCut`), to which the last name moves on. */
 export function namesOfCommits(
   of: 'authority' | 'imports',
   commits: readonly NamedCommit[],
@@ -135,13 +135,13 @@ function listed(
 /** Before this year Mexico City, whose zone metadata has, was an hour ahead in summer. */
 const DAYLIGHT_SAVING_ENDED = '2023'
 
-/** A document with the instant at which it was as long as only metadata was known, which does not state its zone. */
+/** A document with the instant that it had while only metadata was known, which does not state its zone. */
 export const asAnnounced = <Row extends { fecha: string; issued_at: number; utc_offset: number }>(row: Row): Row => ({
   ...row,
   issued_at: row.issued_at + (row.utc_offset + (row.fecha < DAYLIGHT_SAVING_ENDED ? 300 : 360)) * 60,
 })
 
-/** What an answer has, and what it leaves. */
+/** The changes of an answer, and the next position. */
 export interface ReadChanges {
   changes: NotifiedChange[]
   position: ChangesPosition
@@ -149,19 +149,19 @@ export interface ReadChanges {
 }
 
 /**
- * A step of reading: the position behind it, and whether it ends there: `full` when the answer has no room for the next change, `more` when it
- * has read as much as it may at once.
+ * A step of reading: the position behind it, and why it ends there: `full` when the answer has no room for the next change, `more` when the
+ * step has read as much as it may at once.
  */
 interface Step {
   position: ChangesPosition
   end: 'full' | 'more' | null
 }
 
-/** Names and documents that an answer looks at before it may end without being full: most of what others download tells a reader nothing. */
+/** Names and documents that an answer looks at before it may end without being full: most downloads of others show a reader nothing. */
 const MOST_READ = 20_000
 const MOST_ROUNDS = 20
 
-/** What is read of the ledger for one answer. */
+/** The state of reading one answer. */
 interface Reading {
   ledger: ScopedLedger
   authority: Partition | undefined
@@ -172,8 +172,8 @@ interface Reading {
 }
 
 /**
- * Reads the next changes of a position; null begins. What windows newly show comes first, then what commits name. A document is read as it
- * is now, and what changes it from now on is named by a later commit, so that nothing is lost whatever happens between two answers.
+ * Reads the next changes of a position; null begins. Documents that windows newly show come first, then those that commits name. A document
+ * is read as it is now, and a later commit names each later change, so that nothing is lost between two answers.
  */
 export async function readChanges(
   ledger: ScopedLedger,
@@ -204,14 +204,14 @@ async function lastOf({ d1, entity, importPartition }: ScopedLedger): Promise<La
   return { authority: last.get(entity) ?? 0, imports: last.get(importPartition ?? 0) ?? 0 }
 }
 
-/** The position with the walk that it needs: through what is newly shown, or through everything when `updated_at` can have moved. */
+/** The position with the walk that it needs: through newly shown documents, or through everything when `updated_at` may have moved. */
 async function resumedIn({ ledger }: Reading, position: ChangesPosition): Promise<ChangesPosition> {
   const { windows, grantedRangesOf } = ledger
   const begun = resumed(isBlank(position, windows) ? startedAt(position, await lastOf(ledger)) : position, windows)
   return withReached(isReachedAlike(position, grantedRangesOf) ? begun : restarted(begun, windows), grantedRangesOf)
 }
 
-/** While everything is visible, what is reported is to be taken back when that ends: it was stored by the commits up to this one. */
+/** The last commit that stored a document reported while everything was visible. When that ends, these documents are taken back. */
 function everythingIn({ ledger, page }: Reading, { everything }: ChangesPosition): number {
   return isEverything(ledger.windows) ? Math.max(everything, page.lastStored) : everything
 }
@@ -220,7 +220,7 @@ const windowFor = ({ issued, received }: Windows, { direction }: { direction: nu
 const isIn = (windows: Windows, row: { direction: number; fecha: string; issued_at: number }): boolean =>
   shows(windowFor(windows, row), row)
 
-/** Tells what a walk finds, as far as there is room. One call, none without a walk. */
+/** Reports the documents of a walk, as far as there is room. One call, none without a walk. */
 async function readShown(reading: Reading, position: ChangesPosition): Promise<Step> {
   const { ledger, authority, imports, page } = reading
   const { walk } = position
@@ -249,7 +249,7 @@ const on = (position: ChangesPosition, leg: number, checkpoint: LegCheckpoint | 
   walk: { ...position.walk!, leg, checkpoint },
 })
 
-/** Tells what the rest of a walk and the next commits name, as far as there is room. Two calls, one when they name nothing. */
+/** Reports what the rest of a walk and the next commits name, as far as there is room. Two calls, one when they name nothing. */
 async function readNamed(reading: Reading, position: ChangesPosition): Promise<Step> {
   const { ledger, authority, imports } = reading
   const { walk } = position
@@ -293,7 +293,7 @@ async function readNamed(reading: Reading, position: ChangesPosition): Promise<S
 /** A name that only moves the position on. */
 const moving = (behind: Name['behind']): Name => ({ uuid: null, of: 'authority', reason: 'stored', from: null, commit: 0, behind })
 
-/** Tells names in their order, as far as there is room. One call, none when nothing is named. */
+/** Reports names in order, as far as there is room. One call, none when nothing is named. */
 async function notifyNames(reading: Reading, position: ChangesPosition, names: readonly Name[]): Promise<Step> {
   const { ledger, page } = reading
   reading.looked += names.length
@@ -312,7 +312,7 @@ async function notifyNames(reading: Reading, position: ChangesPosition, names: r
   )
   const byUuid = (list: FoundName[]) => new Map(list.map((one) => [one.item.row.uuid, one]))
   const [authority, imports] = [byUuid(found.authority), byUuid(found.imports)]
-  // Of later names nothing is known.
+  // Nothing is known of later names.
   const horizon = Math.min(
     ...[found.authority, found.imports].map((list) => (list.length === rows ? list.at(-1)!.n : Number.POSITIVE_INFINITY)),
   )
@@ -332,7 +332,7 @@ async function notifyNames(reading: Reading, position: ChangesPosition, names: r
 const once = (asked: readonly AskedName[]): AskedName[] =>
   [...new Map(asked.toReversed().map((one) => [one[1], one])).values()].sort(([a], [b]) => a - b)
 
-/** What a name tells the reader; null for nothing. `notified` are the windows of which anything has been reported. */
+/** The change that a name reports; null for none. `notified` are the windows of which anything has been reported. */
 function changeOf(
   { of, reason, from, commit }: Name,
   seen: FoundName | undefined,
@@ -356,8 +356,8 @@ function changeOf(
 }
 
 /**
- * Returns what changed for the organization since the cursor. One call to the ledger when nothing has, and as many as it takes to fill the answer, within bounds. What a cursor knows,
- * such as the commits of the RFC, tells of the downloads of others: nobody can read it.
+ * Returns what changed for the organization since the cursor. One call to the ledger when nothing has; else as many as fill the answer,
+ * within bounds. Nobody can read a cursor, because its contents, such as the commits of the RFC, reveal the downloads of others.
  */
 export async function listChanges(ctx: Ctx, { cursor, from, limit }: ChangesQuery): Promise<CfdiChanges> {
   const ledger = openLedger(ctx)

@@ -28,9 +28,9 @@ const ROUNDS = [
 ] as const
 /** Documents that a round looks at of all RFCs together. */
 const MOST_NAMES = 40_000
-/** Documents of a commit that are looked at first: some from all over it. */
+/** Documents of a commit that are looked at first, spread all over it. */
 const FIRST = 10
-/** Runs that reached further back than those before, the last ones, that are looked at. */
+/** The most runs that are looked at: the last that reached further back than those before. */
 const WIDENINGS = 10
 
 /** A connection, and when its last two runs widened its windows, in milliseconds, the last one first. */
@@ -39,18 +39,18 @@ export interface Followed {
   widened: readonly (number | null)[]
 }
 
-/** What is newest of an RFC. */
+/** The last change and name of an RFC. */
 export interface Latest {
-  /** When something last changed that the organization is shown, in milliseconds; null before. */
+  /** When something that the organization is shown last changed, in milliseconds; null before. */
   at: number | null
-  /** What the newest document that the RFC issued calls it, else the newest that it received; null without one. */
+  /** The RFC's name on the newest document that it issued, else on the newest that it received; null without one. */
   name: string | null
 }
 
 /**
- * Returns what is newest of RFCs, as far as the organization is shown it, by the number of the connection. What only others
- * are shown is gone through and not reported, back to a bound behind which nothing is looked for. Three calls for each ledger, and two more in each of
- * the rounds in which some RFC is not done.
+ * Returns the last visible change and the name of RFCs, by the number of the connection. Changes that only others are shown are skipped,
+ * back to a bound beyond which nothing is looked for. Three calls for each ledger, and two more in each round in which some RFC is not
+ * done.
  */
 export async function latestChanges(ctx: Ctx, followed: readonly Followed[]): Promise<Map<number, Latest>> {
   const latest = new Map<number, Latest>()
@@ -84,7 +84,7 @@ async function latestIn(d1: D1Database, opened: readonly Opened[]): Promise<Map<
 }
 
 /**
- * A document that a commit names, with the ceiling from which on it changes for a reader; `stored` when it or its XML was. Without a UUID,
+ * A document that a commit names, with the least ceiling that shows the change; `stored` when it or its XML was stored. Without a UUID,
  * something that is shown.
  */
 type Name = readonly [at: number, uuid: string | null, from: number | 'stored' | null]
@@ -117,7 +117,7 @@ class Walk {
     this.names.push(...commits.flatMap((commit) => namesIn(commit, this.ledger, this.number)))
   }
 
-  /** Looks at the next names, of which these are the documents. */
+  /** Looks at the next names. `rowOf` has their documents. */
   look(names: readonly Name[], rowOf: ReadonlyMap<string, NamedDocument>): void {
     this.names = this.names.slice(names.length)
     const shown = names.find(([, uuid, from]) => uuid === null || showsRow(this.ledger, rowOf.get(keyOf(this.number, uuid)), from))
@@ -152,7 +152,9 @@ async function walkAll(d1: D1Database, walks: readonly Walk[]): Promise<void> {
   }
 }
 
-/** What a commit changed: some documents from all over it, and then all. Everything that concerns the organization's imports is shown. */
+/**
+ * The documents that a commit changed: first some from all over it, then all. Everything that concerns the organization's imports is shown.
+ */
 function namesIn({ touched, committed_at }: StoredCommit, { fiscal_entity_id, entity }: ScopedLedger, number: number): Name[] {
   const { stored = [], cancelled = [], substituted = [], balances = [], checked = [], isCut } = readTouched(touched)
   if (number !== entity || isCut || checked.some(([, requester]) => requester === fiscal_entity_id)) return [[committed_at, null, null]]
@@ -165,7 +167,7 @@ function namesIn({ touched, committed_at }: StoredCommit, { fiscal_entity_id, en
   return [...Array.from({ length: FIRST }, (_, n) => names[Math.floor((n * names.length) / FIRST)]!), ...names]
 }
 
-/** A document whose XML dates it behind the ceiling, before which its metadata was, is not shown any more: that is a change too. */
+/** Whether a named document is a visible change. One that its XML moves behind the ceiling, so that it is shown no more, is one too. */
 function showsRow({ windows }: ScopedLedger, row: NamedDocument | undefined, from: Name[2]): boolean {
   if (row === undefined) return false
   const window = row.direction === 0 ? windows.issued : windows.received
@@ -173,14 +175,14 @@ function showsRow({ windows }: ScopedLedger, row: NamedDocument | undefined, fro
   return shows(window, row) && (from === null || window.ceiling === null || from * 1_000 <= window.ceiling)
 }
 
-/** What the newest documents of an RFC say. */
+/** The facts of the newest documents of an RFC. */
 interface Reached {
   /** When runs last made something visible that was stored before. */
   instants: number[]
   name: string | null
 }
 
-/** Reads it of all that are opened, in their order. One call. */
+/** Reads these for all opened RFCs, in order. One call. */
 async function reachedIn(d1: D1Database, opened: readonly Opened[]): Promise<Reached[]> {
   const ranges = opened.flatMap(({ ledger }, n) => rangesOf(ledger, n))
   const read = await readReached(
@@ -215,8 +217,8 @@ function widenedAt({ ledger, widened }: Opened, at: number): number {
 }
 
 /**
- * Since which run a document is shown, in milliseconds. No later one newly reached anything with its ceiling, if it is the newest document. Where
- * everything is shown, no run says.
+ * The instant, in milliseconds, of the first run that shows a document. If it is the newest document, the ceilings of later runs reached
+ * nothing new. Undefined where everything is shown.
  */
 function shownSince(ledger: ScopedLedger, { direction, fecha, issued_at }: NewestDocument): number | undefined {
   if (!isBounded(windowOf(ledger, direction))) return undefined
@@ -231,7 +233,7 @@ function shownSince(ledger: ScopedLedger, { direction, fecha, issued_at }: Newes
 const windowOf = ({ windows }: ScopedLedger, direction: 0 | 1): Window => (direction === 0 ? windows.issued : windows.received)
 const isBounded = ({ floor, ceiling }: Window): boolean => floor !== null && ceiling !== null
 
-/** What the windows of an RFC show, and what runs newly showed that reached further back than those before. */
+/** The ranges that the windows of an RFC show, and those that runs newly showed by reaching further back than before. */
 function rangesOf(ledger: ScopedLedger, n: number): { shown: ShownRange; widened: WidenedRange[] }[] {
   return ([0, 1] as const).flatMap((direction) => {
     const window = windowOf(ledger, direction)

@@ -48,16 +48,16 @@ export class ChangePage {
 /** Where a leg continues: behind the last thing that was reported of it. */
 export type LegCheckpoint = readonly (string | number)[]
 
-/** How far the commits of a partition are reported: whole ones up to one, and so many names of the next. */
+/** How far the commits of a partition are reported: whole ones up to `sequence`, and `behind` names of the next. */
 export interface Notified {
   sequence: number
   behind: number
 }
 
-/** Goes through what the windows show beyond those that are reported already, leg by leg. */
+/** A walk, leg by leg, through what the windows show beyond those already reported. */
 interface Walk {
   to: Windows
-  /** Of what ended to be visible, the documents stored up to this commit were reported; 0 for none. */
+  /** The documents stored up to this commit were reported before they ceased to be visible; 0 for none. */
   closed: number
   /** Whether it goes through the imports too. */
   imports: boolean
@@ -67,7 +67,7 @@ interface Walk {
   checkpoint: LegCheckpoint | null
 }
 
-/** What a cursor knows: everything that has been reported of one fiscal entity. */
+/** The contents of a cursor: how far the changes of a fiscal entity are reported. */
 export interface ChangesPosition {
   /** The windows of which everything has been reported; null before. */
   windows: Windows | null
@@ -76,7 +76,7 @@ export interface ChangesPosition {
   walk: Walk | null
   authority: Notified
   imports: Notified
-  /** While everything was visible: the last commit of which a new document was reported. */
+  /** The last commit of which a new document was reported while everything was visible. */
   everything: number
 }
 
@@ -94,7 +94,7 @@ export const fromAll = (windows: Windows, last: Last): ChangesPosition => ({
   walk: walkTo(windows, { imports: last.imports > 0 }),
 })
 
-/** Begins with what comes from now on. */
+/** Begins with changes from now on. */
 export const fromNow = (windows: Windows, last: Last): ChangesPosition => ({
   ...{ windows, walk: null, authority: at(last.authority), imports: at(last.imports) },
   everything: isEverything(windows) ? last.authority : 0,
@@ -109,11 +109,11 @@ export const isEverything = (windows: Windows): boolean => contain(windows, EVER
 const showNothing = ({ issued, received }: Windows): boolean => issued.isEmpty && received.isEmpty
 const areSame = (one: Windows, other: Windows): boolean => contain(one, other) && contain(other, one)
 
-/** Whether the windows begin to show something, so that what was committed before is of no interest. */
+/** Whether the windows begin to show something, so that earlier commits do not matter. */
 export const isBlank = ({ windows, walk }: ChangesPosition, now: Windows): boolean =>
   walk === null && showNothing(windows ?? NOTHING) && !showNothing(now)
 
-/** The position with all that the authority's commits have not reported, because the windows are gone through from the beginning. */
+/** The position behind the authority's commits so far, because the windows are gone through from the beginning. */
 export const startedAt = (position: ChangesPosition, last: Last): ChangesPosition => ({
   ...position,
   windows: null,
@@ -129,7 +129,7 @@ export const restarted = (position: ChangesPosition, now: Windows): ChangesPosit
 
 type GrantedRangesOf = (direction: 0 | 1) => readonly GrantedRange[]
 
-/** A short text that is another one when one's own runs up to the ceilings of windows are others: some are forgotten, or were revoked. */
+/** A short text that changes with one's own runs up to the ceilings of windows, when some are forgotten or revoked. */
 function fingerprintOf({ issued, received }: Windows, grantedRangesOf: GrantedRangesOf): string {
   let [a, b] = [0x811c9dc5, 0x1b873593]
   for (const [direction, { isEmpty, ceiling }] of [issued, received].entries())
@@ -149,7 +149,7 @@ export const withReached = (position: ChangesPosition, grantedRangesOf: GrantedR
     ? { ...position, ...(position.windows && { reached: fingerprintOf(position.windows, grantedRangesOf) }) }
     : { ...position, walk: { ...position.walk, reached: position.walk.reached ?? fingerprintOf(position.walk.to, grantedRangesOf) } }
 
-/** Whether the granted ranges on which what is reported depends are still the same. */
+/** Whether the granted ranges behind what is reported are still the same. */
 export function isReachedAlike(position: ChangesPosition, grantedRangesOf: GrantedRangesOf): boolean {
   const { reached } = position.walk ?? position
   return reached === undefined || reached === fingerprintOf(notifiedIn(position), grantedRangesOf)
@@ -161,16 +161,16 @@ export const walked = (position: ChangesPosition): ChangesPosition => {
   return walk === null ? position : { ...rest, windows: walk.to, ...(walk.reached && { reached: walk.reached }), walk: null }
 }
 
-/** The same for the imports. */
+/** The position with an import walk. */
 export const withImports = (position: ChangesPosition): ChangesPosition => {
   const to = notifiedIn(position)
   return { ...position, walk: walkTo(to, { imports: true }) }
 }
 
 /**
- * The position with the walk that the windows of now ask for. They only grow, except that an organization without extractors, which sees
- * everything, gets one: then what it learns of and sees no more is taken back, and everything that is left is reported again, because payments
- * after the ceiling count no more.
+ * The position with the walk that the windows of now need. They only grow, except when an organization without extractors, which sees
+ * everything, gets one: then documents that it no longer sees are taken back, and all others are reported again, because payments after the
+ * ceiling no longer count.
  */
 export function resumed(position: ChangesPosition, now: Windows): ChangesPosition {
   const { windows, walk, everything } = position
@@ -187,14 +187,14 @@ export function resumed(position: ChangesPosition, now: Windows): ChangesPositio
 export const isNotified = ({ windows, walk }: ChangesPosition, now: Windows): boolean =>
   walk === null && windows !== null && areSame(windows, now)
 
-/** What a ceiling newly reaches: instants of a direction in seconds, both inclusive. */
+/** The instants of a direction that a ceiling newly reaches, in seconds, both inclusive. */
 export interface Range {
   direction: 0 | 1
   since: number
   until: number | null
 }
 
-/** Documents that a walk tells as they are read. */
+/** Documents that a walk reports as they are read. */
 export interface RowsLeg {
   rows: 'shown' | 'imported'
   visibleRanges: readonly VisibleRange[]
@@ -243,15 +243,15 @@ export function legsOf(
 
 const secondOf = (ceiling: number): number => Math.floor(ceiling / 1_000)
 
-/** What a ceiling newly reaches, whatever the floor: payments count although the floor hides them. */
+/** The instants that a ceiling newly reaches, whatever the floor: payments that it hides count too. */
 const reached = (direction: 0 | 1, before: Window, now: Window): Range[] =>
   before.isEmpty || before.ceiling === null || before.ceiling === now.ceiling
     ? []
     : [{ direction, since: secondOf(before.ceiling) + 1, until: now.ceiling === null ? null : secondOf(now.ceiling) }]
 
 /**
- * What a window showed already and no run of one's own had reached: `updated_at` is as of the first one that does. Usually there is nothing. A
- * window's ceiling is the instant of the last run.
+ * Documents that a window showed before a run of one's own reached them: `updated_at` is as of the first run that does. Usually there are
+ * none. A window's ceiling is the instant of the last run.
  */
 function newlyOwn(direction: 0 | 1, before: Window, now: Window, grantedRanges: readonly GrantedRange[]): VisibleRange[] {
   const { floor, ceiling } = before

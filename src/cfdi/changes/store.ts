@@ -73,7 +73,7 @@ export async function findRows(d1: D1Database, names: readonly NamedRow[]): Prom
   return results.flatMap(({ results: rows }) => rows)
 }
 
-/** What the window of a direction shows: between two seconds and from a literal day on, all inclusive. */
+/** The range that the window of a direction shows: between two seconds and from a literal day on, all inclusive. */
 export interface ShownRange {
   /** Whose range it is. */
   n: number
@@ -84,13 +84,16 @@ export interface ShownRange {
   until: number
 }
 
-/** What a run newly showed because it reached further back: a ShownRange up to a literal day, exclusive, since the run, in milliseconds. */
+/**
+ * The range that a run newly showed because it reached further back: up to the literal day `before`, exclusive. `at` is the run, in
+ * milliseconds.
+ */
 export interface WidenedRange extends ShownRange {
   before: string
   at: number
 }
 
-/** The newest document of a range, vigente or cancelled, with what it calls the RFC. */
+/** The newest document of a range, vigente or cancelled, with its name for the RFC. */
 export type NewestDocument = Pick<ShownRange, 'n' | 'direction'> & { fecha: string; issued_at: number; name: string | null }
 
 const IN_RANGE = sql`${c.entity} = j.value->>'entity' and ${c.direction} = j.value->>'direction'
@@ -129,13 +132,13 @@ const s = alias(cfdiSubstitutions, 's')
 
 /** Rows that a statement of names reads. */
 export const NAMES = 1_000
-/** Commits that an answer looks at. One more is read, which tells whether there are more. */
+/** Commits that an answer looks at. One more is read, to see whether there are more. */
 export const COMMITS = 20
 
 const limited = (rows: number): SQL => sql.raw(`limit ${rows}`)
 const statement = ({ d1 }: ScopedLedger, fragment: SQL): D1PreparedStatement => preparedWithLiterals(d1, fragment)
 
-/** The select of documents in visible ranges, of all that the partition holds or of those that are visible. At most two of them. */
+/** Selects documents in at most two visible ranges: all that the partition holds, or the visible ones. */
 const inVisibleRanges = (
   visibleRanges: readonly VisibleRange[],
   columns: SQL,
@@ -197,7 +200,7 @@ export async function readRows(
   )
 }
 
-/** What decides whether a window shows a document, and the commit that stored it first. */
+/** The columns that decide whether a window shows a document, and the commit that first stored it. */
 export interface HiddenRow {
   direction: 0 | 1
   fecha: string
@@ -205,7 +208,10 @@ export interface HiddenRow {
   stored_by: number
 }
 
-/** A document that a leg names, and the checkpoint behind it. Without a UUID, only the checkpoint is reported. Of visible ranges, it is a HiddenRow too. */
+/**
+ * A document that a leg names, and the checkpoint behind it. Without a UUID, only the checkpoint is reported. In a leg of visible ranges,
+ * it is a HiddenRow too.
+ */
 export interface LegName extends Partial<HiddenRow> {
   uuid: string | null
   at: number
@@ -230,7 +236,7 @@ function selectNames({ entity }: ScopedLedger, leg: NamesLeg, checkpoint: LegChe
           from && from[0] >= since ? sql`(${c[column]}, ${c.uuid}) >= (${from[0]}, ${from[1]})` : sql`${c[column]} >= ${since}`
         }${until === null ? sql`` : sql` and ${c[column]} <= ${until}`}`,
     )
-  // One more, because the first one can have been reported whole.
+  // One more, because the first may already be reported as a whole.
   const sources = (selects: SQL[]) => sql`(${sql.join([...selects], sql` union all `)} order by 1, 2 ${limited(NAMES + 1)}) p`
   const behind = (nth: SQL) =>
     checkpoint ? sql`where (p.at, p.uuid, ${nth}) > (${checkpoint[0]!}, ${checkpoint[1]!}, ${checkpoint[2]!})` : sql``
@@ -266,7 +272,7 @@ const selectCommits = (number: number, after: number): SQL =>
   sql`select ${sequence}, hex(${touched}) as touched from ${cfdiCommits} where ${cfdiCommits.entity} = ${number} and ${sequence} > ${after}
     order by ${sequence} ${limited(COMMITS + 1)}`
 
-/** Reads what legs name, the first one from a checkpoint on, and the next commits of partitions. One call, none without either. */
+/** Reads the names of legs, the first from a checkpoint on, and the next commits of partitions. One call, none without either. */
 export async function readNames(
   ledger: ScopedLedger,
   legs: readonly NamesLeg[],
@@ -288,7 +294,7 @@ export async function readNames(
   }
 }
 
-/** How far behind Mexico City's the instants of its other zones are at most: metadata does not state the zone. */
+/** The most that instants of Mexico's other zones lie behind Mexico City's: metadata does not state the zone. */
 const ZONES_SECONDS = 3 * 3_600
 
 /**
@@ -301,7 +307,7 @@ function hasMoved(partition: Partition): SQL | null {
   return sql`(${c.chunk} >= (${c.stored_by} + 1) * ${firstChunkOf(1)} and ${isBeyond} and not ${isAfterCeiling(partition, 'c', `issued_at - ${ZONES_SECONDS}`)!})`
 }
 
-/** A named document that was found, and what it was called; with the import that is shown in its place when it has moved out of the window. */
+/** A named document that was found, with the number of its name, and the import shown in its place when it has moved out of the window. */
 export interface FoundName extends FoundChange {
   n: number
   import: PageItem | null
@@ -310,8 +316,8 @@ export interface FoundName extends FoundChange {
 const inOrder = (rows: FoundName[]): FoundName[] => rows.sort((a, b) => a.n - b.n)
 
 /**
- * Finds named documents, each by the number of its name, the first ones in this order: those of the authority that are visible or have moved, and
- * imports that are visible; and which of other numbers the authority's partition shows. One call, or none.
+ * Finds the first named documents by the numbers of their names, in this order: those of the authority that are visible or have moved, and
+ * visible imports; and which numbers of `shown` the authority's partition shows. One call, or none.
  */
 export async function findNamed(
   ledger: ScopedLedger,
@@ -327,7 +333,7 @@ export async function findNamed(
     : sql`, null as import`
   const named = (list: readonly AskedName[], columns: SQL, isMeant: SQL, end: SQL) =>
     sql`select j.value->>0 as n, ${columns} from json_each(${JSON.stringify(list)}) j cross join ${cfdi} ${c} where ${c.uuid} = j.value->>1 and ${isMeant} ${end}`
-  // The list is gone through in its order.
+  // The list is read in its order.
   const first = limited(rows)
   const selects = [
     authority && asked.authority.length > 0

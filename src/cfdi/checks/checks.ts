@@ -1,6 +1,6 @@
 /**
- * What the authority last answered to one organization about a document: when, in milliseconds since 1970, what, whether it can be cancelled,
- * and how a cancellation goes; and since when an answer that leaves a recheck has been the answer. The texts are those of the port.
+ * The authority's last answer to one organization about a document: when, in milliseconds since 1970, the status, whether it can be
+ * cancelled, how a cancellation goes, and since when an answer that leaves a recheck has been the same. The texts are those of the port.
  */
 export type StatusCheck = readonly [
   at: number,
@@ -11,8 +11,8 @@ export type StatusCheck = readonly [
 ]
 
 /**
- * The column `status_checks`: the checks of organizations by their fiscal entity. What one organization asks, another does not learn: each is
- * shown its own check alone.
+ * The column `status_checks`: the checks of organizations by their fiscal entity. Each is shown its own check alone, so that none learns
+ * what another asks.
  */
 type StatusChecks = Readonly<Record<string, StatusCheck>>
 
@@ -31,8 +31,8 @@ export const checkSql = (fiscal_entity_id: string, part: 'at' | 'estatus' | 'est
 
 const DAY_MS = 86_400_000
 /**
- * How long the authority is asked again about a recheck, every day: it knows a document at the latest a few days after it was stamped, and
- * decides about a cancellation within three business days, unless somebody appeals.
+ * How long the authority is asked daily about a recheck: it knows a document at the latest a few days after it was stamped, and decides
+ * about a cancellation within three business days, unless somebody appeals.
  */
 const RECHECKED_MS: Readonly<Record<'en_proceso' | 'no_encontrado', number>> = { en_proceso: 30 * DAY_MS, no_encontrado: 7 * DAY_MS }
 
@@ -53,7 +53,7 @@ interface Answer {
   estatus_cancelacion: string | null
 }
 
-/** The check with an answer. A recheck that it repeats goes on. */
+/** The check with an answer. A repeated recheck keeps its `since`. */
 export function checkWith({ estatus, es_cancelable, estatus_cancelacion }: Answer, now: number, before?: StatusCheck): StatusCheck {
   const check: StatusCheck = [now, estatus, es_cancelable, estatus_cancelacion, now]
   const isSame = before !== undefined && recheckOf(before) !== null && recheckOf(before) === recheckOf(check)

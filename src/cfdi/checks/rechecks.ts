@@ -17,7 +17,7 @@ export const nextDaily = (now: number): number => {
 const { entity, uuid, due_at, recheck } = statusRechecks
 const [DUE_AT, RECHECK] = [bare(due_at), bare(recheck)]
 
-/** Adds rechecks. Of two about a document the earlier time counts, and that it was found to be cancelled. */
+/** Adds rechecks. Of two about a document, the earlier time counts, and `found` stays. */
 export const addRechecks = (ledger: D1Database, rechecks: readonly Recheck[]): D1PreparedStatement[] =>
   jsonChunks(rechecks.map((one) => [one.entity, one.uuid, one.due_at, one.recheck])).map((json) =>
     prepared(

@@ -8,7 +8,7 @@ const MOST_BYTES = 256 * 1024
 /** More chunks than one commit can write: a slice has 1,000 documents and a few megabytes. */
 const CHUNKS_PER_COMMIT = 10_000
 
-/** The commit that wrote a chunk: that which stored the documents in it as they are. */
+/** The commit that wrote a chunk, and stored the documents in it as they are. */
 export const commitOf = (chunk: number): number => Math.floor(chunk / CHUNKS_PER_COMMIT)
 
 /** The first chunk that a commit can write. */

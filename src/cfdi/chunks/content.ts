@@ -59,7 +59,7 @@ export type KnownDetail = Omit<DocumentDetail, (typeof UNKNOWN)[number]> & {
 const UNKNOWN = ['impuestos', 'has_addenda'] as const
 const EMPTY = newDocument('cfdi', '')
 
-/** What a part of a chunk says. Without one, everything is null or an empty list. */
+/** Reads a part of a chunk. Without one, all is null or an empty list. */
 export function contentOf(part: unknown): KnownDetail {
   const [detail, lines] = (part ?? [nulls(UNKNOWN), []]) as [Partial<DocumentDetail>, unknown[][]]
   return detailOf({ ...EMPTY, ...detail, conceptos: lines.map(lineOf) })

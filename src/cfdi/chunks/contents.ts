@@ -17,7 +17,7 @@ interface Item {
   context: { partition: Pick<Partition, 'origin'> }
 }
 
-/** Where what pages do not show of a document lies; what is null is not known. */
+/** Where the contents of a document lie that pages do not show; null if unknown. */
 export type StoredLocation = { [Name in keyof ChunkLocation]: number | null } & {
   [Name in keyof XmlLocation]: XmlLocation[Name] | null
 } & {
@@ -46,8 +46,8 @@ export async function readStoredLocations(
 }
 
 /**
- * Calls `take` with what each of these documents of a partition says beyond its row, in any order: one chunk after the other is unpacked, so
- * that only one is in memory. Documents of which only metadata is known are left out. Two statements.
+ * Calls `take` with the content of each of these documents of a partition beyond its row, in any order. Chunks are unpacked one after the
+ * other, so that only one is in memory. Documents of which only metadata is known are left out. Two statements.
  */
 export async function readContents(
   ledger: ScopedLedger,

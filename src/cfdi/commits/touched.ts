@@ -1,11 +1,11 @@
 import { packed, unpacked } from '../../platform/db/packed.ts'
 
-/** The UUID of a document that changes as a reader is shown it, and from which ceiling on, in seconds. */
+/** The UUID of a document that changes for a reader, and the least ceiling that shows it, in seconds. */
 export type Turned = readonly [uuid: string, from: number]
 
 /**
- * What a commit changes, for those that mirror the partition: its documents by what happened to them. A document is named wherever a reader
- * can be shown its row changed.
+ * The documents that a commit changes, by what happened to them, for those that mirror the partition. A document is named wherever a reader
+ * can see its row changed.
  */
 export interface Touched {
   /** New documents, and those that got their XML. */
@@ -25,7 +25,7 @@ export interface Touched {
 /** More documents than this are not named: whoever mirrors the partition then reads all of it. */
 const MOST_TOUCHED = 20_000
 
-/** Writes it as packed JSON: null for too many. What was removed is named all the same, because nobody could find that out later. */
+/** Writes it as packed JSON: null for too many. Removed documents are named even then, because they could not be found later. */
 export function writeTouched({ isCut: _, ...lists }: Touched): string | null {
   const named = Object.entries(lists).filter(([, list]) => list.length > 0)
   const isTooLong = named.reduce((sum, [, { length }]) => sum + length, 0) > MOST_TOUCHED

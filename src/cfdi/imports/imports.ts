@@ -140,9 +140,7 @@ export async function listImports(ctx: Ctx, query: ImportQuery) {
   return paginate(ctx, scope, query.limit, rows, (row) => [row.import_id], summary)
 }
 
-/**
- * Begins to delete an import; a consumer goes on with it. An import that is being processed stops. Throws Failure 404 import.not_found.
- */
+/** Begins to delete an import; a consumer continues. An import that is being processed stops. Throws Failure 404 import.not_found. */
 export async function deleteImport(ctx: Ctx, import_id: string): Promise<Import> {
   const { shard, fiscal_entity_id } = connectionOf(ctx)
   const ledger = ctx.settings.ledgers[shard]!

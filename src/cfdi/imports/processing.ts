@@ -49,7 +49,7 @@ const SLICE_BYTES = 4 * 1024 * 1024
 const STEPS = 10
 const OBJECTS_AT_ONCE = 1_000
 
-/** Goes on deleting an import, as far as one message may. Returns whether something is left. */
+/** Continues to delete an import, as far as one message may. Returns whether something is left. */
 async function continueDeletion(system: System, ledger: D1Database, row: Leased<ImportRow>, markDue: MarkDue): Promise<boolean> {
   for (let step = 0; step < STEPS; step++)
     if (!(await takeOutSlice(system, ledger, row))) {
@@ -60,8 +60,8 @@ async function continueDeletion(system: System, ledger: D1Database, row: Leased<
 }
 
 /**
- * Takes out some of the documents of a part that only this import holds, and leaves the others to the imports that hold them too. Those of
- * one chunk come together. False when the import holds nothing any more.
+ * Takes out some documents of a part: removes those that only this import holds, and leaves the others to other imports. Those of one chunk
+ * come together. False when the import holds nothing any more.
  */
 async function takeOutSlice(system: System, ledger: D1Database, row: Leased<ImportRow>): Promise<boolean> {
   const { import_id, import_partition } = row
@@ -96,7 +96,7 @@ async function takeOutSlice(system: System, ledger: D1Database, row: Leased<Impo
   return true
 }
 
-/** What other imports hold of documents, and which of them inherit those that count through this one: the first of each. */
+/** The import sources of documents in other imports, and which import inherits those that count through this one: the first of each. */
 async function othersOf(ledger: D1Database, import_partition: number, own: readonly number[], documents: readonly KnownCfdi[]) {
   const partsOf = new Map(documents.map(({ uuid, stored }) => [uuid, partsIn(stored)]))
   const others = [...new Set([...partsOf.values()].flat())].filter((part) => !own.includes(part))
@@ -159,7 +159,7 @@ async function finish(system: System, ledger: D1Database, row: Leased<ImportRow>
   const { import_id, object, organization_id, fiscal_entity_id } = row
   const { FILES } = system.env
   const events = eventsOf(await actingFor(system, organization_id, 'imports')).$client
-  // What other imports hold of its documents is shown from now on.
+  // Its documents are shown as other imports hold them from now on.
   await commit(events, [markDue(events, organization_id, fiscal_entity_id)])
   await FILES.delete(object)
   for (let isMore = true; isMore; ) {
@@ -183,7 +183,7 @@ const ABANDONED_MS = 25 * 3_600_000
 /** Two imports at once in an isolate: each has some megabytes in memory. */
 const limiter = new MemoryLimiter(2, 15 * 60_000)
 
-/** Goes on with an import: ingests its upload, or deletes it. A worker that has lost it to another one, or to its deletion, stops. */
+/** Continues an import: ingests its upload, or deletes it. A worker that has lost it to another one, or to its deletion, stops. */
 export const workOnImport = (system: System, hint: ImportHint, markDue: MarkDue): Promise<void> =>
   limiter.hold(1, async () => {
     const ledger = system.settings.ledgers[hint.shard]!
@@ -257,8 +257,8 @@ const failedUpload = (isMissing: boolean): EntryResult => ({
 })
 
 /**
- * Makes a function that tells which documents the organization sees permanently in the authority's partition. What it sees only because it
- * has no extractors does not count, since that may end.
+ * Makes a function that finds the documents that the organization sees permanently in the authority's partition. Those that it sees only
+ * because it has no extractors do not count, since that may end.
  */
 async function alreadyVisible(
   system: System,
@@ -303,8 +303,8 @@ async function ingest(
 }
 
 /**
- * Settles what uploads of more than a day ago use: those that a crash left without an import use nothing, and no key continues them any
- * more; those whose completion was not recorded use what their import says.
+ * Settles the usage of uploads older than a day: those that a crash left without an import use nothing, and no key continues them any more;
+ * those whose completion was not recorded use what their import says.
  */
 export async function sweepUploads(system: System): Promise<void> {
   const open = await openUploads(system, Date.now() - ABANDONED_MS, SWEEP_LIMIT)

@@ -38,7 +38,7 @@ const IMPORT_SOURCE = [importSources.import_partition, importSources.part, impor
 const h = alias(importSources, 'h')
 const i = alias(imports, 'i')
 
-/** Adds what an import holds. */
+/** Adds import sources. */
 export const insertImportSources = (
   ledger: D1Database,
   import_id: string,
@@ -63,7 +63,7 @@ export const insertImportSources = (
         ),
       ]
 
-/** The parts of what an import holds. */
+/** The parts of an import. */
 export const partsOfImport = async (ledger: D1Database, import_id: string): Promise<number[]> =>
   JSON.parse(
     (await prepared(ledger, sql`select ${imports.parts} from ${imports} where ${imports.import_id} = ${import_id}`).first<string>(
@@ -77,7 +77,7 @@ export type LocatedImportSource = ImportSource & { part: number; import_id: stri
 /** Parts of which this many are in memory at once. */
 export const PARTS_AT_ONCE = 20
 
-/** Returns what imports hold in these parts and is wanted, in the order of the imports and of the parts. */
+/** Returns the wanted import sources in these parts, in the order of the imports and of the parts. */
 export async function readImportSources(
   ledger: D1Database,
   import_partition: number,
@@ -98,7 +98,7 @@ export async function readImportSources(
   return found.sort((a, b) => (a.import_id === b.import_id ? a.part - b.part : a.import_id < b.import_id ? -1 : 1))
 }
 
-/** Deletes a part of what an import brought. */
+/** Deletes a part of an import. */
 export const deletePart = (ledger: D1Database, import_id: string, import_partition: number, part: number): D1PreparedStatement[] => [
   prepared(
     ledger,
@@ -111,7 +111,7 @@ export const deletePart = (ledger: D1Database, import_id: string, import_partiti
   ),
 ]
 
-/** Makes documents count through other imports: those that these name. */
+/** Makes documents count through other imports: `heirs`, by import. */
 export const countThrough = (ledger: D1Database, heirs: ReadonlyMap<string, readonly string[]>): D1PreparedStatement =>
   prepared(
     ledger,
@@ -248,8 +248,8 @@ export const listImportRows = async (
 const [STATUS, TOKEN, LEASE_UNTIL] = [bare(imports.status), bare(imports.token), bare(imports.lease_until)]
 
 /**
- * The lease of a worker on an import. One that is to be deleted keeps the lease of its worker, which may still write objects, until that
- * worker notices that it holds the import no more, and gives it back.
+ * The lease of a worker on an import. An import to be deleted keeps its worker's lease until that worker, which may still write objects,
+ * notices that it has lost the import, and gives the lease back.
  */
 export const importLease = new RowLease<ImportRow>(imports, ['import_id'], {
   isFree: (now) => sql`(${imports.status} = 'queued' or ${imports.lease_until} < ${now})`,
@@ -329,7 +329,7 @@ export const unfinishedImports = async (ledger: D1Database, before: number, limi
     ).all<{ import_id: string }>()
   ).results
 
-/** Returns those of these objects that unfinished imports refer to. */
+/** Returns the objects among these to which unfinished imports refer. */
 export async function referredObjects(ledgers: readonly D1Database[], objects: readonly string[]): Promise<Set<string>> {
   const found = new Set<string>()
   for (const ledger of ledgers) {
@@ -342,7 +342,7 @@ export async function referredObjects(ledgers: readonly D1Database[], objects: r
   return found
 }
 
-/** Returns by what the XML is known of those of these documents that are visible in the authority's partition. */
+/** Returns the `XmlContent` of those of these documents that are visible in the authority's partition. */
 export async function visibleContents(ledger: ScopedLedger, uuids: readonly string[]): Promise<Map<string, XmlContent>> {
   const partition = partitionsToRead(ledger).find(({ origin }) => origin === 'authority')
   if (!partition || uuids.length === 0) return new Map()

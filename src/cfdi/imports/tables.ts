@@ -28,9 +28,9 @@ export const imports = sqliteTable(
     /** Milliseconds since 1970, like the other times. */
     lease_until: integer('lease_until').notNull(),
     attempts: integer('attempts').notNull(),
-    /** How far the metadata file has been ingested that was under way when the budget of an invocation ended, as JSON. */
+    /** The progress, as JSON, of the metadata file that was under way when the budget of an invocation ended. */
     checkpoint: text('checkpoint'),
-    /** The parts of what it holds, as JSON. */
+    /** Its parts, as JSON. */
     parts: text('parts').notNull().default('[]'),
     created_at: integer('created_at').notNull(),
     completed_at: integer('completed_at'),
@@ -70,8 +70,8 @@ export const importResults = sqliteTable(
 )
 
 /**
- * What imports say of the documents that they brought (cfdi/ingest/row.ts), those of a commit together: deleting one import leaves
- * what the others say. The `stored` column of a document names the parts in which it is.
+ * The import sources of documents (cfdi/ingest/row.ts), those of a commit together, so that deleting one import leaves the others. The
+ * `stored` column of a document names the parts in which it is.
  */
 export const importSources = sqliteTable(
   'import_sources',

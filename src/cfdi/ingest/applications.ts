@@ -32,7 +32,7 @@ const NO_INSTALMENT = { num_parcialidad: null, imp_saldo_ant: null, imp_pagado: 
 /** Credit note and return of goods. The application of an advance (07) is not here, because the advance has been paid itself. */
 const CREDIT_RELATIONS = ['01', '03']
 
-/** What a document applies to invoices: each DoctoRelacionado of a P; the total of an E, in equal parts over what it credits. */
+/** The applications of a document: each DoctoRelacionado of a P; the total of an E, in equal parts over what it credits. */
 export function applicationsOf(document: CfdiDocument, row: CfdiRow): ApplicationRow[] {
   if (document.tipo_comprobante === 'P') return paymentsOf(document, row.uuid)
   return document.tipo_comprobante === 'E' ? creditsOf(document, row) : []

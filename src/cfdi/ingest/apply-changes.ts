@@ -27,7 +27,7 @@ import type { SliceWrites } from './writes.ts'
 /** A document that a slice delivers, with its XML or as metadata alone. */
 export interface Incoming {
   row: CfdiRow
-  /** What goes into its chunk (chunks/content.ts). Null for metadata. */
+  /** Its content in a chunk (chunks/content.ts). Null for metadata. */
   content: string | null
   applications: ApplicationRow[]
   /** The UUIDs of the documents that it states to substitute. */
@@ -38,11 +38,11 @@ export interface Incoming {
 
 /** A stored document that has been cancelled: its new status, and everything else as it was before. */
 export interface CancelledCfdi extends StoredRow {
-  /** What was applied to it right before. */
+  /** The applications to it right before. */
   payments: PaymentThresholds
 }
 
-/** What a slice changes, sorted by what the partition knows already. */
+/** The changes of a slice, sorted by what the partition knows already. */
 export interface SliceChanges {
   created: Incoming[]
   /** Documents with their XML, where only metadata is stored. */
@@ -218,7 +218,7 @@ const recounted = ({ before, after }: Affected): Counted[] =>
 const isSameSubstitution = (before: SubstitutionState, after: SubstitutionState): boolean =>
   before.substituted_from === after.substituted_from && before.substitutes_from === after.substitutes_from
 
-/** From which ceiling on a reader is shown that a document is substituted, or substitutes another one, where it was not, or no more. */
+/** The least ceiling that shows a reader a change in whether a document is substituted, or substitutes another one. */
 const turnedFrom = (name: keyof SubstitutionState, { before, after }: SubstitutionChange): number =>
   before[name] === after[name] ? Number.POSITIVE_INFINITY : Math.min(...[before[name], after[name]].filter((from) => from !== null))
 
@@ -229,8 +229,8 @@ interface SubstitutionChange {
 }
 
 /**
- * The stored documents outside the slice that a reader can be shown changed by it: those with another place among substitutions, and invoices of
- * which an application came or went, or whose source is substituted now or no more. Their stored balance can be the same.
+ * The stored documents outside the slice that a reader may see changed by it: those with another place among substitutions, and invoices
+ * with an application that came or went, or whose source is newly or no longer substituted. Their stored balance can be the same.
  */
 function turnedBy(
   { cancelled, removed }: SliceChanges,
@@ -250,7 +250,7 @@ function turnedBy(
   const added = documents.flatMap(({ row, applications: own }) => own.map(({ invoice }) => ({ ...row, invoice, source: row.uuid })))
   for (const { invoice, source, emisor_rfc } of [...applications, ...added]) {
     const from = sources.get(source) ?? Number.POSITIVE_INFINITY
-    // What another one issued never counts.
+    // Documents of another issuer never count.
     if (from < Number.POSITIVE_INFINITY && invoices.get(invoice)?.emisor_rfc === emisor_rfc) turn(balances, invoice, from)
   }
   return {

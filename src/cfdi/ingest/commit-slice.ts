@@ -20,17 +20,17 @@ export interface EntryResult {
   n: number
   /** A row of metadata has that of its file. */
   name: string
-  /** Of a row of metadata: the line on which it begins. */
+  /** For a row of metadata, the line on which it begins. */
   line?: number
   status: EntryStatus
   uuid: string | null
   code: string | null
   detail: string | null
-  /** Of a metadata file: the first rows that were not kept. */
+  /** For a metadata file, the first rows that were not kept. */
   rejected_rows?: Rejection[]
 }
 
-/** What a committed slice changed. */
+/** The changes of a committed slice. */
 export interface SliceOutcome {
   entries: EntryResult[]
   created: number
@@ -41,7 +41,7 @@ export interface SliceOutcome {
   rejected: number
   cancellations: CancelledCfdi[]
   changes: DocumentChange[]
-  /** What the import says of documents and did not say before; empty for a download. */
+  /** The import sources that are new; empty for a download. */
   parts: ImportSourcePart[]
 }
 
@@ -49,7 +49,7 @@ export interface SliceOutcome {
 export type ReadEntry = Pick<EntryResult, 'n' | 'name' | 'line'> &
   ({ uuid: string; code?: never } | { code: string; detail: string; uuid: string | null })
 
-/** What was not kept of these entries. */
+/** The rejections among these entries. */
 export const rejectedOf = (entries: readonly EntryResult[]): Rejection[] =>
   entries.flatMap(({ name, line = null, code, uuid }) => (code === null ? [] : [{ name, line, code, uuid }]))
 
@@ -183,30 +183,30 @@ export interface IngestTarget {
   sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[] | Promise<D1PreparedStatement[]>
   /** Called before each slice. What it throws ends the ingestion; slices before it stay. */
   beforeSlice?: () => void | Promise<void>
-  /** Whether what is stored is left out before slices are formed: for a source whose first part has been ingested. */
+  /** Whether stored documents are left out before slices are formed, for a source whose first part has been ingested. */
   passesOverStored?: boolean
   /**
    * The import to which the documents belong. It keeps a copy of each XML in objects of its own, so that they can be deleted with it, and
    * outcomes list its import sources.
    */
   import_id?: string
-  /** The parts of what the import holds. Commits add theirs. */
+  /** The parts of the import. Commits add theirs. */
   parts?: Set<number>
-  /** Takes room for further documents. Returns for how many there is room, and what the others learn. */
+  /** Takes room for further documents. Returns how many fit, and what the others learn. */
   reserveRoom?: (documents: number) => Promise<{ granted: number; detail: string }>
   /** Which of these documents the organization already sees in the authority's partition. They are not stored again. */
   alreadyVisible?: (uuids: readonly string[]) => Promise<ReadonlyMap<string, XmlContent>>
 }
 
-/** What the bytes of a document's XML are known by; null where only metadata is known. Other bytes are another content. */
+/** The CRC and size of a document's XML, which identify it; null where only metadata is known. */
 export type XmlContent = Pick<KnownCfdi, 'xml_crc' | 'xml_size'>
 
-/** What a slice contains. Where several XML files have one UUID, the first one is in `documents`. */
+/** The content of a slice. Where several XML files have one UUID, the first one is in `documents`. */
 export interface SliceContent {
   documents: Map<string, Incoming>
   cancelled: ReportedCancellation[]
   entries: ReadEntry[]
-  /** What the import holds; empty for a download. The locations of XML are not set yet. */
+  /** The import sources; empty for a download. The locations of XML are not set yet. */
   importSources: Map<string, SliceImportSource>
 }
 
@@ -232,12 +232,12 @@ const MAX_ATTEMPTS = 8
 /** The code of a file or row for whose document the plan leaves no room. */
 export const QUOTA_EXCEEDED = 'import.quota_exceeded'
 
-/** What the keys of an import's XML objects begin with. */
+/** The prefix of the keys of an import's XML objects. */
 export const importPrefix = (import_id: string): string => `xml/${import_id}/`
 
 /**
  * Stores a slice: its XML in one object, then rows, lines, applications, balances, totals and side statements in one batch. When somebody
- * else changed the partition meanwhile, the fence refuses the batch and the slice is read again and retried; throws after 8 attempts.
+ * else has changed the partition, the fence refuses the batch, and the slice is read and committed again; throws after 8 attempts.
  */
 export async function commitSlice(target: IngestTarget, slice: Slice): Promise<SliceOutcome> {
   await target.beforeSlice?.()
@@ -283,7 +283,7 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   return outcome
 }
 
-/** More documents of a slice without XML need no recheck: something of the download is missing. */
+/** A slice with more documents without XML needs no recheck: a part of the download is missing. */
 const MOST_UNPROVEN = 20
 
 /**
@@ -301,7 +301,7 @@ function recheckStatements({ ledger, entity, provenance, now }: IngestTarget, { 
   )
 }
 
-/** Reads a slice, again when its documents revealed only then what is known of them. */
+/** Reads a slice, and again when only its documents revealed what is known of them. */
 async function readSlice(target: IngestTarget, slice: Slice, known: Map<string, KnownCfdi>): Promise<SliceContent> {
   const content = slice.read(known, new Map())
   const isMore = await addKnown(target, slice, content.documents, known)
@@ -310,8 +310,8 @@ async function readSlice(target: IngestTarget, slice: Slice, known: Map<string, 
 }
 
 /**
- * What the import says of documents and has not said before: metadata that lists a valid document adds nothing to what it holds of it. The
- * import's own parts are known from those of the documents.
+ * The import sources that are new: metadata that lists a valid document adds nothing to what the import holds of it. The import's own parts
+ * are known from those of the documents.
  */
 const newImportSources = ({ parts }: IngestTarget, importSources: SliceContent['importSources'], known: ReadonlyMap<string, KnownCfdi>) =>
   [...importSources.values()].filter(
@@ -391,7 +391,7 @@ async function putXml(files: R2Bucket, { created, completed }: SliceChanges, sto
   await putObject(files, 'xml/', documents, storedObjects)
 }
 
-/** Stores the compressed bytes of what the import holds as one object of its own, and sets the locations in import sources and rows. */
+/** Stores the compressed XML of import sources as one object of its own, and sets the locations in import sources and rows. */
 async function putStoredXml({ files, import_id }: IngestTarget, { documents, importSources }: SliceContent, storedObjects: Set<string>) {
   const stored = [...importSources.values()].flatMap(({ xml, packed }) =>
     xml === null || packed === null ? [] : [{ location: xml, packed }],

@@ -44,8 +44,8 @@ const METADATA_ROW_BYTES = 1_000
 
 /**
  * Ingests the CFDIs of a ZIP, slice by slice; each outcome that is yielded has been committed. `reported` is the metadata of the same
- * download by UUID: new documents that it lists as cancelled are stored as cancelled, and are not reported as cancellations. Of a package
- * that is shared with other months, only what is of the month is ingested. Throws PackageRejected when the ZIP cannot be read.
+ * download by UUID: new documents that it lists as cancelled are stored as cancelled, and are not reported as cancellations. From a package
+ * that is shared with other months, only documents of the month are ingested. Throws PackageRejected when the ZIP cannot be read.
  */
 export async function* ingestXmlPackage(
   target: IngestTarget,
@@ -72,7 +72,7 @@ export async function* ingestXmlPackage(
   }
 }
 
-/** What a month takes of an XML package with documents of other months: those that are reported, and unannounced ones whose content is. */
+/** The documents that a month takes from an XML package with other months: reported ones, and unannounced ones of the month. */
 export interface SharedXml {
   month: string
   /** The locations of the entries whose names no metadata lists. */
@@ -109,7 +109,7 @@ export async function* ingestFiles(
     }
     while (waiting.length > 0) yield await commit()
   } finally {
-    // Of an invocation whose budget has ended: the next one reads them again.
+    // The budget of the invocation has ended: the next one reads them again.
     for (const file of waiting) file.release()
   }
 }
@@ -148,12 +148,12 @@ export async function* ingestMetadata(target: IngestTarget, read: () => Few<List
   if (slice.length > 0) yield await commit()
 }
 
-/** Documents of one look-up. It takes one statement, where a slice that is unchanged takes two for a fifth as many. */
+/** Documents of one look-up. It takes one statement, and an unchanged slice two for a fifth as many. */
 const LOOKED_UP = 5_000
 
 type Few<T> = AsyncIterable<readonly T[]> | Iterable<readonly T[]>
 
-/** Has a 1 at the locations of the wanted entries whose documents are not stored with these bytes: of the others nothing is read again. */
+/** Has a 1 at the locations of the wanted entries whose documents are not stored with these bytes. No others are read again. */
 async function unstoredEntries(target: IngestTarget, directory: Directory, isWanted: IsWanted): Promise<Uint8Array> {
   const locations = new Uint8Array(directory.length)
   for await (const group of groupsOf(wantedIn(directory, isWanted))) {

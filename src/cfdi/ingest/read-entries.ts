@@ -51,7 +51,7 @@ export interface UnopenedFile {
   packed: Uint8Array
   /** How many bytes opening it takes: the declared size, where `inflate` stops; 0 when it is rejected unopened. */
   weight: number
-  /** The month in which a document must be to be taken; null for any. A file of another month is passed over, and one that is none. */
+  /** The month of the documents to take; null for any. A document of another month is passed over, and a file that is none. */
   month: string | null
   /** Gives its content to `read`, for as long as that takes. Throws EntryRejected. */
   open<T>(read: (content: Uint8Array) => T): T
@@ -147,7 +147,7 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
       const keep = (entry: { n: number; name: string; uuid: string }, file: UnopenedFile, document?: Incoming) => {
         const { uuid } = entry
         const content: XmlContent = { xml_crc: file.crc, xml_size: file.size }
-        // What the authority delivered comes before what was imported, and that before this slice.
+        // The authority's document comes before an imported one, and that before this slice's.
         const kept = [visible.get(uuid), known.get(uuid), first.get(uuid)].find((one) => one?.xml_crc != null) ?? content
         const isKept = kept.xml_crc === content.xml_crc && kept.xml_size === content.xml_size
         entries.push(isKept ? entry : { ...entry, ...CONFLICT })
@@ -266,7 +266,7 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
         const entry = { n: line, name, line, uuid }
         const stored = known.get(uuid)
         const isImportSource = import_id !== undefined && !visible.has(uuid)
-        // Of several rows of a document, one that says that it is cancelled counts.
+        // Of several rows of a document, a cancelled one counts.
         if (documents.get(uuid)?.row.cancelled === 1 && !row.cancelled) {
           entries.push(entry)
           continue
@@ -289,7 +289,7 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
   }
 }
 
-/** What is still held of documents, and their `stored` column. */
+/** The import sources that remain of documents, and their `stored` column. */
 interface StillStored {
   importSources: ReadonlyMap<string, readonly ImportSource[]>
   stored: ReadonlyMap<string, string>
@@ -298,10 +298,10 @@ interface StillStored {
 type ReplaceTarget = Pick<IngestTarget, 'ledger' | 'files' | 'entity' | 'rfc' | 'now'>
 
 /**
- * Stores documents as if only the import sources that remain of them had ever been imported: one that nobody holds is taken out, with its
- * content, applications and totals, one that others hold as it is stored keeps its row and gets their copy of its XML, any other is
- * replaced. One commit, with the statements in `also`. `remainingOf` reads the import sources, in the order of their imports; it is called again
- * in a retry.
+ * Stores documents as if only their remaining import sources had ever been imported. One that nobody holds is taken out, with its content,
+ * applications and totals; one that others hold as it is stored keeps its row and gets their copy of its XML; any other is replaced. One
+ * commit, with the statements in `also`. `remainingOf` reads the import sources, in the order of their imports; it is called again in a
+ * retry.
  */
 export const replaceDocuments = <Remaining extends StillStored>(
   target: ReplaceTarget,
@@ -336,7 +336,7 @@ export const replaceDocuments = <Remaining extends StillStored>(
     await commit(ledger, [...statements, ...also(remaining)])
   })
 
-/** What is left of the chunks that hold documents which are taken out. */
+/** The rest of the chunks that hold documents to be taken out. */
 async function chunksWithout(ledger: D1Database, entity: number, rows: readonly StoredRow[], removed: ReadonlySet<string>) {
   const locations = rows.filter(({ uuid, chunk }) => removed.has(uuid) && chunk !== null) as (StoredRow & ChunkLocation)[]
   return withoutDocuments(await readChunks(ledger, entity, chunksOf(locations)), locations)
@@ -350,7 +350,7 @@ const isSame = (stored: KnownCfdi, combined: Combined): combined is Combined & {
   stored.cancelled === 0 &&
   combined.status.cancelled === 0
 
-/** What the status service called cancelled stays so, whatever the imports say that are left. */
+/** A document that the status service called cancelled stays so, whatever the remaining imports say. */
 const withAnswers = ({ status_checks }: KnownCfdi, combined: Combined): Combined =>
   combined.status.cancelled === 0 && isCalledCancelled(status_checks) ? { ...combined, status: CANCELLED } : combined
 

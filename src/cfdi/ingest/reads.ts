@@ -15,7 +15,7 @@ const m = alias(cfdiMonths, 'm')
 const t = alias(cfdiSuppliers, 't')
 const k = alias(cfdiChunks, 'k')
 
-/** What determines whether a document that is delivered again is known already. */
+/** The columns that determine whether a delivered document is known already. */
 export interface KnownCfdi {
   uuid: string
   cancelled: number
@@ -25,7 +25,7 @@ export interface KnownCfdi {
   xml_size: number | null
   certified_at: string | null
   updated_at: number
-  /** The parts of what imports hold of it (imports/store.ts), and its chunk. */
+  /** The parts of its import sources (imports/store.ts), and its chunk. */
   stored: string | null
   chunk: number | null
   status_checks: string | null
@@ -60,7 +60,7 @@ const ROW_MICROS = [
 /** The columns of a stored document that totals, balances and outbox events depend on. */
 export type StoredRow = Pick<CfdiRow, (typeof ROW)[number] | (typeof ROW_MICROS)[number]>
 
-/** A stored application with what decides of its source whether it counts. */
+/** A stored application with the columns of its source that decide whether it counts. */
 export interface StoredApplication extends Applied {
   invoice: string
   source: string
@@ -81,7 +81,7 @@ export interface StoredSuppliers {
   totals: string
 }
 
-/** Reads what a JSON list names in a partition. */
+/** Reads the rows of a partition that a JSON list names. */
 type Select = (entity: number, json: string) => SQL
 
 // With CROSS JOIN the planner seeks each element; otherwise it walks the whole partition for each.
@@ -151,10 +151,10 @@ export async function readStored(ledger: D1Database, entity: number, uuids: read
   return new Map(resultsOf<KnownCfdi>(results).map((row) => [row.uuid, row]))
 }
 
-/** A document by its UUID and what its bytes are known by, with a number of the caller's. */
+/** A document by its UUID and the CRC and size of its XML, with a number of the caller's. */
 export type ContentKey = readonly [n: number, uuid: string, crc: number, size: number]
 
-/** The numbers of the documents that the partition does not hold with these bytes. One call: of the others, nothing is read into memory. */
+/** The numbers of the documents that the partition does not hold with these bytes. One call, which reads nothing else into memory. */
 export async function readUnstored(ledger: D1Database, entity: number, keys: readonly ContentKey[]): Promise<number[]> {
   if (keys.length === 0) return []
   return resultsOf<{ n: number }>(await ledger.batch(statementsOf(ledger, selectUnstored, entity, keys))).map(({ n }) => n)

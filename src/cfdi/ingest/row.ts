@@ -22,20 +22,20 @@ export class RowRejected extends Error {
   }
 }
 
-/** What the authority says of a document besides the document itself. */
+/** The status that the authority gives a document. */
 export type StatusColumns = Pick<CfdiRow, 'estatus' | 'cancelled' | 'cancelled_at' | 'cancellation_reason' | 'folio_sustitucion'>
 
 /** A cancellation that somebody reports. */
 export type ReportedCancellation = ReportedStatus & { uuid: string }
 
-/** Whether a report tells something new of a stored document: that it is cancelled, or when. The status service reports no time. */
+/** Whether a report adds to a stored document that it is cancelled, or when. The status service reports no time. */
 export const hasNews = (
   reported: Omit<ReportedStatus, 'folio_sustitucion'>,
   stored: { cancelled: number; cancelled_at: string | null },
 ): boolean => reported.cancelled && (stored.cancelled === 0 || (stored.cancelled_at === null && reported.cancelled_at !== null))
 
 const VALID: StatusColumns = { estatus: 'vigente', cancelled: 0, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
-/** Of a document of which only that is known. */
+/** For a document that is only known to be cancelled. */
 export const CANCELLED: StatusColumns = { ...VALID, estatus: 'cancelado', cancelled: 1 }
 /** D1 refuses rows and parameters over 2 MB. */
 const MAX_BYTES = 1_500_000
@@ -83,7 +83,7 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
 
-/** The first and the last day of the payments of a P, of an N, or of what a CFDI de retenciones withholds: the last day of its period. */
+/** The first and the last day of the payments of a P or N; for a CFDI de retenciones, the last day of its period. */
 function paidDaysOf({ pagos, nominas, retencion, tipo_comprobante, fecha }: CfdiDocument): Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'> {
   if (retencion || tipo_comprobante === 'N') {
     const month = `${retencion?.ejercicio}-${retencion?.mes_final?.padStart(2, '0')}`
@@ -161,13 +161,13 @@ export interface ImportSource {
   metadata: MetadataRow | null
 }
 
-/** Where the import's own copy of an XML is, and what its inflated bytes are known by. */
+/** Where the import's own copy of an XML is, and the CRC and size of its bytes. */
 export interface StoredXml extends XmlLocation {
   xml_size: number
   xml_crc: number
 }
 
-/** Holdings that one commit adds, in the order in which they came. */
+/** Import sources that one commit adds, in the order in which they came. */
 export interface ImportSourcePart {
   part: number
   importSources: ImportSource[]
@@ -175,9 +175,9 @@ export interface ImportSourcePart {
 
 /** More parts than one commit can add. */
 const PARTS_PER_COMMIT = 1_000
-/** What the import sources of a part may take as JSON. 1,000 usual ones have a third of it. */
+/** The most JSON of the import sources of a part, in bytes. 1,000 usual ones have a third of it. */
 const MOST_BYTES = 1024 * 1024
-/** What an import source takes besides the texts of its metadata. */
+/** The bytes of an import source besides the texts of its metadata. */
 const IMPORT_SOURCE_BYTES = 250
 
 /** Divides the import sources of a commit into parts. */
@@ -199,7 +199,7 @@ export function importSourceParts(importSources: readonly ImportSource[], sequen
 /** The parts that a `stored` column names. */
 export const partsIn = (stored: string | null): number[] => (stored === null ? [] : stored.split(',').map(Number))
 
-/** What import sources say together. */
+/** The combination of import sources. */
 export interface Combined {
   /** The first XML; null when only metadata is known. */
   xml: StoredXml | null
@@ -209,8 +209,8 @@ export interface Combined {
 }
 
 /**
- * What is stored of a document after its imports, in their order: the first XML stays, the first metadata counts until there is an XML, and
- * a document that is cancelled never becomes valid again. Null without import sources.
+ * Combines import sources in the order of their imports: the first XML stays, the first metadata counts until there is an XML, and a
+ * document that is cancelled never becomes valid again. Null without import sources.
  */
 export function combine(importSources: readonly ImportSource[]): Combined | null {
   let combined: Combined | null = null

@@ -59,7 +59,7 @@ export async function readToRecheck(ledger: D1Database, entity: number, uuid: st
 }
 
 /**
- * Cancels a stored document of which the status service said so: it goes the way of a cancellation in metadata, without its time and reason,
+ * Cancels a stored document that the status service called cancelled, like a cancellation in metadata but without its time and reason,
  * which metadata adds when it has them. `also` are the statements that go with it, alone when the document is cancelled already.
  */
 export const cancelDocument = (

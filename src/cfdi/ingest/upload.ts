@@ -27,7 +27,7 @@ const MAX_METADATA_FILES = 1_000
 export interface UploadProgress {
   /** The locations of the files that have a result. */
   done: ReadonlySet<number>
-  /** The metadata file that is or was under way: its place, how many of its rows are done, and what came of them. */
+  /** The metadata file that is or was under way: its place, how many of its rows are done, and their results. */
   metadata: MetadataProgress | null
   /** The results that no slice has committed. */
   results: EntryResult[]
@@ -100,8 +100,8 @@ async function finish(outcomes: Outcomes): Promise<void> {
 type WantedEntries = (isWanted: IsWanted) => AsyncIterable<ZipEntry>
 
 /**
- * Gives the entries of a package that are wanted, of which alone something is read. Those beyond the first 512 MiB are rejected, in the
- * order of the data of all entries, by their declared sizes.
+ * Gives the wanted entries of a package; nothing of the others is read. Those beyond the first 512 MiB are rejected, in the order of the
+ * data of all entries, by their declared sizes.
  */
 async function entriesWithin(file: Bytes, directory: Directory): Promise<WantedEntries> {
   const isBeyond = new Uint8Array(directory.length)

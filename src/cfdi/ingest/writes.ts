@@ -21,9 +21,9 @@ export interface SliceWrites {
   stored: { uuid: string; stored: string }[]
   /** New documents, and documents that were known from metadata only. */
   documents: { row: CfdiRow; content: string | null }[]
-  /** What is left of the chunks of documents that are taken out; null for nothing. */
+  /** The rest of the chunks of documents that are taken out; null for nothing. */
   chunks: { chunk: number; data: string | null }[]
-  /** Those of the latter that differ from their metadata in an indexed column. */
+  /** Rows known from metadata only that the XML changes in an indexed column. */
   reindexed: CfdiRow[]
   applications: ApplicationRow[]
   /** The relations 04 of the new documents. */
@@ -33,7 +33,7 @@ export interface SliceWrites {
   cancelled: ({ uuid: string } & StatusColumns)[]
   /** Stored invoices with a changed balance, and whether the payment status changed too. */
   balances: ({ uuid: string; isStatusChanged: boolean } & Balance)[]
-  /** What the commit names for those that mirror the partition, besides the documents that it writes. */
+  /** The documents that the commit names for those that mirror the partition, besides those that it writes. */
   turned: Required<Pick<Touched, 'substituted' | 'balances'>>
   months: (StoredMonth & { sums: string })[]
   suppliers: StoredSuppliers[]

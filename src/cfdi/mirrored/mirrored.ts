@@ -43,7 +43,7 @@ export const ofImports = (after: number, until: number): Leg =>
 
 /**
  * Reads the next rows of a leg, and returns those that it is about. A document is found once for each time that its XML is stored, whatever
- * happens to it meanwhile: its chunk tells the commit that stored it.
+ * else happens to it: its chunk names the commit that stored it.
  */
 export async function readLeg(ledger: ScopedLedger, leg: Leg, checkpoint: Place): Promise<FoundPage> {
   const partition = partitionOf(ledger, leg)

@@ -16,7 +16,7 @@ const COLUMNS = [
 ]
 const SELECT = listOf(COLUMNS.map((name) => c[name]))
 
-/** A visible document, as those see it who mirror the partition. Without its XML, the last six are null. */
+/** A visible document, as those that mirror the partition see it. Without its XML, the last six are null. */
 export type MirroredRow = Pick<CfdiRow, Exclude<(typeof COLUMNS)[number], keyof XmlLocation>> & {
   [Name in keyof XmlLocation]: XmlLocation[Name] | null
 }

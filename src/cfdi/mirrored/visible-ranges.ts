@@ -28,7 +28,7 @@ const contains = (wider: Window, other: Window): boolean =>
 export const contain = (wider: Windows, other: Windows): boolean =>
   contains(wider.issued, other.issued) && contains(wider.received, other.received)
 
-/** What windows show and narrower ones do not: those before, null for none. No document is in two of them. */
+/** The ranges of windows beyond those of narrower windows before, null for none. No document is in two of them. */
 export const visibleRangesBetween = (before: Windows | null, now: Windows): VisibleRange[] => [
   ...widened(0, before?.issued ?? NOTHING, now.issued),
   ...widened(1, before?.received ?? NOTHING, now.received),

@@ -20,9 +20,9 @@ const p = alias(cfdiPayments, 'p')
 const source = cfdiAs('source')
 
 /**
- * What counts of the applications to the PPD invoice `own`, as `from cfdi_payments p cross join cfdi source where …`: now, or
- * counted at the end of a past day. A credit note in another currency is among them, whether it can be converted or not. `owner` is where
- * `own` comes from, unless the surrounding statement has it.
+ * The applications to the PPD invoice `own` that count, as `from cfdi_payments p cross join cfdi source where …`: now, or at the end of a
+ * past day. A credit note in another currency is among them, whether it can be converted or not. `owner` is where `own` comes from, unless
+ * the surrounding statement has it.
  */
 export function countedApplications(partition: Partition, past: string | null = null, owner?: string): SQL {
   const counts =
@@ -42,7 +42,7 @@ export const listOfApplications = (partition: Partition, past: string | null = n
 
 type Application = [day: string, amount: string | number, kind: 'P' | 'E', currency: string | null, tipo_cambio: string | null]
 
-/** What such a list settles of an invoice, in micros of its currency; with a day, up to its end. */
+/** The amount of an invoice that such a list settles, in micros of its currency; with a day, up to its end. */
 function sumOfApplications(list: string, invoice: { currency: string | null; tipo_cambio: string | null }, until?: string): Micros {
   let settled = 0n
   for (const [day, amount, kind, currency, tipo_cambio] of JSON.parse(list) as Application[]) {
@@ -90,11 +90,11 @@ type ExactRow = [
   total: string | number,
   paid: string | number,
   credited: string | number,
-  /** What settles it, where that is not what is stored. */
+  /** The applications, where they differ from what is stored. */
   applied: string | null,
 ]
 
-/** The currency and the day of an invoice whose exchange rate is that of the table, because it states none; null for another. */
+/** The currency and the day of an invoice that takes the exchange rate of the table, because it states none; null for another. */
 export function rateWanted(exactRow: string): { currency: string; day: string } | null {
   const [, day, currency, tipo_cambio] = JSON.parse(exactRow) as ExactRow
   return currency !== null && rateOf(currency, tipo_cambio) === null ? { currency, day } : null
@@ -117,7 +117,7 @@ export function exactBalance(exactRow: string, tableRate: string | null): { bala
 
 const later = cfdiAs('later')
 
-/** As of when invoices are open. */
+/** The day and the scope of open invoices. */
 export interface OpenAt {
   day: string
   /** Only invoices from this day on. */
@@ -126,7 +126,7 @@ export interface OpenAt {
   past: string | null
   /** Only invoices of these counterparties. */
   counterparty?: readonly string[]
-  /** After how many days an invoice is due that states no terms, as SQL over the column with its day. */
+  /** The days until an invoice without stated terms is due, as SQL over the column with its day. */
   terms: (column: string) => string
   /** The fiscal entity whose status checks tell which cancellations are in process. */
   checker?: string
@@ -135,13 +135,13 @@ export interface OpenAt {
 const EARLIEST = '1990-01-01'
 export const LATEST = '2199-12-31'
 
-/** What is settled of the invoice `own`, in its currency; null when SQL cannot add it up. */
+/** The settled amount of the invoice `own`, in its currency; null when SQL cannot add it up. */
 function settled(partition: Partition, past: string | null): SQL {
   const needsExact = sql`${sql.raw(needsExactAmount(inlined(sql`${p.amount}`)))} or (${p.kind} = 'E' and coalesce(${p.currency}, 'MXN') <> coalesce(${own.currency}, 'MXN'))`
   return sql`(select iif(coalesce(max(${needsExact}), 0), null, coalesce(sum(${p.amount} + 0), 0)) ${countedApplications(partition, past)})`
 }
 
-/** What is settled of an invoice as it is stored; null when SQL cannot add it up. */
+/** The stored settled amount of an invoice; null when SQL cannot add it up. */
 export const storedOf = (alias: string): string => {
   const { paid, credited } = cfdiAs(alias)
   return inlined(sql`iif(length(${paid}) > ${DIGITS} or length(${credited}) > ${DIGITS}, null, ${paid} + ${credited})`)
@@ -160,7 +160,7 @@ export const isOwed = (partition: Partition, alias: string): SQL => {
     and not ${isSubstituted(partition, alias)} and ${isDeferred(alias)}`
 }
 
-/** UUIDs that the complements and credit notes of a direction name with which something was settled on a day or later. */
+/** UUIDs in the complements and credit notes of a direction that settled something on a day or later. */
 function namedSince(partition: Partition, direction: DirectionNumber, since: string): SQL {
   const days = { first: since, last: LATEST }
   const notes = populationOf(partition, {
@@ -218,7 +218,7 @@ export function candidates(
     open.push(select(sql`'paid'`, named, sql`${own.uuid} = named.uuid`, ...isWithin))
   }
   if (isBeyond === null) return open
-  // What was issued after the ceiling may have settled an invoice that the window shows open. Usually nothing was.
+  // A document issued after the ceiling may have settled an invoice that the window shows open. Usually none was.
   const isAny = (index: string, condition: SQL) =>
     sql`exists (select 1 from ${cfdi} ${later} indexed by ${sql.raw(index)} where ${later.entity} = ${partition.number} and ${later.direction} = ${sql.raw(String(direction))}
       and ${condition} > ${bounds.until})`

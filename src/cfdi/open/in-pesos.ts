@@ -1,5 +1,5 @@
 import { inPesos } from '../../platform/money.ts'
-/** The digits of micros with which SQL computes; what has more is left to the caller. */
+/** The most digits of micros with which SQL computes; longer ones are left to the caller. */
 export const DIGITS = 13
 
 /** Whether an amount or a rate is left to the caller: SQLite's integers could not hold the product, or the rate is not stated. */

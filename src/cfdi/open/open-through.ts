@@ -20,7 +20,7 @@ export interface Through {
   last: string
 }
 
-/** What `exactBalanceOn` needs of the invoice `own`, as JSON. */
+/** The facts about the invoice `own` for `exactBalanceOn`, as JSON. */
 const invoiceJson = (partition: Partition): SQL =>
   sql`json_array(substr(${own.fecha}, 1, 10), ${listOfApplications(partition)}, ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.subtotal},
     ${own.descuento}, ${own.taxes}, ${own.iva_trasladado})`
@@ -42,7 +42,7 @@ export function openThrough(partition: Partition, direction: DirectionNumber, { 
     : sql`select ${own.uuid}, ${own.issued_at}, ${invoiceJson(partition)} as invoice from (${sql.join([...found], sql` union all `)}) own`
 }
 
-/** What `openByMonth` needs of an invoice that something is applied to. */
+/** The columns that `openByMonth` needs of an invoice with applications. */
 export const balanceColumns = (partition: Partition, alias: string, needsExact: string): Record<string, string> => {
   const isBeyond = isAfterCeiling(partition, alias, 'applied_until')
   const { fecha, total_micros } = cfdiAs(alias)
@@ -62,8 +62,8 @@ const listed = (columns: Readonly<Record<string, string>>): SQL =>
   )
 
 /**
- * Selects what credit notes of some days on take off PPD invoices that count, one row each: `uuid` of the invoice, `day`, `amount` in its
- * currency, `columns` of the invoice, and `is_unsure` when SQL cannot tell the amount.
+ * Selects the amounts that credit notes since a day take off PPD invoices that count, one row each: `uuid` of the invoice, `day`, `amount`
+ * in its currency, `columns` of the invoice, and `is_unsure` when SQL cannot tell the amount.
  */
 export function creditedSince(partition: Partition, direction: DirectionNumber, first: string, columns: Named): SQL | null {
   const notes = populationOf(partition, {
@@ -84,7 +84,7 @@ export function creditedSince(partition: Partition, direction: DirectionNumber, 
 }
 
 /**
- * Selects what complements pay of PPD invoices that count, with the columns of `creditedSince`: out of `paid`, rows of `paidByComplement` with
+ * Selects the payments of PPD invoices that count, with the columns of `creditedSince`, from `paid`: rows of `paidByComplement` with
  * `acting` and, as `more`, `metodo_pago` and these columns.
  */
 export function paidSince(paid: SQL, columns: Named): SQL {
@@ -94,10 +94,10 @@ export function paidSince(paid: SQL, columns: Named): SQL {
 }
 
 /**
- * The common table expressions of what was open of the PPD invoices of a direction that count today. `changes` selects what was applied to them since
- * the month of `first` (`paidSince`, `creditedSince`); `columns` are `balanceColumns` and the caller's own. `open` has a row
- * for each balance that an invoice had at the end of a month: `uuid`, `balance` in micros of its currency, `month`, the first that ended
- * with it, `until`, the first that did not (null when none did), and `columns`. `exact` has the UUIDs of those that SQL cannot compute.
+ * The common table expressions of the balances of the PPD invoices of a direction that count today. `changes` selects what was applied to
+ * them since the month of `first` (`paidSince`, `creditedSince`); `columns` are `balanceColumns` and the caller's own. `open` has a row for
+ * each balance that an invoice had at the end of a month: `uuid`, `balance` in micros of its currency, `month`, the first that ended with
+ * it, `until`, the first that did not (null when none did), and `columns`. `exact` has the UUIDs of those that SQL cannot compute.
  * `invoicesIn` selects these.
  */
 export function openByMonth(partition: Partition, direction: DirectionNumber, { last }: Through, changes: SQL, columns: Named): SQL {
@@ -108,7 +108,7 @@ export function openByMonth(partition: Partition, direction: DirectionNumber, { 
       .filter((name) => name !== 'is_unsure')
       .join(', '),
   )
-  // What comes after the last day comes after its month, although that may go on.
+  // Changes after the last day come after its month, although that may not be over.
   const monthOf = (day: string) => sql`iif(${sql.raw(day)} > ${last}, '9999-12', substr(${sql.raw(day)}, 1, 7))`
   return sql`changes as materialized (
       select uuid, ${monthOf('max(day, issued)')} as month, sum(amount) as amount, max(is_unsure or settled is null) as is_unsure, ${names}

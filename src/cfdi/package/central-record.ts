@@ -13,7 +13,7 @@ export type ZipCode =
   | 'zip.corrupt'
   | 'zip.nested'
 
-/** The package cannot be used: it has no readable directory, or a file without which the others say too little cannot be read. */
+/** The package cannot be used: it has no readable directory, or a file that the others depend on cannot be read. */
 export class PackageRejected extends Error {
   readonly code: ZipCode
   /** The file that is at fault, safe to be shown. */

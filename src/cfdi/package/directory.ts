@@ -2,9 +2,9 @@ import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { broken, type CentralEntry, hasRecord, nextAfter, PackageRejected, placesOf, readCentral, viewOf } from './central-record.ts'
 
 const MAX_ENTRIES = 200_000
-/** The most of a directory: one that is in another order than its data is in memory as long as its package is read. */
+/** The largest directory: one in another order than its data is in memory as long as its package is read. */
 const MAX_DIRECTORY = 20 * 1024 * 1024
-/** What is read of a larger directory at a time, in bytes: more than any record has. */
+/** The bytes of a larger directory that are read at a time: more than any record has. */
 const PART = 1024 * 1024
 
 const END = 0x06054b50

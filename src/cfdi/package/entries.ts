@@ -11,7 +11,7 @@ export interface ZipEntry extends Omit<CentralEntry, 'flags' | 'local'> {
   readonly rejected: EntryRejected | null
 }
 
-/** Which entries of a package something is read of. */
+/** Whether something is read of an entry. */
 export type IsWanted = (entry: CentralEntry) => boolean
 
 /**

@@ -31,7 +31,7 @@ export interface MetadataRow {
 /** A row that cannot be read, or a header without what the rows must have, with the line on which it begins (line 1 is the header). */
 export interface MetadataRejected {
   line: number
-  /** Of its Fecha, `YYYY-MM`; null when it cannot be read either. */
+  /** The month of its Fecha, `YYYY-MM`; null when it cannot be read either. */
   month: string | null
   code:
     | 'metadata.missing_column'
@@ -51,13 +51,13 @@ export interface ListedRow extends MetadataRow {
   line: number
 }
 
-/** The columns that a list of CFDIs must have: without one of them a document would be stored as what it is not. Its amount may be unknown. */
+/** The columns that a list of CFDIs must have: without one, a document would be stored wrongly. Its amount may be unknown. */
 const REQUIRED = ['uuid', 'rfcemisor', 'rfcreceptor', 'fechaemision', 'estatus'] as const
-/** The limit of a row in characters: what has no end of line is not gathered without end. */
+/** The limit of a row in characters, so that text without an end of line does not pile up. */
 const MAX_RECORD = 8 * 1024 * 1024
 const MAX_HEADER = 64 * 1024
 
-/** What the column Estatus says. */
+/** The values of the column Estatus. */
 const STATUSES: ReadonlyMap<string | undefined, 'vigente' | 'cancelado'> = new Map([
   ...(['1', 'vigente'] as const).map((name) => [name, 'vigente'] as const),
   ...(['0', 'cancelado'] as const).map((name) => [name, 'cancelado'] as const),
@@ -71,7 +71,7 @@ type Columns = ReadonlyMap<string, number>
  * removed. A file of third parties (`_tercero.txt`) or of something else has no rows.
  */
 export class MetadataReader {
-  /** What has come and is not read yet. */
+  /** Text that has come and is not read yet. */
   #text = ''
   /** How far it holds no end of a record. */
   #searched = 0
@@ -125,7 +125,7 @@ export class MetadataReader {
     return true
   }
 
-  /** Takes what no end of a record follows: the last record, or the beginning of one that is too long. */
+  /** Takes text without an end of a record: the last record, or the beginning of one that is too long. */
   #flush(isEnd: boolean, lines: MetadataLine[]): void {
     if (this.#text === '') return
     if (isEnd) this.#take(this.#text, lines)
@@ -145,7 +145,7 @@ export class MetadataReader {
   }
 }
 
-/** Whether these are the columns of the list that names whom the documents of another list are on account of. */
+/** Whether these are the columns of the list of third parties, on whose account documents of another list are. */
 const isOfThirdParties = (columns: { has(name: string): boolean }): boolean =>
   columns.has('rfcacuentaterceros') && !columns.has('rfcemisor')
 
@@ -169,7 +169,7 @@ const NAMES = ['nombreemisor', 'nombrereceptor'] as const
 /** How many separators are taken for parts of names. */
 const MOST_IN_NAMES = 8
 
-/** Reads a record; one with too many fields, and which cannot be read as it is, with the separators that are parts of names. */
+/** Reads a record. If it has too many fields and cannot be read as it is, some separators are parts of names. */
 const readRecord = (fields: readonly string[], columns: Columns, line: number): MetadataLine => {
   const read = readRow(fields, columns, line)
   const extra = fields.length - 1 - Math.max(...columns.values())
@@ -249,9 +249,10 @@ export const inflate = (data: Uint8Array, entry: ZipEntry, limit: number): Uint8
 }
 
 /**
- * Inflates what should have so many bytes, and stops at twice as many. workerd fails when its buffer has to grow beyond the limit, although
- * the content does not: a buffer of 40 KiB, 80 KiB, 160 KiB … grows by at least 40 KiB. With the size itself as the limit, every content of
- * 40 to 80, 80 to 120, 160 to 200, 320 to 360 … KiB would be refused; a content's last buffer is never twice as large as the content.
+ * Inflates data that should have so many bytes, and stops at twice as many. workerd fails when its buffer has to grow beyond the limit,
+ * although the content does not: a buffer of 40 KiB, 80 KiB, 160 KiB … grows by at least 40 KiB. With the size itself as the limit, every
+ * content of 40 to 80, 80 to 120, 160 to 200, 320 to 360 … KiB would be refused; a content's last buffer is never twice as large as the
+ * content.
  */
 const inflateRaw = (data: Uint8Array, size: number, finishFlush: number = constants.Z_FINISH): Uint8Array => {
   try {
@@ -314,7 +315,7 @@ const wrongSize = (): EntryRejected => new EntryRejected('zip.wrong_size', 'The 
 const wrongCrc = (): EntryRejected => new EntryRejected('zip.wrong_crc', 'The entry is damaged: its CRC-32 does not match.')
 const corrupt = (): EntryRejected => new EntryRejected('zip.corrupt', 'The compressed data of the entry are damaged.')
 
-/** What an entry contains. */
+/** The content of an entry. */
 export type EntryKind = 'xml' | 'metadata' | 'terceros' | 'junk'
 
 /** In bytes: the header of metadata, whose columns come in any order, is shorter. */

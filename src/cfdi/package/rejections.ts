@@ -17,7 +17,7 @@ export interface StatusLookup {
 const VALID: ReportedStatus = { cancelled: false, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
 const WORDS = 4
 const FIRST_SLOTS = 1_024
-/** What a slot says: nothing, a valid document, a valid document whose XML was delivered, or from here on the place of a cancellation. */
+/** The values of a slot: nothing, a valid document, one whose XML was delivered, or from here on the place of a cancellation. */
 const [EMPTY, LISTED, DELIVERED, CANCELLED] = [0, 1, 2, 3]
 
 /**
@@ -64,7 +64,7 @@ export class ReportedStatuses implements StatusLookup {
     return value < CANCELLED! ? VALID : this.#cancellations.at(value - CANCELLED!)
   }
 
-  /** Notes that the XML of a document was delivered. Then nothing of a valid document is left to be reported by its row. */
+  /** Notes that the XML of a document was delivered. Then the row of a valid document has nothing left to report. */
   deliver(uuid: string): void {
     const slot = this.#slotOf(wordsOf(uuid))
     if (this.#values[slot] !== LISTED) return
@@ -190,14 +190,17 @@ export class Rejections {
   }
 }
 
-/** What is downloaded: the month of a source of a taxpayer. */
+/** The download of a month of a source of a taxpayer. */
 interface WantedMetadata {
   rfc: string
   direction: 0 | 1
   month: string
 }
 
-/** Of a package with documents of other months: whether the month answers for what is of none, whether some are missing, and what was asked for. */
+/**
+ * A package with documents of other months: whether this month answers for rows of no month, whether documents are missing, and the times
+ * asked for.
+ */
 interface SharedMetadata {
   is_last: boolean
   is_short: boolean
@@ -209,7 +212,7 @@ interface MonthFile {
   file: MetadataFile
   /** Whether a row counts. */
   isOwn(row: ListedRow): boolean
-  /** What its documents are; null when its columns say that. */
+  /** The kind of its documents; null when its columns say that. */
   family: MetadataRow['kind'] | null
 }
 
@@ -229,10 +232,10 @@ export class MonthMetadata {
   }
 
   /**
-   * Adds a downloaded package; XML entries are not opened. Only rows of the month and the source count. Of a package with rows of other months,
-   * each month tells of its own lines that cannot be read, and the last one of what nobody can date, and of what is of no time that was asked
-   * for: nobody else would. Of a package of the month alone, everything else is rejected. Throws PackageRejected, also when a metadata file is
-   * damaged or they are too large together, because a month without some of its metadata would pass for complete.
+   * Adds a downloaded package; XML entries are not opened. Only rows of the month and the source count. In a package with rows of other
+   * months, each month reports its own unreadable lines, and the last month also those that nobody can date, and those of times that nobody
+   * asked for, because no other month would. In a package of the month alone, everything else is rejected. Throws PackageRejected, also
+   * when a metadata file is damaged or they are too large together, because a month without some of its metadata would pass for complete.
    */
   async add(file: Bytes, shared?: SharedMetadata): Promise<void> {
     const { month } = this.#wanted
@@ -251,7 +254,7 @@ export class MonthMetadata {
       if (isOfMonth(row)) this.rejected.add(otherDay(row, 'metadata.other_source'))
       else if (row.fecha !== null && isAnsweredFor(row.fecha)) this.rejected.add(otherDay(row, 'metadata.outside_period'))
     }
-    // How many documents a shared package has, the authority says: what else is in it is no loss.
+    // The authority says how many documents a shared package has: anything else in it is no loss.
     const rejected = shared === undefined || (shared.is_last && shared.is_short) ? this.rejected : undefined
     for (const one of await metadataIn(file, rejected, shared === undefined)) {
       const read = { file: one, isOwn, family: shared?.family ?? null }
@@ -260,7 +263,7 @@ export class MonthMetadata {
     }
   }
 
-  /** What is of neither party is rejected where rows are stored. */
+  /** Rows of neither party are rejected where rows are stored. */
   #isOfSource({ emisor_rfc, receptor_rfc }: ListedRow): boolean {
     const { rfc, direction } = this.#wanted
     const [own, other] = direction === 0 ? [emisor_rfc, receptor_rfc] : [receptor_rfc, emisor_rfc]
@@ -279,7 +282,7 @@ export class MonthMetadata {
   }
 }
 
-/** What takes the rows that cannot be read, each with the month of its Fecha if that can be read. */
+/** Takes the rows that cannot be read, each with the month of its Fecha if that can be read. */
 interface UnreadRows {
   add(rejection: Rejection, month: string | null): void
 }
@@ -316,12 +319,12 @@ export async function* rowsOf(file: MetadataFile, rejected?: UnreadRows): AsyncG
 }
 
 /**
- * The metadata files of a package. One without any is rejected by what it has in their place; with `every`, whatever else it has is rejected
- * that is not empty. Throws PackageRejected.
+ * The metadata files of a package. One without any is rejected by what it has in their place; with `every`, everything else in it that is
+ * not empty is rejected. Throws PackageRejected.
  */
 export async function metadataIn(file: Bytes, rejected?: Rejections, every = false): Promise<MetadataFile[]> {
   const files: MetadataFile[] = []
-  /** What is no list of CFDIs. Alone it stands where one should be. */
+  /** Entries that are no list of CFDIs. Alone, they stand where one should be. */
   const unreadable: ZipEntry[] = []
   let left = MAX_METADATA_BYTES
   const directory = await readDirectory(file)

@@ -9,7 +9,7 @@ import { afterDay } from '../literal-day.ts'
 import { cfdi } from '../tables.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
 
-/** The digits of micros that SQLite adds up: 900,000 amounts of so many fit its integers. The others are listed beside the sum. */
+/** The most digits of micros that SQLite adds up: 900,000 such amounts fit its integers. Others are listed beside the sum. */
 const DIGITS = 13
 
 /** The exact sum of micros over a group, for `parseSum`. SQLite’s own sum would lose or refuse large amounts. */
@@ -23,8 +23,8 @@ export const sumOf = (micros: string): SQL =>
 export const parseSum = (text: string): Micros => text.split('+').reduce((sum, part) => sum + BigInt(part), 0n)
 
 /**
- * An amount of the taxes by rate of a document with this alias, as an expression of SQL: out of its `taxes`, or what follows when it has
- * none because the general rate applies to all of it.
+ * An amount of the taxes by rate of a document with this alias, as SQL: from its `taxes`, or derived when it has none because the general
+ * rate applies to all of it.
  */
 export const taxOf = (alias: string, name: (typeof BREAKDOWN)[number]): string => {
   const { taxes, net_mxn, iva_trasladado } = cfdiAs(alias)
@@ -49,7 +49,7 @@ export interface Days {
   last: string
 }
 
-/** Documents of the population, by what reads them. */
+/** The filters of a population. */
 export interface Population extends Days {
   direction: DirectionNumber
   /** 1 for cancelled documents. Without it, those that are not cancelled. */
@@ -62,7 +62,7 @@ export interface Population extends Days {
   isPersonal?: boolean
   /** The documents of one counterparty or of some, to be found by their index. */
   counterparty?: string | readonly string[] | undefined
-  /** Only what comes after this position in the order of issued_at and UUID, both descending. */
+  /** Only documents after this position in the order of issued_at and UUID, both descending. */
   after?: readonly [issued_at: number, uuid: string] | undefined
   /** The documents that counted at the end of this day before today, instead of those that count now. */
   past?: string | null | undefined

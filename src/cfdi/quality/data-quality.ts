@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DATA_STATUSES, type DataStatus } from '../../taxpayers/visibility/coverage.ts'
 
-/** What is known of the documents of a month and direction. */
+/** How completely the documents of a month and direction are known. */
 export const DataStatusName = z.enum(DATA_STATUSES).meta({
   id: 'DataStatus',
   description:

@@ -7,7 +7,7 @@ import { Cfdi, Estatus } from '../contract.ts'
 export const RelationsQuery = z.strictObject({ ...ofFiscalEntity, ...Paging }).superRefine(requireFiscalEntity)
 export type RelationsQuery = z.infer<typeof RelationsQuery>
 
-/** What one document says of another. */
+/** How one document refers to another. */
 export const CfdiRelation = z
   .strictObject({
     side: z.enum(['refers_to', 'referred_by']).meta({

@@ -144,7 +144,7 @@ function substituteIn(text: string): Substitute | null {
   return all.sort((a, b) => a.issued_at - b.issued_at || (a.uuid < b.uuid ? -1 : 1))[0] ?? null
 }
 
-/** What could be known at the end of days, by the instants that are known. */
+/** The state that could be known at the end of days, by the known instants. */
 function knownDays(events: readonly Notified[], hasXml: boolean): KnownDay[] {
   const days = new Map<string, KnownDay>()
   let state: Omit<KnownDay, 'day'> = { estatus: 'vigente', has_xml: hasXml, is_substituted: false }

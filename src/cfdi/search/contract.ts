@@ -66,7 +66,7 @@ const MEMBERS = Object.keys(Cfdi.shape) as [keyof Cfdi, ...(keyof Cfdi)[]]
 
 const SORTS = ['-issued_at', 'issued_at', '-total', 'total'] as const
 
-/** What only the detail of a document has, and a list may include. */
+/** Members of the detail of a document that a list may include. */
 export const INCLUDED = ['conceptos', 'pagos', 'relacionados'] as const
 
 const { conceptos, pagos, relacionados } = CfdiDetail.shape
@@ -167,7 +167,7 @@ const {
   ...FILTERS
 } = CfdiSearch.shape
 
-/** Of a body: a boolean of JSON, or its text as in the query. */
+/** In a body: a boolean of JSON, or its text as in the query. */
 const given = (description: string) =>
   z
     .union([z.boolean(), z.enum(['true', 'false'])])
@@ -175,7 +175,7 @@ const given = (description: string) =>
     .optional()
     .meta({ documented: { type: 'boolean', description } })
 
-/** Of a body: a number of JSON, or its text as in the query. */
+/** In a body: a number of JSON, or its text as in the query. */
 const givenAmount = (description: string) =>
   z
     .union([amount, z.number().transform(String).pipe(amount)], AMOUNT_FAULT)
@@ -232,10 +232,10 @@ export type CfdiPage = z.infer<typeof CfdiPage>
 type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | 'sort' | 'fields' | 'include' | keyof typeof ofFiscalEntity>
 /** The filters of a search, without its page and its fiscal entity. */
 export type Filters = Omit<Pick<CfdiSearch, Filter>, 'blacklist' | 'as_of'> & {
-  /** Those that the filter `blacklist` means. */
+  /** RFCs that the filter `blacklist` means. */
   counterparties?: readonly string[] | undefined
   /** The last literal day of the documents, beside issued_to. */
   last_day?: string
-  /** A day before today: what is said and filtered of status, substitutions and balances is as of its end. */
+  /** A day before today: status, substitutions and balances are shown and filtered as of its end. */
   past?: string
 }

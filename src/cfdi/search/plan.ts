@@ -155,7 +155,9 @@ function scannedConditions(filters: Filters, partition: Partition): SQL[] {
   return conditions
 }
 
-/** The conditions of status and substitution as of a past day, and what a balance of then needs. search.ts compares the balances. */
+/**
+ * The conditions of status and substitution as of a past day, and those that a balance of that day needs. search.ts compares the balances.
+ */
 function ofPast({ estatus, is_substituted, payment_status, balance_min, paid_from, paid_to }: Filters, day: string, partition: Partition) {
   const isValid = isValidOn('page', day)
   const isSubstituted = sql`(${isValid} and ${isSubstitutedOn(partition, 'page', day)})`
@@ -245,7 +247,7 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
   const chosen = chosenOf(branches, filters.past ? { ...filters, estatus: undefined, payment_status: undefined } : filters)
   const plan = planOf(chosen)
   if (!hasCeiling(partition) || !chosen.some(({ serves }) => serves.includes('payment_status'))) return plan
-  // Where a scan stops is reported, so that a stored payment status must not decide it. Only invoices have one of these.
+  // A scan reports where it stops, so that a stored payment status must not decide it. Only invoices have such a status.
   const invoices = planOf(
     chosenOf(branches, { ...filters, payment_status: undefined, tipo_comprobante: filters.tipo_comprobante ?? ['I'] }),
   )

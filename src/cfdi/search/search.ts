@@ -44,7 +44,7 @@ interface Candidate {
   issued_at: number
   uuid: string
   planned: Planned
-  /** Read already, where what decides is compared here. */
+  /** The document, if balances are compared here. */
   item?: PageItem
 }
 
@@ -87,7 +87,7 @@ async function findByTotal(
   besides: Besides,
 ): Promise<{ items: PageItem[]; next: TotalPosition | null }> {
   if (plans.length + besides.statements.length === 0) return { items: [], next: null }
-  // Only a search without stored payment statuses finds all that a ceiling gives another one.
+  // Only a search without stored payment statuses finds all invoices to which a ceiling gives another one.
   const read = plans.map(({ partition, plan }): Planned => ({ partition, plan: plan.invoices ?? plan }))
   const isWhole = asked.filters.uuid !== undefined || read.some(({ plan }) => plan.isCompared)
   const candidates = await (isWhole ? readWhole : readKeys)(asked, read, besides)
@@ -100,7 +100,7 @@ async function findByTotal(
   return { items: await itemsOf(asked, page), next: last ? [String(last.total ?? ''), last.issued_at, last.uuid] : null }
 }
 
-/** Reads whole rows, because balances decide that are compared here. */
+/** Reads whole rows, because the balances that decide are compared here. */
 async function readWhole(asked: SearchInput, plans: readonly Planned[], besides: Besides): Promise<Candidate[]> {
   const scans = plans.map((one) => scansOf(asked, one, START, MOST_SORTED + 1, MOST_SORTED))
   const { found, end } = await readScans(asked, scans.flat(), false, besides)
@@ -113,7 +113,7 @@ async function readWhole(asked: SearchInput, plans: readonly Planned[], besides:
 
 type Key = [total: string | null, issued_at: number, uuid: string]
 
-/** Reads what the order depends on. Every row that is looked at answers, so that it is known when there are too many. */
+/** Reads the columns that decide the order. Every row that is looked at is returned, to show when there are too many. */
 async function readKeys({ ledger }: SearchInput, plans: readonly Planned[], { statements, take }: Besides): Promise<Candidate[]> {
   const selects = plans.map(
     ({ partition, plan }) =>
@@ -150,8 +150,8 @@ const dayOf = (bound: string): string => (isDay(bound) ? bound : centralDayOf(Da
 const earlier = (one: string, other: string | undefined): string => (other !== undefined && other < one ? other : one)
 
 /**
- * The severest data status of the months that a search asks for. Without a bound of its own it asks for what the window shows. Of a month
- * whose days the window does not show nothing is known, as in the summary.
+ * The severest data status of the months that a search asks for. Without a bound of its own it asks for what the window shows. Nothing is
+ * known of a month whose days the window hides, as in the summary.
  */
 function dataStatusOf(ledger: ScopedLedger, filters: Filters, rows: readonly DataStatusRow[], now: number): DataStatus {
   const statusOf = dataStatuses(ledger, rows, now)
@@ -246,7 +246,7 @@ const chosen = (one: Cfdi, fields: CfdiSearch['fields']): Cfdi =>
 
 type Included = Pick<ListedCfdi, (typeof INCLUDED)[number]>
 
-/** Reads what a page includes of its documents beside their rows: two statements for each partition. */
+/** Reads the details that a page includes beside the rows of documents: two statements for each partition. */
 async function includedOf(ledger: ScopedLedger, items: readonly PageItem[], names: readonly (typeof INCLUDED)[number][]) {
   const found = new Map<string, Included>()
   const pick = (from: Included): Included => Object.fromEntries(names.map((name) => [name, from[name]]))

@@ -21,7 +21,7 @@ export interface PageItem {
   context: RowContext
 }
 
-/** Where a page begins, and in which direction it goes on. */
+/** Where a page begins, and in which direction it continues. */
 export interface PageStart {
   after: PagePosition | undefined
   isAscending: boolean
@@ -131,7 +131,7 @@ interface Scan {
   replaces?: true
   /** When as many rows are found, there may be more. */
   limit: number
-  /** Of a scan that returns every row: how many of them count. The next one tells that there are more. */
+  /** For a scan that returns every row, how many of them count. The next one shows that there are more. */
   most?: number
   statements: readonly [page: SQL, last?: SQL]
 }
@@ -193,7 +193,7 @@ function byUuid(partition: Partition, filters: Filters, { after, isAscending }: 
 const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
 const positionOf = ({ issued_at, uuid }: { issued_at: number; uuid: string }): PagePosition => [issued_at, uuid]
 
-/** What is asked of a ledger. */
+/** A search of a ledger. */
 export interface SearchInput {
   ledger: ScopedLedger
   filters: Filters
@@ -213,7 +213,7 @@ export const planned = ({ ledger, filters }: SearchInput): Planned[] =>
     .map((partition) => ({ partition, plan: planSearch(ledger.rfc, filters, partition) }))
     .filter(({ plan }) => plan.streams.length > 0)
 
-/** Statements that the first call has besides, and what takes their rows. */
+/** Further statements of the first call, and a function that takes their rows. */
 export interface Besides {
   statements: readonly SQL[]
   take: (results: readonly unknown[][]) => void

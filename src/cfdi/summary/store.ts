@@ -23,7 +23,7 @@ export interface Span {
 /** Totals by type, method and status (`tipo|metodo|estatus`) for each month and direction (`YYYY-MM|direction`). */
 export type Months = Map<string, Cells>
 
-/** What is added up over the visible documents: those that the authority delivered, and with `months` those that sums are about. */
+/** The sums over the visible documents: those that the authority delivered, and with `months` those that sums are about. */
 interface Sums {
   stored: StoredMonths
   /** Null when nobody asks for them. */

@@ -4,7 +4,7 @@ import type { MonthKey, Totals } from '../totals.ts'
 export interface StoredDocuments {
   announced: number
   with_xml: number
-  /** Those without their XML that the authority delivers. It delivers none of cancelled received documents. */
+  /** Documents without the XML that the authority delivers. It delivers none of cancelled received documents. */
   missingXml: number
 }
 

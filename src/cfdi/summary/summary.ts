@@ -76,7 +76,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   }
 }
 
-/** What is known of the documents of a range that are vigente and that the RFC did not issue to itself. */
+/** Counts of the vigente documents of a range that the RFC did not issue to itself. */
 export interface DocumentCounts {
   /** Substituted ones included. */
   cfdi_total: number
@@ -88,9 +88,9 @@ export interface DocumentCounts {
   substituted: number
   months_missing: number
   months_downloading: number
-  /** The months of the former by direction. */
+  /** The missing months by direction. */
   missing_months: { issued: string[]; received: string[] }
-  /** Those of which the window shows only some of the days that are asked for, and which days. */
+  /** Months of which the window shows only some of the requested days, and which days. */
   cut_months: { issued: CutMonth[]; received: CutMonth[] }
 }
 

@@ -12,7 +12,7 @@ export function converted(amount: Micros, conversion: string, rateOf: (currency:
 }
 
 /**
- * What an invoice, a credit note or a paid part of an invoice transfers of IVA by rate, and its other taxes. `otras` are rates other than
+ * The IVA by rate that an invoice, a credit note or a paid part of an invoice transfers, and its other taxes. `otras` are rates other than
  * 16, 8 and 0 %, such as the 15 and 11 % of former years.
  */
 export const BREAKDOWN = [
@@ -76,7 +76,7 @@ export function transferred(header: Groups, lines: Groups): Omit<Breakdown, 'iva
   return sums
 }
 
-/** What SQLite's integers hold with room for sums. A larger amount is a text in the list. */
+/** The largest amount that SQLite's integers hold with room for sums. Larger ones are texts in the list. */
 const PLAIN = 10n ** 14n
 
 const listOf = (amounts: Micros[]): string => {
@@ -104,7 +104,7 @@ export function writeBreakdown(breakdown: Breakdown, own?: OwnAmounts): string |
   return `[${amounts.map((amount) => listOf([amount]) || '0').join()},[${ownAmounts.map((amount) => listOf([amount]) || '0').join()}]]`
 }
 
-/** What a payroll receipt or a CFDI de retenciones withholds: the base and the amount of each of these, in this order. */
+/** The taxes that a payroll receipt or a CFDI de retenciones withholds: the base and the amount of each, in this order. */
 export const WITHHELD = ['001', '002', '003'] as const
 
 /** Formats the `taxes` column of these, in MXN. Null when nothing is withheld. */

@@ -293,7 +293,7 @@ const metodoPago = (formaDePago: string | null): string | null => {
 }
 
 const PESOS = /^(?:\$|PESOS?|NUEVOS?|MEXICAN[AO]S?|MEXICO|MONEDA|NACIONAL(?:ES)?|NAL|DE|MN|MXN|MXP|MEX|MX)+$/
-/** What only the pesos of Mexico are called. */
+/** Names that only Mexican pesos have. */
 const MEXICAN = /ME?X|MN|NA/
 const DOLLARS = /^(?:DOLAR(?:ES)?|AMERICANOS?|DLLS?|DLS|USD|USA|EUA|US)+$/
 

@@ -42,9 +42,9 @@ export const newDocument = (kind: Header['kind'], version: string) => ({
 })
 
 /**
- * What the XML of a CFDI says, before any rule of the service is applied. Text is trimmed; its inner white space is collapsed as the schema
- * asks, and that of a line stays. Amounts are the document's decimal text; UUIDs and RFCs are in upper case.
- * What the document does not say is null or an empty list.
+ * The contents of the XML of a CFDI, before any rule of the service is applied. Text is trimmed; its inner white space is collapsed as the
+ * schema asks, and that of a line stays. Amounts are the document's decimal text; UUIDs and RFCs are in upper case. What the document does
+ * not say is null or an empty list.
  */
 export type CfdiDocument = ReturnType<typeof newDocument>
 
@@ -72,7 +72,7 @@ export const newConcepto = () => ({
   a_cuenta_terceros_rfc: documentText,
   cuenta_predial: [] as string[],
   pedimentos: [] as string[],
-  /** Of the complement iedu: whose tuition the line is. */
+  /** Of the complement iedu: the student of a line of tuition. */
   iedu: null as Iedu | null,
 })
 export type Concepto = ReturnType<typeof newConcepto>
@@ -286,7 +286,7 @@ export const missing = (name: string): never => {
 export interface ParseState {
   readonly document: CfdiDocument
   readonly complementos: Set<string>
-  /** What is odd about the document, besides the repairs of its text. */
+  /** The oddities of the document, besides the repairs of its text. */
   readonly oddities: Set<Repair>
   /** The elements that came and may not come again. */
   readonly opened: Set<string>
@@ -299,7 +299,7 @@ export interface ParseState {
   readonly take: LineReader['take']
   pago: Pago | null
   docto: DoctoRelacionado | null
-  /** Those of all payments. */
+  /** The documents of all payments. */
   doctos: DoctoRelacionado[]
   nomina: Nomina | null
 }
@@ -360,7 +360,7 @@ export const append = (list: string[] | undefined, value: string | null): void =
   if (value !== null) list?.push(value)
 }
 
-/** What becomes of the lines of a document, one at a time, so that no document has all of them in memory as objects. */
+/** Takes the lines of a document, one at a time, so that no document has all of them in memory as objects. */
 export interface LineReader {
   /** The document is read, or read again after a repair. */
   begin(): void

@@ -107,7 +107,7 @@ export async function eachPacked<Location extends XmlLocation>(
 
 /** The compressed bytes of several documents as one object. */
 export interface XmlObject {
-  /** Of the bytes, 128 bits in 22 characters. Keys end with it, so that a late writer cannot change bytes that committed rows point to. */
+  /** A hash of the bytes, 128 bits in 22 characters. Keys end with it, so that a late writer cannot change bytes behind committed rows. */
   hash: string
   bytes: Uint8Array<ArrayBuffer>
   offsets: number[]

@@ -40,18 +40,21 @@ const DOCUMENTS = [
 const MEMBERS = {
   /** I and E by counterparty; cancelled ones by reason. `newest` is a name behind the position of its document. */
   documents: DOCUMENTS,
-  /** The same without counterparties, and N. */
+  /** The same without counterparties, and with N. */
   sums: DOCUMENTS,
   /** Cash events of received documents, by supplier and kind of operation. */
   cash: [
     ...(['rfc', 'operacion', 'newest', 'base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras'] as const),
     ...(['iva_otras', 'iva_retenido'] as const),
   ],
-  /** PPD invoices by counterparty, with what was paid of them, and what is open by the day when it is due, `[due, micros, day]`: with its day if that was still to come. */
+  /**
+   * PPD invoices by counterparty, with their payments, and the open amounts by due date, `[due, micros, day]`, with the day of the invoice
+   * only if that was still to come.
+   */
   payments: ['direction', 'rfc', 'newest', 'invoices', 'count', 'invoices_paid', 'paid', 'weighted', 'on_time', 'open'] as const,
   /** Receipts by the month of their payment and receiver. */
   payroll: ['month', 'rfc', 'receipts', 'percepciones', 'deducciones', 'otros_pagos', 'isr', 'wages', 'wage_count'] as const,
-  /** What is left out: how often the rate of a day was used, and the paid parts without an invoice. */
+  /** Omissions: how often the rate of a day was used, and the paid parts without an invoice. */
   quality: ['dof_rate', 'unreconciled_payments', 'other_parties'] as const,
 } as const
 
@@ -61,7 +64,7 @@ export const KINDS = Object.keys(MEMBERS) as PartKind[]
 export type Cell<Kind extends PartKind> = Record<(typeof MEMBERS)[Kind][number], string | number>
 export type ReportCells = { [Kind in PartKind]: Cell<Kind>[] }
 
-/** What is stored of a month: the chunks of each kind. */
+/** The stored cells of a month: the chunks of each kind. */
 export const writeCells = (cells: ReportCells): [kind: PartKind, n: number, data: string][] =>
   KINDS.flatMap((kind) =>
     jsonChunks((cells[kind] as Record<string, unknown>[]).map((cell) => MEMBERS[kind].map((name) => cell[name]))).map(
@@ -84,7 +87,7 @@ class Grouping<Head extends object, Count extends string, Amount extends string>
     this.#amounts = amounts
   }
 
-  /** Returns the row of a key; the first time it begins with this head, and zeros. */
+  /** Returns the row of a key. A new row begins with this head, and zeros. */
   at(key: string, head: () => Head): Head & Record<Count, number> & Record<Amount, bigint> {
     const known = this.#rows.get(key)
     if (known) return known
@@ -114,7 +117,7 @@ const CHUNKS = 20
 
 const RECEIPTS_AMOUNTS = ['percepciones', 'deducciones', 'otros_pagos', 'isr', 'wages'] as const
 
-/** Adds receipts up: by the month of their payment and receiver, and as what they add to their own month. One call for each 20 chunks. */
+/** Adds up receipts: by receiver and month of payment, and for their own month. One call for each 20 chunks. */
 async function readReceipts(
   ledger: ScopedLedger,
   receipts: readonly (readonly [Partition, readonly ReceiptRow[]])[],
@@ -198,7 +201,7 @@ function operationOf(rules: Rules, own: string, { rfc, regimen, products }: Pick
   return (found && OPERATIONS[found.class]) ?? OTHER
 }
 
-/** What a month is read for. */
+/** The input of reading a month. */
 export interface MonthReading {
   system: System
   ledger: ScopedLedger
@@ -267,7 +270,7 @@ function countReason(quality: Quality, reason: string, n: number): void {
   if (reason === 'other_parties') quality.other_parties += n
 }
 
-/** The rates of the table that documents need which do not state theirs. At most one call. */
+/** The rates of the table for documents that do not state theirs. At most one call. */
 async function ratesFor(system: System, read: readonly Read[]): Promise<RateOfDay> {
   const exactRow = read
     .flatMap(({ documents, cash }) => [...documents.flatMap(([, rows]) => rows), ...cash])
@@ -400,7 +403,7 @@ function paymentCells(read: readonly Read[], { rules, today }: MonthReading, rat
           if (on <= due) into.on_time += pesos
         }
         const left = BigInt(total) - BigInt(paid) - BigInt(credited)
-        // What is dated after today is owed from its day on.
+        // An invoice dated after today is owed from its day on.
         const key = day > today ? `${due}|${day}` : due
         if (left >= LEAST_OPEN) into.due.set(key, (into.due.get(key) ?? 0n) + inMxn(left, mxn)!)
       }

@@ -13,7 +13,7 @@ const LARGE = 13
 const newest = (of: typeof own | typeof i, name: SQLiteColumn): SQL =>
   sql`max(case when ${name} is not null then printf('%010d', ${of.issued_at}) || ${of.uuid} || ${name} end)`
 
-/** What SQL leaves to `exactAmounts`, like the events of cash. */
+/** Documents that SQL leaves to `exactAmounts`, as with cash events. */
 const NEEDS_EXACT = sql`(${own.version} is not null and (${own.net_mxn} is null or length(${own.total_mxn}) > ${sql.raw(String(LARGE))} or coalesce(instr(${own.taxes}, '"'), 0) > 0))`
 const SOURCE = sql`json_array(${own.total_micros}, ${own.currency}, null, null, ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.subtotal},
   ${own.descuento}, ${own.taxes}, ${own.iva_trasladado})`
@@ -36,7 +36,7 @@ export interface DocumentsRow {
   lag: number
   dated: number
   after: number
-  /** Those of which only metadata is known. */
+  /** Documents of which only metadata is known. */
   without_amount: number
   net: string
   goods: string
@@ -46,7 +46,7 @@ export interface DocumentsRow {
   total: string
 }
 
-/** Selects the I and E of a direction and month by counterparty: what counts, and what is cancelled. Null when nothing is visible. */
+/** Selects the I and E of a direction and month by counterparty: those that count, and cancelled ones. Null when nothing is visible. */
 export function documentsStatement(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
   const select = (cancelled: 0 | 1): SQL[] => {
     const conditions = cancelled === 0 ? [sql`${own.version} is not null`] : []
@@ -79,7 +79,7 @@ const FIGURES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento'
 export type CashFigure = (typeof FIGURES)[number]
 export const CASH_FIGURES: readonly CashFigure[] = FIGURES
 
-/** A group of cash events by supplier and what its class depends on. One with a `source` is alone, for `exactAmounts`. */
+/** A group of cash events by supplier and the facts behind its class. One with a `source` is alone, for `exactAmounts`. */
 export type CashRow = Record<CashFigure, string> & {
   rfc: string
   reason: string | null
@@ -128,7 +128,7 @@ export interface CreditInvoiceRow {
   payments: string | null
 }
 
-/** Selects the PPD invoices of a direction and month with what was paid of them up to a day. */
+/** Selects the PPD invoices of a direction and month with their payments up to a day. */
 export function invoicesStatement(partition: Partition, direction: DirectionNumber, days: Days, today: string): SQL | null {
   const population = populationOf(partition, {
     ...{ ...days, direction, types: ['I'] },

@@ -76,7 +76,7 @@ export const giveBack = (d1: D1Database, import_id: string): D1PreparedStatement
   prepared(d1, sql`delete from ${usages} where ${usages.import_id} = ${import_id}`),
 ]
 
-/** Adds to the totals what has changed in the documents of imports; to those of the day, too, when they are of that day. */
+/** Adds the changes in the documents of imports to the totals, and to those of the day when they are of that day. */
 const countDocuments = (d1: D1Database, organization_id: string, import_ids: readonly string[], day: Day | null): D1PreparedStatement[] => {
   const ids = JSON.stringify(import_ids)
   const change = sql`(select coalesce(sum(${u.documents} - ${u.counted}), 0)

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../../platform/db/columns.ts'
 
-/** What an organization's imports use, in all and today: the sums of import_usage. */
+/** The usage of an organization's imports, in all and today: the sums of import_usage. */
 export const importTotals = sqliteTable('import_totals', {
   organization_id: text().primaryKey(),
   bytes: integer().notNull(),
@@ -13,7 +13,7 @@ export const importTotals = sqliteTable('import_totals', {
   day_documents: integer().notNull(),
 })
 
-/** What one import uses. The row is made before that of the import, and is deleted when the import is. */
+/** The usage of one import. The row is made before that of the import, and is deleted when the import is. */
 export const importUsage = sqliteTable(
   'import_usage',
   {

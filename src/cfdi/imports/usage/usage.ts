@@ -15,7 +15,7 @@ type ImportQuota = Extract<Quota, `import_${string}`>
 
 const todayOf = ({ now, organization }: Importer): string => localDayOf(now, organization.timezone)
 
-/** Returns what the organization's imports use of each quota. */
+/** Returns how much of each quota the organization's imports use. */
 export async function importUsage(importer: Importer): Promise<Record<ImportQuota, number>> {
   const totals = await findTotals(importer.db.$client, importer.organization.id)
   const isToday = totals?.day === todayOf(importer)
@@ -106,7 +106,7 @@ const isFull = (quota: ImportQuota, limits: Limits, used: Record<ImportQuota, nu
 export const recordDocuments = ({ db }: System, organization_id: string, documents: ReadonlyMap<string, number>, areCompleted = false) =>
   commit(db.$client, setDocuments(db.$client, organization_id, documents, areCompleted))
 
-/** Gives back what a deleted import used in all. What it used of its day stays used. */
+/** Gives back the total usage of a deleted import. Its usage of the day stays. */
 export const leaveRoom = ({ db }: System, import_id: string) => commit(db.$client, giveBack(db.$client, import_id))
 
 /** The uploads that were begun before an instant, in milliseconds, and are not known to be completed, up to `limit`. */
