@@ -129,7 +129,7 @@ describe('the status', () => {
     expect(readStatus(twice(code!, cancelado!, cancelado!.replace('Cancelado', 'CANCELADO '))).estatus).toBe('cancelado')
     const one = twice(code!, cancelado!)
     const [result] = /<(?:\w+:)?ConsultaResult[ >].*<\/(?:\w+:)?ConsultaResult>/s.exec(one)!
-    expect(() => readStatus(one.replace(result, result + result))).toThrow('lacks what it must have')
+    expect(() => readStatus(one.replace(result, result + result))).toThrow('lacks a required part')
   })
 
   it('is read by local names, without prefixes too', () => {

@@ -83,7 +83,7 @@ it('a package that drips is out of time, and is asked for again', async () => {
 
 /** What breaks without it: an answer without an end is taken again and again for a week, and its month never comes. */
 describe('a package that is larger than it may be', () => {
-  const endless = () => new Unanswered('too_large', 'The tax authority sent more than a package may have.')
+  const endless = () => new Unanswered('too_large', 'The tax authority sent a package that is too large.')
 
   it('is asked for by halves, whose packages are smaller', async () => {
     vi.spyOn(Base64Decoder.prototype, 'decode').mockImplementationOnce(() => {
@@ -105,7 +105,7 @@ describe('a package that is larger than it may be', () => {
     for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'failed', error_class: 'sat_unavailable' })
     const coverage = `${one.path}/coverage?source=sat_cfdi_issued&from=2026-04&to=2026-04`
     expect((await one.ask('GET', coverage)).body.data[0].last_code).toMatch(
-      /^too_large: The tax authority sent more than a package may have\./,
+      /^too_large: The tax authority sent a package that is too large\./,
     )
     expect(world.asked()['Descargar']).toBeLessThanOrEqual(2 * 15)
     // Nothing of it is left.
