@@ -77,14 +77,14 @@ const authenticateRequest: Authenticate = async (system, presented, named) => {
 /** The test helpers that change what the sandbox of the tax authority answers. */
 const OF_SANDBOX = /^\/v1\/test-helpers\/(cfdi|fiscal-entities|mailbox|sync-jobs)(\/|$)/
 
-/** Whether a deployment has what is at a path: `live` has no test helper, and another authority than the sandbox has none of the sandbox's. */
+/** Whether a deployment serves a path: `live` has no test helpers, and the sandbox's exist only where the authority is the sandbox. */
 export const isServed = ({ environment, taxAuthority }: Settings, path: string): boolean =>
   !path.startsWith('/v1/test-helpers/') || (environment !== 'live' && (taxAuthority === 'sandbox' || !OF_SANDBOX.test(path)))
 
 /** Every route of the API. */
 export const app: Hono<App> = new Hono<App>({ getPath: pathOf })
 
-// What every request meets before its route.
+// Runs for every request before its route.
 app
   .use(ownRequestId, requestLog, apiHeaders)
   .all('/api/v1/*', (c) => {
@@ -191,5 +191,5 @@ app
 app.onError(problem)
 app.notFound((c) => problem(unknownPath(), c))
 
-/** What answers a request: the console's pages and sessions, or the API. */
+/** The app that answers a request: the console's pages and sessions, or the API. */
 export const appFor = (request: Pick<Request, 'url'>): Hono<App> => (isOfConsole(pathOf(request)) ? consoleApp : app)

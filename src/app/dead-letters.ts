@@ -9,7 +9,7 @@ import { resend } from './work.ts'
 /** Letters of one sweep. */
 const PAGE = 200
 
-/** What the relay writes into the letter of an outbox event. */
+/** The letter of an outbox event, as the relay writes it. */
 const Quarantined = z.object({ outbox: z.union([z.literal('control'), z.int().min(0)]), entity: z.int(), outbox_event_id: z.string() })
 type Quarantined = z.infer<typeof Quarantined>
 

@@ -39,7 +39,7 @@ const FETCHER_INFO = {
 const EXAMPLE_LEASE = '0-17-5b0c6a0e-6a8f-4f0e-9d3b-0a6f1c2d3e4f'
 const EXAMPLE = { rfc: 'EKU9003173C9', content_type: 'application/pdf' }
 
-/** Whole leases, and what completes them, by the name of the schema. */
+/** Whole leases and their completions, by the name of the schema. */
 const FETCHER_EXAMPLES = {
   Lease: [
     {
@@ -109,7 +109,7 @@ export function fetcherApi() {
     routesOf(app).filter(({ path }) => isOfFetcher(path)),
     FETCHER_INFO,
   )
-  // The routes are public to the customers' credentials, and signed instead.
+  // The routes take no credentials of customers: their requests are signed instead.
   for (const path of Object.values(paths))
     for (const operation of Object.values(path)) delete (operation as { security?: unknown }).security
   const header = (name: string) => ({ type: 'apiKey', in: 'header', name: `Fetcher-${name}` })
@@ -124,7 +124,7 @@ export function fetcherApi() {
  */
 export const openApiOf = (environment: Environment) => document(served(environment), INFO, notices())
 
-/** What a program that reads text should know first, and every operation in one line. `npm run openapi` writes it into `assets`. */
+/** An introduction for programs that read text, with every operation in one line. `npm run openapi` writes it into `assets`. */
 export function llmsText(guides: readonly (readonly [name: string, title: string])[]): string {
   const lineOf = (route: Route): string => {
     const { summary } = operationOf(route)

@@ -3,7 +3,7 @@ import { announceRuns, planRuns } from '../connections/extractors/runs/dispatch.
 import { resumeDownloads } from '../downloads/downloads.ts'
 import { announceUnnotified } from '../downloads/missed-cancellations.ts'
 
-/** When a suspension ends, the extractors of the connections that are active again run, and their downloads go on. */
+/** When a suspension ends, runs the extractors of the connections that are active again and continues their downloads. */
 export const resume: Resume = async (ctx, active) => {
   const ids = active.map(({ fiscal_entity_id }) => fiscal_entity_id)
   const { statements, runs } = await planRuns(ctx, 'connection_reactivated', ids)

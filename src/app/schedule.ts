@@ -31,7 +31,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     (system) => runOperatorCommands(system, resume),
     carryOutDeadLetters,
     collectInvoices,
-    // These use what is left of the budget, and go on in invocations of their own.
+    // These use the rest of the budget, and continue in invocations of their own.
     ...SWEEPS.filter((sweep) => typeof sweep === 'string').map(begin),
   ],
   '*/15 * * * *': QUARTERLY.map(begin),

@@ -49,7 +49,7 @@ const once =
     return null
   }
 
-/** Where `midnight` is when every organization that is to be suspended is suspended. */
+/** The cursor of `midnight` once every organization that is due is suspended. */
 const CADENCES = 'cadences'
 
 /** Suspends, and evaluates cadences only then: an organization that is suspended at midnight gets no downloads that night. */

@@ -40,13 +40,13 @@ type Producer =
   | 'TASKS'
 
 /**
- * A kind of work in the background: a message is a hint about rows of the databases, and a sweep finds the rows whose hint was lost or whose
- * worker died. Handlers tolerate repeated, lost and reordered messages.
+ * A kind of work in the background: a message is a hint about rows of the databases, and a sweep finds the rows whose hint was lost or
+ * whose worker died. Handlers tolerate repeated, lost and reordered messages.
  *
- * A message that was handled is acknowledged. One that has the shape of no kind of its queue is acknowledged and recorded as a dead letter. Any
- * error retries the message with a growing delay; after the last attempt it becomes a dead letter. Messages of a batch are handled one after
- * the other, each by itself, so that one that fails does not affect its batch. They share the budget of the invocation: a handler leaves what
- * it has no budget for to another message, and a message that it is too late to begin with is sent again.
+ * A message that was handled is acknowledged. One whose shape matches no kind of its queue is acknowledged and recorded as a dead letter.
+ * Any error retries the message with a growing delay; after the last attempt it becomes a dead letter. Messages of a batch are handled one
+ * after the other, and one that fails does not affect the others. They share the budget of the invocation: a handler leaves the work beyond
+ * its budget to another message, and a message that comes too late to begin is sent again.
  */
 export interface WorkKind<Message = unknown> {
   /** The bindings of the queues that carry its messages. */
@@ -55,11 +55,11 @@ export interface WorkKind<Message = unknown> {
   /** The most D1 statements that the handler executes before it asks the budget. */
   statements: number
   handle(system: System, message: Message): Promise<void>
-  /** They send a message for all work that nobody does, once a minute: verbs, and tasks where one invocation may not suffice. */
+  /** Verbs that send messages for work that nobody does, once a minute, and tasks where one invocation may not suffice. */
   sweeps?: readonly (((system: System) => Promise<unknown>) | TaskMessage['task'])[]
 }
 
-/** The conversation with the authority is loaded when it is first had. */
+/** Loads the conversation with the authority on first use. */
 const continueConversations = async (...asked: Parameters<typeof continueConversation>): Promise<void> =>
   (await import('../downloads/conversation/converse.ts')).continueConversation(...asked)
 
@@ -234,8 +234,7 @@ async function recordMessage(system: System, queue: string, message: Message): P
 }
 
 /**
- * Sends a message that had become a dead letter again, to the first queue whose messages have its shape. Returns false without such a
- * queue.
+ * Resends a message that had become a dead letter, to the first queue whose messages have its shape. Returns false without such a queue.
  */
 export async function resend(system: System, body: unknown): Promise<boolean> {
   const known = Object.values(WORK).find(({ message }) => message.safeParse(body).success)

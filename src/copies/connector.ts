@@ -8,7 +8,7 @@ import type { ConnectorCredentials, ConnectorScope, DestinationSettings } from '
 import { type ConnectorRow, type CountedConnector, findConnector, keepDrive, replaceCredentials } from './store.ts'
 import { withPrefix } from './template.ts'
 
-/** The connector that credentials belong to. What was sealed for one connector cannot be opened for another. */
+/** The connector that credentials belong to. Credentials sealed for one connector cannot be opened for another. */
 interface CredentialsHolder {
   organization_id: string
   connector_id: string
@@ -58,7 +58,7 @@ type Opened = Pick<
   'connector' | 'connector_id' | 'organization_id' | 'provider' | 'config' | 'credentials' | 'credentials_version'
 >
 
-/** What is under way at the end of a turn is waited for so long: the platform soon ends what goes on after a message was acknowledged. */
+/** How long the end of a turn waits for work under way: the platform soon ends work that continues after its message is acknowledged. */
 const GRACE_MS = 12_000
 
 async function limited<T>(milliseconds: number, work: Promise<T>): Promise<T> {
@@ -72,8 +72,8 @@ async function limited<T>(milliseconds: number, work: Promise<T>): Promise<T> {
 }
 
 /**
- * Opens the destination of a connector in its events shard. Paths are relative to its prefix. Credentials that the provider issues in the place of those are stored, and the drive of the account, which becomes
- * a part of the row's config.
+ * Opens the destination of a connector in its events shard. Paths are relative to its prefix. Stores credentials with which the provider
+ * replaces these, and the drive of the account, which becomes a part of the row's config.
  */
 export async function openDestination(system: System, d1: D1Database, row: Opened): Promise<Destination> {
   const config = configOf(row)

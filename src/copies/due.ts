@@ -21,16 +21,13 @@ export interface ConnectorHint {
 export const wakeConnector = (system: System, { shard, connector }: ConnectorHint): Promise<void> =>
   sendHints(system, system.env.STORAGE, [{ body: { shard, connector } }])
 
-/** What is copied of a fiscal entity to the connectors of an organization. */
+/** A fiscal entity whose documents are copied to the connectors of an organization. */
 interface Copies {
   organization_id: string
   fiscal_entity_id: string
 }
 
-/**
- * Without a connector they write nothing; what a stopped one has to copy is marked too. They do what the trigger `events_mirrored` does for
- * events.
- */
+/** Write nothing without a connector, and include stopped ones. They do what the trigger `events_mirrored` does for events. */
 const dueStatements = (d1: D1Database, copies: readonly Copies[]): D1PreparedStatement[] =>
   jsonChunks(copies.map(({ organization_id, fiscal_entity_id }) => [organization_id, uuidOf(fiscal_entity_id)])).map((json) =>
     prepared(
@@ -45,18 +42,18 @@ const dueStatements = (d1: D1Database, copies: readonly Copies[]): D1PreparedSta
     ),
   )
 
-/** Returns the statement, for the organization's events shard, that marks what is copied of a fiscal entity as due. */
+/** Returns the statement, for the organization's events shard, that marks the mirrors of a fiscal entity as due. */
 export const markDue = (d1: D1Database, organization_id: string, fiscal_entity_id: string): D1PreparedStatement =>
   dueStatements(d1, [{ organization_id, fiscal_entity_id }])[0]!
 
-/** Marks what is copied to readers as due, in one commit for each events shard. */
+/** Marks the mirrors of readers as due, in one commit for each events shard. */
 export const markReadersDue = ({ settings }: System, readers: readonly (Copies & { events_shard: number })[]): Promise<void> =>
   each([...Map.groupBy(readers, ({ events_shard }) => events_shard)], ([shard, own]) => {
     const d1 = settings.events[shard]!
     return commit(d1, dueStatements(d1, own))
   })
 
-/** Marks everything that an organization's connectors copy as due. */
+/** Marks all mirrors of an organization's connectors as due. */
 export const markAllDue = (d1: D1Database, organization_id: string): D1PreparedStatement =>
   prepared(
     d1,

@@ -6,7 +6,7 @@ import { MIRRORED_KINDS } from './kinds.ts'
 import { AzureBlobCredentials, GoogleDriveCredentials, OneDriveCredentials, S3Credentials } from './provider-credentials.ts'
 import { DEFAULT_TEMPLATE, prefixFault, templateFault } from './template.ts'
 
-/** What each provider needs to know of a destination (config). */
+/** The settings of a destination that each provider needs (config). */
 
 export const PROVIDERS = ['s3', 'azure_blob', 'google_drive', 'onedrive'] as const
 export type Provider = (typeof PROVIDERS)[number]
@@ -62,7 +62,7 @@ const judgeLocation = ({ prefix, path_template }: { prefix: string; path_templat
   if (message !== null) context.addIssue({ code: 'custom', path: [fault === null ? 'path_template' : 'prefix'], message })
 }
 
-/** What Amazon takes: other services take more. */
+/** Buckets that Amazon takes: other services take more. */
 const AMAZON_BUCKET = /^(?!(?:\d+\.){3}\d+$)[a-z\d.-]+$/
 
 export const S3Config = z
@@ -190,7 +190,7 @@ export function readMember<M extends keyof typeof SCHEMAS>(member: M, provider: 
 const AnyConfig = z.union(PROVIDERS.map((provider) => SCHEMAS.config[provider]))
 const AnyCredentials = z.union(PROVIDERS.map((provider) => SCHEMAS.credentials[provider]))
 
-/** Some members of one of them. What is absent has no default, because it stays as it is. */
+/** Some members of one of them. Absent members have no default, because they stay as they are. */
 const AnyConfigChanges = z.union(
   PROVIDERS.map((provider) => {
     const { shape } = SCHEMAS.config[provider]
@@ -215,7 +215,7 @@ const draftsOf = (members: z.ZodRawShape) => {
   return z.discriminatedUnion('provider', [first!, ...others])
 }
 
-/** What can be mirrored. */
+/** The kinds to mirror. */
 
 const NAME = 'A label of your choice.'
 const FISCAL_ENTITIES = 'The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What admits the service to a destination of each provider. */
+/** The credentials for a destination of each provider. */
 
 /** A key, token or secret. White space around it comes from pasting. No message repeats it. */
 const secret = (most: number) =>

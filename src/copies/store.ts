@@ -76,7 +76,7 @@ export const assertBackfillUnchanged = (
 export const markMirrorsDue = (d1: D1Database, connector: number): D1PreparedStatement =>
   prepared(d1, sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.connector} = ${connector} and ${mirrors.due} <> 1`)
 
-/** The statements that let a connector begin at nothing, as if it had never copied anything. Whoever works on it loses it. */
+/** The statements that reset a connector, as if it had never copied anything. Whoever works on it loses it. */
 export const forgetCopied = (d1: D1Database, connector: number): D1PreparedStatement[] => [
   prepared(
     d1,
@@ -124,7 +124,9 @@ export const listRefused = async (
     ).all<RefusedRow>()
   ).results
 
-/** Replaces sealed credentials by what a provider has issued in their place, unless the customer has replaced them in the meantime. */
+/**
+ * Replaces sealed credentials by those that a provider has issued in their place, unless the customer has replaced them in the meantime.
+ */
 export const replaceCredentials = (
   d1: D1Database,
   { connector, credentials_version }: Pick<ConnectorRow, 'connector' | 'credentials_version'>,

@@ -68,13 +68,13 @@ export const storageMirrors = sqliteTable(
     /** The last commit of the authority's partition, and of the imports' partition, that has been dealt with. */
     sequence: integer().notNull().default(0),
     import_sequence: integer().notNull().default(0),
-    /** JSON: the windows as of which everything visible has been dealt with; null for nothing. */
+    /** JSON: the windows whose visible documents have all been dealt with; null for none. */
     windows: text(),
-    /** Up to which commit all documents have been dealt with, whatever the windows, because there were no extractors. */
+    /** The commit up to which all documents have been dealt with, whatever the windows, because there were no extractors. */
     all_until: integer().notNull().default(0),
     /** Documents that are not CFDIs are copied when the organization got them after this instant, in milliseconds since 1970. */
     documents_since: integer().notNull().default(0),
-    /** JSON: what is being copied, and how far; null between two rounds. */
+    /** JSON: the round under way, and how far it is; null between two rounds. */
     round: text(),
   },
   (table) => [

@@ -3,7 +3,7 @@
  * rules are those of OneDrive, which are the strictest, and the 1,024 bytes of S3.
  */
 
-/** What a path says of a CFDI. */
+/** The parts of a CFDI that paths contain. */
 export interface CfdiObject {
   /** The RFC of the fiscal entity. */
   rfc: string
@@ -19,7 +19,7 @@ export interface CfdiObject {
   receptor_rfc: string
 }
 
-/** What a path says of a document that is not a CFDI. */
+/** The parts of another document that paths contain. */
 export interface DocumentObject {
   rfc: string
   /** As in the scope of a connector. */
@@ -111,7 +111,7 @@ const LONGEST: CfdiObject = {
   receptor_rfc: 'ÑÑÑÑ010101AAA',
 }
 
-/** CFDIs whose values can make a fault that those of others do not. */
+/** CFDIs whose values can make faults that other values do not. */
 const EXTREMES: CfdiObject[] = [
   ...['I', 'E', 'P', 'N', 'T', null].map((tipo_comprobante) => ({ ...LONGEST, tipo_comprobante })),
   { ...LONGEST, kind: 'retenciones', tipo_comprobante: null },
@@ -119,7 +119,7 @@ const EXTREMES: CfdiObject[] = [
 ]
 
 /**
- * Returns why a template cannot be used under a prefix, as the message of a 422; null if every CFDI gets a path of its own from it that every
+ * Returns why a template cannot be used under a prefix, as the message of a 422; null if it gives every CFDI a path of its own that every
  * provider takes. Only `{rfc}` tells two RFCs of an organization apart: imports can bring both a document of the same UUID and direction.
  */
 export function templateFault(template: string, prefix: string): string | null {
@@ -163,7 +163,7 @@ const SAMPLES: CfdiObject[] = [
   },
 ]
 
-/** Returns paths as they would be, with their prefix: of two CFDIs and of a tax status certificate. */
+/** Returns sample paths with their prefix: of two CFDIs and of a tax status certificate. */
 export const previewOf = (template: string, prefix: string): string[] =>
   [
     ...SAMPLES.map((cfdi) => pathOf(template, cfdi)),

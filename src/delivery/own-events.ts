@@ -29,7 +29,7 @@ export function ownEventStatements(d1: D1Database, organization_id: string, { ev
   ]
 }
 
-/** Asks the queue to send what these results of ownEventStatements created. The sweep finds what is lost. */
+/** Asks the queue to send the deliveries that these results of ownEventStatements created. The sweep finds lost ones. */
 export async function wakeOwnEvent(system: System, shard: number, results: readonly D1Result<Record<string, unknown>>[]): Promise<void> {
   const rows = results.flatMap((result) => result.results) as { webhook?: number; organization_id?: string }[]
   await wakeEndpoints(system, new Set(rows.flatMap(({ webhook }) => (webhook === undefined ? [] : [endpointKey(shard, webhook)]))))

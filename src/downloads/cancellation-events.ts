@@ -2,7 +2,9 @@ import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import type { PaymentThresholds } from '../cfdi/payment-thresholds.ts'
 import type { OutboxEvent } from '../platform/outbox/outbox.ts'
 
-/** What an outbox event says of a cancellation. It holds what the relay needs to decide for each organization, and no decision. */
+/**
+ * The body of an outbox event about a cancellation. It holds the facts for the relay's decision about each organization, and no decision.
+ */
 export interface CancellationBody {
   cfdi_uuid: string
   /** Null when the authority does not report the time. */

@@ -52,7 +52,7 @@ export const SyncJob = z
   .meta({ id: 'SyncJob' })
 export type SyncJob = z.infer<typeof SyncJob>
 
-/** A job without what it brought. */
+/** A job without its results. */
 export const JobState = SyncJob.omit({
   created_count: true,
   updated_count: true,

@@ -33,7 +33,7 @@ export class DownloadLease {
 
   readonly system: System
   readonly hint: DownloadHint
-  /** Learns of those who can read a document of the mailbox that no event tells of. */
+  /** Gets the readers of a document of the mailbox that no event reports. */
   readonly notify: Notify
   readonly ledger: D1Database
   readonly logins: Logins
@@ -63,7 +63,7 @@ export class DownloadLease {
     await jobsLease.extend(this.ledger, this.held).run()
   }
 
-  /** Commits the end of a job. What changed something is relayed at once. */
+  /** Commits the end of a job. Changes are relayed at once. */
   async finish(job: Job, error_class: string | null, { isChanged = false, more = [], ...end }: JobEnd = {}): Promise<void> {
     const now = Date.now()
     const statements = [...more, ...finishJobStatements(this.ledger, job, error_class, now, end)]
@@ -73,7 +73,7 @@ export class DownloadLease {
     await wakeRelay(this.system, this.hint.shard)
   }
 
-  /** Puts a job to sleep with which the authority is not done. */
+  /** Puts a job to sleep that the authority has not finished. */
   async sleep(job: Job, { ask_again_at, part }: { ask_again_at: Date; part?: { lists: number } }): Promise<void> {
     const again = ask_again_at.getTime()
     await commitJob(this.ledger, job, [sleepStatement(this.ledger, job, again, part?.lists)])

@@ -50,7 +50,7 @@ export async function downloadMonth(worker: DownloadLease, job: Job, login: Logi
 const directionOf = ({ source }: Job) => (source === 'sat_cfdi_issued' ? 'issued' : 'received')
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0
 
-/** What the packages of a month bring, while they are ingested. */
+/** The ingest of the packages of a month. */
 class MonthDownload {
   /** Whether the job has changed anything, also in an earlier attempt. */
   isChanged: boolean
@@ -89,7 +89,10 @@ class MonthDownload {
     }
   }
 
-  /** Ingests the packages, and then what only the metadata has. Returns why the authority did not deliver all of them; null when it did. */
+  /**
+   * Ingests the packages, and then the documents that only the metadata has. Returns why the authority did not deliver all of them; null
+   * when it did.
+   */
   async ingest(packages: AsyncIterable<Package>): Promise<AuthorityFailed | null> {
     let failed: AuthorityFailed | null = null
     try {
@@ -106,7 +109,7 @@ class MonthDownload {
     return this.#rejected.length + this.#metadata.rejected.count > 0
   }
 
-  /** Whether the authority announces documents whose XML it has not delivered, which shows in what is stored only. */
+  /** Whether the authority announces documents whose XML it has not delivered. Only the stored documents show it. */
   async misses(): Promise<boolean> {
     const { ledger } = this.#worker
     const { entity, month } = this.#job
@@ -149,7 +152,7 @@ class MonthDownload {
     await this.#worker.extend()
   }
 
-  /** One slice at least is committed, however long it took to read what is there already. */
+  /** Commits at least one slice, however long it took to read the stored documents. */
   async #beforeSlice(): Promise<void> {
     const { budget } = this.#worker.system
     if (this.#isBegun) budget.require(SLICE_STATEMENTS)

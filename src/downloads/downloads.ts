@@ -20,7 +20,7 @@ export interface ConnectionDemand extends DownloadHint {
   jobs: readonly { source: string; month: string; is_gap: boolean }[]
 }
 
-/** What a run requested. */
+/** The outcome of a run's request. */
 export interface Queued {
   /** Number of RFCs for which it queued at least one new job of its range. */
   dispatched: number

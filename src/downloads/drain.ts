@@ -49,11 +49,12 @@ const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (a
 
 /**
  * Verifies the CIECs of an RFC that are to be verified, and runs its due jobs one after the other, under one lease. Leases and retries use
- * the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve
- * attempts, or as soon as the authority will not deliver it. A job that the authority is not done with sleeps. One for whose organizations there is no verified CIEC is parked. When the budget ends, the job that is running returns to the
- * queue and another invocation continues with it. The lease fences the progress and the end of jobs, and `cfdi_commits` fences slices:
- * when two workers run the same job, each document is stored once and one of them finishes the job. `notify` learns of those who can read a
- * document of the mailbox that comes late, of which no event tells.
+ * the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails after
+ * twelve attempts, or as soon as the authority will not deliver it. A job that the authority has not finished sleeps. One whose
+ * organizations have no verified CIEC is parked. When the budget ends, the job that is running returns to the queue and another invocation
+ * continues with it. The lease fences the progress and the end of jobs, and `cfdi_commits` fences slices: when two workers run the same
+ * job, each document is stored once and one of them finishes the job. `notify` gets the readers of a late document of the mailbox, which no
+ * event reports.
  */
 export async function drain(system: System, hint: DownloadHint, notify: Notify): Promise<void> {
   if (await verifyOutstanding(atNow(system), hint.entity)) await resumeDownloads(system, [hint])
@@ -132,14 +133,14 @@ async function runJob(worker: DownloadLease, key: JobKey): Promise<'over' | 'aga
 
 const atNow = (system: System): System => ({ ...system, now: new Date() })
 
-/** The organizations that asked for a job, also those that wait for a login while it goes on for others. */
+/** The organizations that asked for a job, including those that wait for a login while it continues for others. */
 const organizationsOf = ({ organizations, deferred }: Job): string[] => [
   ...new Set([...(JSON.parse(organizations) as string[]), ...Object.keys(JSON.parse(deferred) as object)]),
 ]
 
 /**
- * Goes on with a job for the organizations that have a verified CIEC, as if the others had not asked for it. These wait for theirs, as they
- * would if they were alone.
+ * Continues a job for the organizations that have a verified CIEC, as if the others had not asked for it. The others wait for theirs, as
+ * they would if they were alone.
  */
 async function continueWithout(ledger: D1Database, job: Job, { organizations }: DownloadLogin): Promise<Job> {
   const named = JSON.parse(job.organizations) as string[]
@@ -161,7 +162,7 @@ async function loginFor({ system, hint, logins, claimPerJob }: DownloadLease, jo
   return logins.of(organizationsOf(job), first)
 }
 
-/** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
+/** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one has been accepted since. */
 async function park({ system, ledger, hint, logins }: DownloadLease, job: Job): Promise<void> {
   await commitJob(ledger, job, [parkStatement(ledger, job, Date.now() + PARKED_MS)])
   logins.forget()
@@ -181,7 +182,7 @@ async function postpone(worker: DownloadLease, job: Job, error: unknown): Promis
 
 async function download(worker: DownloadLease, job: Job, login: Login): Promise<void> {
   const { system, ledger } = worker
-  // The present of its run goes on: a cron can be tried with a later time.
+  // Continues the clock of its run: a cron can be tried with a later time.
   const now = new Date(Date.now() + Math.max(0, job.as_of - job.created_at))
   if (job.month !== '') return downloadMonth(worker, job, login, now)
   const step = await (await authorityOf(system)).documents({
@@ -199,7 +200,7 @@ async function download(worker: DownloadLease, job: Job, login: Login): Promise<
   if (received.hasLate) await notifyLate(worker, job, now)
 }
 
-/** Tells of late documents of the mailbox. The job is over: a failure is left to the daily review of storage, as a crash is. */
+/** Reports late documents of the mailbox. The job is over: a failure is left to the daily review of storage, as a crash is. */
 async function notifyLate({ system, ledger, notify }: DownloadLease, { entity }: Job, since: Date): Promise<void> {
   try {
     await notify(system, await readersOfFetched(system, ledger, entity, since))

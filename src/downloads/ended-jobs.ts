@@ -42,7 +42,7 @@ export async function endedJobs(ledger: D1Database, lists: readonly (PendingEven
   })
 }
 
-/** The end of an extraction, of which the relay finds out what it brought. */
+/** The end of an extraction, whose results the relay finds out. */
 function extractionOf({ entity, created_at }: PendingEvent, [, organization_id, run_id]: JobKey) {
   const outbox_event_id = [EXTRACTION_ENDED, entity, run_id].join(':')
   const body = JSON.stringify({ run_id } satisfies ExtractionBody)

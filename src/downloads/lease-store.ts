@@ -42,7 +42,7 @@ const OPEN = rendered(sql`select json_group_array(json(j.value)) from ${JOBS_OF_
 
 /** The lease of a worker on the jobs of an RFC. It is short, because the worker extends it. */
 export const jobsLease = new RowLease<Pick<typeof syncWork.$inferSelect, 'entity'>>(syncWork, ['entity'], { milliseconds: 30_000 })
-/** What a worker holds: the jobs of an RFC. */
+/** The jobs of an RFC that a worker holds. */
 export interface LeasedJobs {
   entity: number
   token: string

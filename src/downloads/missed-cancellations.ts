@@ -25,8 +25,8 @@ const SWEEP_RESERVE = 500
 /** How long cancellations are kept. No event of a younger one has left the feed, so that none is reported twice. */
 export const KEPT_MS = 90 * 86_400_000
 /**
- * How long before the connection was left a cancellation may have been found whose event was not relayed by then. Events that were relayed
- * are recognized by their identifiers.
+ * How long before the connection was left a cancellation can have been found that was not relayed by then. Relayed events are recognized by
+ * their identifiers.
  */
 const RELAY_LAG_MS = 10 * 60_000
 
@@ -42,10 +42,10 @@ export const announceUnnotified = (system: System, rows: readonly { connection: 
   )
 
 /**
- * Notifies an organization of the cancellations that were found while its connection was not active, of the CFDIs that its windows showed when
- * the connection was left: later ones it sees cancelled from the start. Each step puts a page of events into the outbox, for this
- * organization alone, and then saves its checkpoint. A step that is repeated tells nothing twice, because the events' identifiers derive from
- * the CFDI.
+ * Notifies an organization of the cancellations that were found while its connection was not active, for CFDIs that its windows showed when
+ * the connection was left; it sees later ones cancelled from the start. Each step puts a page of events into the outbox, for this
+ * organization alone, and then saves its checkpoint. A repeated step reports nothing twice, because the events' identifiers derive from the
+ * CFDI.
  */
 export async function notifyMissed(system: System, connection: number): Promise<void> {
   let shard: number | null = null
@@ -59,7 +59,7 @@ export async function notifyMissed(system: System, connection: number): Promise<
   if (isMore) await announceUnnotified(system, [{ connection }])
 }
 
-/** Tells a page, and returns whether another may follow. */
+/** Reports a page, and returns whether another may follow. */
 async function notifyPage(system: System, row: UnnotifiedConnection): Promise<boolean> {
   const ledger = system.settings.ledgers[row.shard]!
   const unnotified = JSON.parse(row.unnotified) as Unnotified
@@ -77,8 +77,8 @@ const firstOf = ({ since }: Unnotified): number => Math.max(since - RELAY_LAG_MS
 
 /**
  * Announces cancellations that were found, and keeps them for those whose connections are not active, for the commit of the change.
- * `requested` makes the JSON object of the instants at which organizations first requested what found them (`requestsOf`); nobody requests
- * what the status service says.
+ * `requested` makes the JSON object of the instants at which organizations first requested the job that found them (`requestsOf`); nobody
+ * requests answers of the status service.
  */
 export function cancellationStatements(
   ledger: D1Database,
@@ -104,8 +104,8 @@ function eventFor({ entity, organization_id }: UnnotifiedConnection, body: Cance
 }
 
 /**
- * Tells what is left to tell: after a crash, or when a message was lost. A connection that fails is logged and does not stop the others.
- * What the sweep has no budget for is announced.
+ * Reports the remaining cancellations after a crash or a lost message. A connection that fails is logged and does not stop the others.
+ * Connections beyond the sweep's budget are announced.
  */
 export async function sweepUnnotified(system: System): Promise<void> {
   const left: { connection: number }[] = []

@@ -21,7 +21,7 @@ export interface FoundCancellation {
 
 /**
  * Makes the JSON object of the instants at which organizations first requested a job: `{organization_id: milliseconds}`. Their earlier runs
- * were served by earlier jobs of the source and month; what this one finds is the first that they see of what only the later runs reached.
+ * were served by earlier jobs of the source and month; this one is the first to show them documents that only the later runs reached.
  */
 export const requestsOf = (job: Job): SQL => sql`(
   select json_group_object(organization_id, instant) from (
@@ -116,7 +116,10 @@ export const ENDED_BEFORE = sql`coalesce(${e.attempts_before} ->> (x.key || ':' 
 /** The row of a job `j`. */
 export const isRowOf = (entity: number | SQL): SQL => isJob(s, entity, [sql`j.source`, sql`j.month`, sql`j.job_id`])
 
-/** Joins the lease on an RFC's jobs if somebody has it now, and the conversation with the authority, which goes on earlier than the jobs that wait for it. */
+/**
+ * Joins the lease on an RFC's jobs if somebody has it now, and the conversation with the authority, which continues earlier than the jobs
+ * that wait for it.
+ */
 export const leaseAndConversation = (entity: number | SQL, now: number): SQL =>
   sql`left join ${syncWork} ${w} on ${w.entity} = ${entity} and ${w.lease_until} > ${now}
       left join ${authorityConversations} ${conversation} on ${conversation.entity} = ${entity}`
@@ -124,7 +127,7 @@ export const leaseAndConversation = (entity: number | SQL, now: number): SQL =>
 /** The lease is on the job when it was due as the lease began. */
 const IS_LEASED = sql`${s.open} = 1 and coalesce(${s.not_before} <= ${w.leased_at}, 0)`
 
-/** Attempts of the job, the one that goes on included, and when the first of them began. */
+/** Attempts of the job, including the current one, and when the first of them began. */
 export const ATTEMPTS = sql`${s.attempts} + (${s.status} = 'queued' and ${IS_LEASED})`
 export const STARTED_AT = sql`coalesce(${s.started_at}, iif(${IS_LEASED}, ${w.leased_at}, null))`
 
@@ -143,7 +146,7 @@ export const isAsleep = (now: number): SQL =>
 export const askedAgainAt = (now: number): SQL => sql`coalesce(min(${s.wait_until}, max(${conversation.due_at}, ${now})), ${s.wait_until})`
 
 /**
- * What the organization learns of the state of a job. A job waits after a failed attempt, for the authority, and for an organization whose
+ * The state of a job as the organization learns it. A job waits after a failed attempt, for the authority, and for an organization whose
  * connection is not active: it runs for others only.
  */
 export const stateOf = (isActive: number | SQL, now: number): SQL =>

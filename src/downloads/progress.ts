@@ -18,7 +18,7 @@ function requireConnection(ctx: Ctx): Connection {
 
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
-/** What a job did not keep. Windows hide what has a date, like any document; what nobody could date is reported to all whose job it is. */
+/** The files that a job did not keep. Windows hide those with a date, like any document; undated ones are reported to all requesters. */
 function rejectedFiles({ rejected_files, finished_at }: JobRow, window: Window): SyncJob['rejected_files'] {
   if (rejected_files === null || finished_at === null || window.isEmpty) return []
   return (JSON.parse(rejected_files) as (Rejection & { fecha?: string; issued_at: number })[])
@@ -26,7 +26,9 @@ function rejectedFiles({ rejected_files, finished_at }: JobRow, window: Window):
     .map(({ name, line, code }) => ({ name, line, code }))
 }
 
-/** What is shown of a job that has not ended when the connection ceases to be active: it waits for a login, whatever it does for others. */
+/**
+ * The state shown for a job that has not ended when the connection ceases to be active: it waits for a login, whatever it does for others.
+ */
 export const WAITING = { attempts: 0, rejected_count: 0, error_class: 'invalid_credentials', started_at: null } as const
 
 type StateRow = Omit<JobRow, 'rejected_count' | 'rejected_files' | 'first_run'>
@@ -67,8 +69,8 @@ const view = async (ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
 })
 
 /**
- * Whether the connection was active when the job began, like the counts of its event (delivery/relay/feed-events.ts). What is downloaded
- * afterwards is not counted before the connection is active again.
+ * Whether the connection was active when the job began, like the counts of its event (delivery/relay/feed-events.ts). Later downloads are
+ * not counted before the connection is active again.
  */
 const wasActive = ({ state, inactive_since }: Connection, { started_at, finished_at }: JobRow): boolean => {
   const began_at = started_at ?? finished_at

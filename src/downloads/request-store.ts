@@ -68,7 +68,7 @@ const isNamed = (organization_id: string): SQL => sql`exists (select 1 from json
 const mayStartEarlier = (organization_id: string): SQL =>
   sql`(${syncJobs.error_class} is null or ${syncJobs.error_class} = 'invalid_credentials' or not ${isNamed(organization_id)})`
 
-/** What the statements of a request have in common. */
+/** The common input of a request's statements. */
 interface JobRequest {
   ledger: D1Database
   run: RequestingRun
@@ -197,7 +197,7 @@ const joinFinishedJobs = ({ ledger, run: { organization_id, instant, now } }: Jo
   ]
 }
 
-/** Records what the run requested of each RFC: the jobs that serve it, whether it made any of them, and how many are of gaps. */
+/** Records the run's requests for each RFC: the jobs that serve it, whether it made any of them, and how many are of gaps. */
 function recordExtractions({ ledger, run, all }: JobRequest): D1PreparedStatement {
   const { organization_id, run_id, instant, now } = run
   const columns = [
@@ -251,7 +251,7 @@ const endExtractions = (request: JobRequest): D1PreparedStatement => {
   )
 }
 
-/** Deletes the oldest extractions of which more than enough are kept. */
+/** Deletes the oldest extractions beyond the number that is kept. */
 const pruneExtractions = (request: JobRequest): D1PreparedStatement => {
   const own = sql`from ${extractions} where ${extractions.organization_id} = ${request.run.organization_id}
     and ${extractions.entity} = b.value->>0 order by ${extractions.run_id}`
@@ -264,7 +264,7 @@ const pruneExtractions = (request: JobRequest): D1PreparedStatement => {
   )
 }
 
-/** Shows the organization what the mailboxes listed whose jobs it found finished. */
+/** Shows the organization the notifications of mailboxes whose jobs it found finished. */
 function shareNotifications(
   ledger: D1Database,
   { organization_id, instant, now }: RequestingRun,

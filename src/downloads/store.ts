@@ -31,7 +31,7 @@ export interface Job {
   is_continued: number
   /** Number of changes that earlier attempts have made. */
   ingested: number
-  /** What is known of the month, a MonthCoverage as JSON. Only the job's own end changes it. */
+  /** The coverage of the month, a MonthCoverage as JSON. Only the job's own end changes it. */
   covered: string | null
 }
 
@@ -57,8 +57,8 @@ export const readOpenJob = (ledger: D1Database, lease: { entity: number; token: 
 
 /**
  * Returns a job of a lease that is still open and due, as it is now; null when it is not, or the lease is lost. A careful worker claims the
- * job, which counts the attempt before it begins; otherwise the end of the attempt counts it. The attempt reads every file that was rejected
- * before again, so they are counted and listed anew, which takes a claim as well.
+ * job, which counts the attempt before it begins; otherwise the end of the attempt counts it. The attempt reads every file that was
+ * rejected before again, so they are counted and listed again, which takes a claim as well.
  */
 export async function claimJob(
   ledger: D1Database,
@@ -86,7 +86,7 @@ export async function claimJob(
 export const commitJob = (ledger: D1Database, job: Job, statements: readonly D1PreparedStatement[]) =>
   ledger.batch([jobsLease.assertLeased(ledger, job), ...statements])
 
-/** What a slice changed. */
+/** The changes of a slice. */
 export interface Progress {
   created: number
   updated: number
@@ -101,8 +101,8 @@ export interface Progress {
 export const NO_PROGRESS: Progress = { created: 0, updated: 0, cancelled: 0, rejected: 0, counts: null, rejected_files: [] }
 
 /**
- * Adds what a slice changed to its job. With it goes the guard that only the holder of the lease writes, so that each change is counted in
- * the job whose event reports it.
+ * Adds the changes of a slice to its job, with the guard that only the holder of the lease writes, so that each change is counted in the
+ * job whose event reports it.
  */
 export const progressStatements = (
   ledger: D1Database,
@@ -125,7 +125,7 @@ export const progressStatements = (
   ]
 }
 
-/** The rejected files with the dates of those of them that are stored, by which windows hide them. */
+/** The rejected files, those of stored documents with their dates, by which windows hide them. */
 const DATED = sql`(select json_group_array(json_patch(r.value, json_object('fecha', ${c.fecha}, 'issued_at', ${c.issued_at})))
   from json_each(${syncJobs.rejected_files}) r left join ${cfdi} ${c} on ${c.entity} = ${syncJobs.entity} and ${c.uuid} = r.value->>'uuid')`
 
@@ -213,7 +213,7 @@ function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedS
   ]
 }
 
-/** Lets organizations of a job wait for a login, which are not notified of its end, and takes others back that need not wait any more. */
+/** Lets organizations of a job wait for a login without notice of its end, and takes back others that need not wait any more. */
 export const continueWithoutStatement = (
   ledger: D1Database,
   job: Job,
@@ -242,7 +242,7 @@ export const requeueStatement = (ledger: D1Database, job: Job, error_class: stri
         where ${isThis(job)}`,
   )
 
-/** What makes a job one that is not claimed, as if its last attempt had not been. */
+/** Makes a job unclaimed, as if its last attempt had not happened. */
 const unattempted = ({ attempts }: Job): SQL => sql`${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.attempts)} = ${attempts - 1},
   ${bare(syncJobs.started_at)} = ${attempts === 1 ? null : syncJobs.started_at}`
 
@@ -251,8 +251,8 @@ export const retryStatement = (ledger: D1Database, job: Job) =>
   prepared(ledger, sql`update ${syncJobs} set ${unattempted(job)}, ${bare(syncJobs.not_before)} = 0 where ${isThis(job)}`)
 
 /**
- * Returns a job to the queue until the authority is to be asked again, as if it had not been attempted. It is one row, because the authority
- * keeps many jobs waiting for days. `lists`: a part of the month, by so many lists of its documents, has been taken in meanwhile.
+ * Returns a job to the queue until the authority is to be asked again, as if it had not been attempted. It is one row, because the
+ * authority keeps many jobs waiting for days. `lists`: the lists of documents in the part of the month that was taken in.
  */
 export const sleepStatement = (ledger: D1Database, job: Job, until: number, lists?: number) =>
   prepared(

@@ -11,13 +11,13 @@ export interface Content {
   etag: string
 }
 
-/** What a request asks for of content (RFC 9110, 13 and 14). */
+/** A request for content (RFC 9110, 13 and 14). */
 export interface AskedContent {
   /** Only the headers. */
   isHead: boolean
   /** Nobody may see the answer: the request asks only for headers, or a browser makes it in advance. It must not change anything. */
   isTentative: boolean
-  /** Another site, or a part of a page such as an image, made a browser send it: nobody has to have meant it. */
+  /** Another site, or a part of a page such as an image, made a browser send it: perhaps nobody meant it. */
   isForeign: boolean
   range: string | null
   ifRange: string | null
@@ -27,7 +27,7 @@ export interface AskedContent {
 /** Headers with which browsers and proxies mark a request that they make in advance. */
 const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
 
-/** What a browser says of requests that its user, a page of the service itself, or a script of such a page makes. */
+/** The values that a browser sends with requests that its user, a page of the service itself, or a script of such a page makes. */
 const [OWN_SITES, OWN_DESTINATIONS] = [
   ['same-origin', 'none'],
   ['document', 'empty'],

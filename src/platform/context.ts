@@ -3,7 +3,7 @@ import { type Settings, settingsOf } from './settings.ts'
 import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant/tenant.ts'
 import { Budget } from './work/budget.ts'
 
-/** What a verb needs to act for the service as a whole, in a cron or a consumer. */
+/** The context of a verb that acts for the service as a whole, in a cron or a consumer. */
 export interface System {
   env: Env
   settings: Settings
@@ -14,7 +14,7 @@ export interface System {
   requestId: string
 }
 
-/** A request's claim on an Idempotency-Key. Its token allows it to commit one change, or several of which it is said. */
+/** A request's claim on an Idempotency-Key. Its token allows it to commit one change, or several when `isSeveral`. */
 export interface KeyClaim {
   organization_id: string
   key: string
@@ -23,11 +23,11 @@ export interface KeyClaim {
   begun: string | null
   /** The request makes several changes, each of which can be repeated: none of them ends it. */
   isSeveral?: true
-  /** What this request has changed in the events shard. */
+  /** The resource that it has changed in the events shard. */
   changed?: string
 }
 
-/** What a verb needs to act for one organization. Every query takes the organization's id from here. */
+/** The context of a verb that acts for one organization. Every query takes the organization's id from here. */
 export interface Ctx extends System {
   organization: ActingOrganization
   actor: Actor
@@ -80,7 +80,7 @@ export interface App {
   }
 }
 
-/** Builds what every entry point of the Worker starts with; the messages of a batch share a budget. Throws UnusableSettings. */
+/** Builds the system with which every entry point of the Worker starts; the messages of a batch share a budget. Throws UnusableSettings. */
 export function systemOf(env: Env, now: Date, requestId: string, budget = new Budget()): System {
   const settings = settingsOf(env)
   const each = (databases: readonly D1Database[]) => databases.map((d1) => counted(d1, budget))

@@ -74,9 +74,9 @@ export function textsOf(bytes: Uint8Array): Iterable<string> {
 const SEPARATOR = /[,\r\n]/g
 
 /**
- * Yields the records of a CSV text (RFC 4180), which comes in pieces, without a mark of the byte order. Quoted cells may contain commas, line
- * ends and doubled quotes. Records end with CRLF, LF or CR. A quote within a cell that does not begin with a quote is literal; a quoted cell
- * that is never closed ends with the text, and whether there is one is what the generator returns. Never throws.
+ * Yields the records of a CSV text (RFC 4180), which comes in pieces, without a mark of the byte order. Quoted cells may contain commas,
+ * line ends and doubled quotes. Records end with CRLF, LF or CR. A quote within a cell that does not begin with a quote is literal; a
+ * quoted cell that is never closed ends with the text, and the generator returns whether there is one. Never throws.
  */
 export function* recordsOf(pieces: Iterable<string>): Generator<string[], boolean> {
   const coming = pieces[Symbol.iterator]()
@@ -121,7 +121,7 @@ export function* recordsOf(pieces: Iterable<string>): Generator<string[], boolea
     }
     if (text[at] === '\r' && text[at + 1] === '\n') at += 2
     else if (at < text.length) at++
-    // A record that ends with the piece may go on in the next one. A long one gets as much again, so that it is not read over and over.
+    // A record that ends with the piece may continue in the next one. A long one gets as much again, so that it is not read over and over.
     const more = at < text.length ? '' : take(text.length - begin)
     if (more !== '') {
       text = text.slice(begin) + more

@@ -1,4 +1,7 @@
-/** The text with memory of its own. The engine makes a part of a text, of more than twelve characters, a view of it, which keeps all of the text. */
+/**
+ * The text with memory of its own. The engine makes a part of more than twelve characters a view of the text, which keeps all of it in
+ * memory.
+ */
 export const detached = (text: string): string => JSON.parse(JSON.stringify(text)) as string
 
 /** Gives the texts of an object memory of their own, and returns it. */

@@ -1,4 +1,4 @@
-/** What can go wrong, without HTTP: the kind says what a caller can do about it, a dotted code what it was. */
+/** Failures without HTTP: the kind says what a caller can do, and a dotted code says what went wrong. */
 export type Kind =
   | 'malformed'
   | 'unauthenticated'
@@ -49,7 +49,7 @@ export class Failure extends Error {
   readonly code: string
   readonly extra: Extra
 
-  /** What is `invalid` says where. */
+  /** A failure of kind `invalid` says where. */
   constructor(kind: 'invalid', code: string, message: string, extra: Extra & { errors: [Fault, ...Fault[]] })
   constructor(kind: Exclude<Kind, 'invalid'>, code: string, message: string, extra?: Extra)
   constructor(kind: Kind, code: string, message: string, extra: Extra = {}) {
@@ -74,11 +74,11 @@ export class Unavailable extends Error {
   }
 }
 
-/** What may be wrong with an identifier that names nothing here: it is of somebody else, or of nothing any more. */
+/** Why an identifier may name nothing here: it belongs to somebody else, or to nothing any more. */
 const ELSEWHERE = 'It may be deleted, or belong to another organization or environment.'
 const OF_RFC = 'Identifiers are those of one fiscal entity, so check that the path has the right one.'
 
-/** Why each thing may be absent, and where those are found that are not. */
+/** Why each resource may be absent, and where to find those that exist. */
 const CHECK = {
   alert: `${ELSEWHERE} List alerts with GET /v1/alerts.`,
   blacklist: `${ELSEWHERE} GET /v1/blacklists/custom lists your own, and POST makes one.`,

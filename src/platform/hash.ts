@@ -5,14 +5,14 @@ export function fnv1a(text: string): number {
   return hash
 }
 
-/** One of so many shards, by the hash's low bits. RFCs and organizations are spread evenly; who chooses by it stores the choice. */
+/** One of so many shards, by the hash's low bits. RFCs and organizations are spread evenly; callers store the choice. */
 export const shardOf = (text: string, shards: number): number => fnv1a(text) % shards
 
 /** The same, one of the shards with these numbers. */
 export const shardAmong = (text: string, numbers: readonly number[]): number => numbers[shardOf(text, numbers.length)]!
 
 /**
- * A slot among so many, always the same one of a text, by the hash's high bits: those of one shard are spread over all slots. With the
+ * A slot among so many, always the same one for a text, by the hash's high bits: texts of one shard are spread over all slots. With the
  * remainder instead, the RFCs of a second would all be of one ledger.
  */
 export const slotOf = (text: string, slots: number): number => Math.floor((fnv1a(text) * slots) / 2 ** 32)
@@ -21,8 +21,8 @@ const QUICK_XOR_BITS = 160
 const QUICK_XOR_SHIFT = 11
 
 /**
- * QuickXorHash, by which OneDrive tells the content of a file: each byte is added without carry 11 bits after the byte before, in a circle
- * of 160 bits, and the length is added to the last 64 of them. Returns 20 bytes. It is not fit for secrets.
+ * QuickXorHash, by which OneDrive identifies the content of a file: each byte is added without carry 11 bits after the byte before, in a
+ * circle of 160 bits, and the length is added to the last 64 of them. Returns 20 bytes. It is not fit for secrets.
  */
 export function quickXorHash(bytes: Uint8Array): Uint8Array {
   // Bytes that are 160 apart have the same slot.

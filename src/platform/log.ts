@@ -1,4 +1,4 @@
-/** What a log line is about: anything with the id of a request, message or cron run. */
+/** The subject of a log line: anything with the id of a request, message or cron run. */
 interface Source {
   requestId: string
 }

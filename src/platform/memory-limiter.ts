@@ -1,11 +1,11 @@
 const LOOK_EVERY_MS = 10
-/** Who waits looks more often than this. Who has not looked for so long was ended from outside. */
+/** Waiters look more often than this. One that has not looked for so long was ended from outside. */
 const GONE_MS = 5_000
 const MIB = 1024 ** 2
 
 /**
  * Shares the memory of the isolate among the invocations that run in it at the same time: together they hold no more than `size`, except
- * for one that needs more and is alone. Who waits is served in turn. What an invocation held that was ended from outside is free again
+ * for one that needs more and is alone. Waiters are served in turn. The memory of an invocation that was ended from outside is free again
  * after `longestMs`.
  */
 export class MemoryLimiter {
@@ -56,7 +56,7 @@ export class MemoryLimiter {
 }
 
 /**
- * The bytes that large work has in memory: slices of packages and uploads, exports, PDFs and lists. They are counted as what is read; what is
- * made of it takes some times more.
+ * The bytes that large work has in memory: slices of packages and uploads, exports, PDFs and lists. The bytes that are read are counted;
+ * the values made of them take some times more.
  */
 export const memory = new MemoryLimiter(4 * MIB, 60_000)

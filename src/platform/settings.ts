@@ -8,7 +8,7 @@ export interface Settings {
   cursorKeys: Keyring
   webhookKeys: Keyring
   sessionKeys: Keyring
-  /** With which the external fetcher signs its requests. Null when there is no fetcher. */
+  /** The keys with which the external fetcher signs its requests. Null when there is no fetcher. */
   fetcherKeys: Keyring | null
   /** The sources besides CFDIs that the fetcher brings. Null for all of them. */
   fetcherSources: readonly string[] | null
@@ -22,7 +22,7 @@ export interface Settings {
   openLedgers: readonly number[]
   openEvents: readonly number[]
   taxAuthority: 'sandbox' | 'sat'
-  /** What the waits between two questions to the authority about the same request are multiplied by. */
+  /** The factor of the waits between two questions to the authority about the same request. */
   authorityWaitFactor: number
   repseRegistry: 'sandbox' | 'live'
   repseRegistryUrl: string
@@ -52,7 +52,10 @@ export class UnusableSettings extends Error {
   }
 }
 
-/** What FETCHER_SOURCES may name: the data sources of the catalog, which a test compares with these. CFDIs are fetched in any case. */
+/**
+ * The names that FETCHER_SOURCES may have: the data sources of the catalog, which a test compares with these. CFDIs are fetched in any
+ * case.
+ */
 export const FETCHER_SOURCES: readonly string[] = [
   ...['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_declaracion_anual'],
   ...['sat_declaracion_mensual', 'sat_miinformacion', 'sat_certificates', 'sat_rug'],
@@ -174,7 +177,7 @@ function readSettings(env: Env): Settings {
   return settings
 }
 
-/** Of the variables that name a sink, which only a local service has (platform/egress). */
+/** The form of the variables that name a sink, which only a local service has (platform/egress). */
 const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?\/?$/
 
 const LIST_URL = /^(sat_[a-z0-9_]+)=(https?:\/\/\S+)$/

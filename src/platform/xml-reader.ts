@@ -1,4 +1,4 @@
-/** What is reported of a document, in its order. */
+/** Receives the parts of a document, in its order. */
 export interface Handler {
   /** An attribute of the element that opens next: its value is normalized and its references are resolved. */
   attribute: (name: string, value: string) => void
@@ -34,14 +34,14 @@ const NO_REFERENCE = /&(?!(?:lt|gt|amp|quot|apos|#\d+|#x[\dA-Fa-f]+);)/
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
 /**
- * Reads a text as well-formed XML 1.0 (fifth edition) and tells of its elements and attributes. It knows no namespaces, and here a document
+ * Reads a text as well-formed XML 1.0 (fifth edition) and reports its elements and attributes. It knows no namespaces, and here a document
  * type is not well formed. Source: https://www.w3.org/TR/xml/.
  */
 export class XmlReader {
   readonly #text: string
-  /** Where the first character is that XML does not allow. */
+  /** The place of the first character that XML does not allow. */
   readonly #forbidden: number
-  /** What was read ends here. */
+  /** The end of the text that was read. */
   #at = 0
 
   constructor(text: string) {
@@ -55,7 +55,7 @@ export class XmlReader {
     return this.#text.slice(0, this.#at).split(/\r\n?|\n/).length
   }
 
-  /** Throws an Error whose message is the reason, without any of the text. What `handler` throws passes through. */
+  /** Throws an Error whose message is the reason, without any of the text. Errors of `handler` pass through. */
   read(handler: Handler): void {
     const names: string[] = []
     let hasRoot = false

@@ -43,15 +43,15 @@ import {
 } from '../store.ts'
 import { previewOf } from '../template.ts'
 
-/** How long a change waits for who copies: that notices it within two seconds, and then ends what is under way. */
+/** How long a change waits for the worker, which notices it within two seconds and then ends the work under way. */
 const WAIT_MS = 6_000
 const LOOK_EVERY_MS = 50
 /** How long the manifests of the place may take. */
 const WRITE_MS = 8_000
 
 /**
- * Ends the copying to a connector whose documents are to lie elsewhere. Nobody copies until the change is committed, which releases it, or
- * the lease is over. Returns the connector as it is then; undefined for one that is deleted.
+ * Ends the copying to a connector whose documents are to lie elsewhere. Nobody copies until the change is committed, which releases the
+ * connector, or the lease ends. Returns the connector as it is then; undefined for a deleted one.
  */
 async function stopCopying(d1: D1Database, connector: number, token: string): Promise<Leased<WorkRow> | undefined> {
   const until = performance.now() + WAIT_MS
@@ -64,7 +64,7 @@ async function stopCopying(d1: D1Database, connector: number, token: string): Pr
   return row ?? (await take(true))
 }
 
-/** Writes the manifest of what is in none yet to the place that a stopped connector leaves, if it can be reached. */
+/** Lists the unlisted copies in a manifest at the place that a stopped connector leaves, if it can be reached. */
 async function listRest(system: System, d1: D1Database, row: Leased<WorkRow>): Promise<void> {
   if (!isUnlisted(row)) return
   try {
@@ -78,8 +78,8 @@ async function listRest(system: System, d1: D1Database, row: Leased<WorkRow>): P
 }
 
 /**
- * Returns why a shared access signature of Azure cannot be copied with, as the message of a 422; null if nothing that it says speaks against
- * it. One that refers to a stored access policy says little.
+ * Returns why copies cannot use a shared access signature of Azure, as the message of a 422; null if it states no obstacle. One that refers
+ * to a stored access policy states little.
  */
 function sasFault(token: string, now: number): string | null {
   const said = new URLSearchParams(token)
@@ -96,7 +96,7 @@ export const connectorsUsed = countConnectors
 
 const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T))
 
-/** A backfill stops and goes on with its connector. */
+/** A backfill pauses and resumes with its connector. */
 function backfillOf({ backfill: json, connector_status }: CountedConnector): Backfill | null {
   const backfill = parsed<Backfill>(json)
   const isStopped = backfill !== null && backfill.status !== 'completed' && connector_status !== 'active'
@@ -129,7 +129,7 @@ function view(row: CountedConnector): StorageConnector {
   }
 }
 
-/** What a worker does meanwhile is not committed: it began with the connector as it was. */
+/** Takes the lease of a worker: its work began with the old connector, and is not committed. */
 const NOBODY = { token: null, lease_until: 0 } as const
 
 /** A backfill that has not begun. */
@@ -138,7 +138,7 @@ const newBackfill = (now: Date): Backfill => ({
   requested_at: now.toISOString(),
 })
 
-/** As one that never failed. It is planned again, for the RFCs that were connected while it was not active. */
+/** The columns of one that never failed. It is planned again, for the RFCs that were connected while it was not active. */
 const UNPLANNED = { failures: 0, retry_at: 0, is_planned: false } as const
 
 function refuseTarget({ settings }: Ctx, config: ConnectorConfig): void {
@@ -161,8 +161,9 @@ async function refuseScope(ctx: Ctx, { fiscal_entity_ids: ids }: Partial<Connect
 }
 
 /**
- * Creates a connector, which copies what comes from now on. Throws Failure 422 storage_connector.endpoint for an endpoint that may not be
- * called, 422 storage_connector.credentials for a SAS token that cannot write, 422 storage_connector.scope for a fiscal entity that is not linked, 402 billing.overdue, and 409 storage_connector.plan_limit.
+ * Creates a connector, which copies new documents from now on. Throws Failure 422 storage_connector.endpoint for an endpoint that may not
+ * be called, 422 storage_connector.credentials for a SAS token that cannot write, 422 storage_connector.scope for a fiscal entity that is
+ * not linked, 402 billing.overdue, and 409 storage_connector.plan_limit.
  */
 export async function createConnector(ctx: Ctx, draft: ConnectorDraft, checkPaid: CheckPaid): Promise<StorageConnector> {
   const { name, provider, scope } = draft
@@ -235,7 +236,7 @@ const refusedView = ({ fiscal_entity, path, code, message, at }: RefusedRow): Re
   ...{ fiscal_entity_id: idOfUuid('fe', fiscal_entity), path, code, message, at },
 })
 
-/** Who may change a connector may not learn its credentials: they are sent to no other server than the one for which they were given. */
+/** Credentials are sent only to the server for which they were given, so that nobody who changes a connector learns them. */
 function refuseOldCredentials(stored: ConnectorConfig, config: ConnectorConfig): void {
   const serverOf = (one: ConnectorConfig & { endpoint?: string | null; account?: string; path_style?: boolean | null; bucket?: string }) =>
     JSON.stringify([one.endpoint, one.account, one.endpoint != null && one.path_style === false ? one.bucket : null])
@@ -321,7 +322,7 @@ async function columnsOf(ctx: Ctx, stored: ConnectorRow, changes: ConnectorChang
   }
   if (connector_status !== undefined) columns.connector_status = connector_status
   const isOnlyNamed = Object.keys(changes).every((member) => member === 'name')
-  // Whoever activates an active one only asks for the next attempt: what fails five times in a row ends in an error all the same.
+  // Activating an active connector only asks for the next attempt: five failures in a row still end in an error.
   const activated = stored.connector_status === 'active' ? { retry_at: 0 } : UNPLANNED
   return { ...columns, ...(connector_status === 'active' && activated), ...(!isOnlyNamed && NOBODY) }
 }
@@ -350,7 +351,7 @@ function waitAfter({ copied, completed_at }: Backfill): number {
 }
 
 /**
- * Begins to copy everything that the organization may read; returns the backfill that runs, if one does. Throws Failure 404
+ * Begins to copy everything that the organization may read; returns the running backfill, if there is one. Throws Failure 404
  * storage_connector.not_found, 402 billing.overdue, 409 storage_connector.not_active unless the connector is active, and 429
  * storage_connector.cooldown soon after the last one.
  */

@@ -28,7 +28,7 @@ const TAG = 'Storage connectors'
 const NOT_FOUND = 'The storage connector does not exist or belongs to another organization.'
 const OVERDUE = 'An invoice is unpaid after its grace period (`billing.overdue`).'
 
-/** The routes of connectors, given what refuses an organization with an overdue invoice: billing stands above this domain. */
+/** The routes of connectors. `checkPaid` refuses an organization with an overdue invoice: billing stands above this domain. */
 export const connectorRoutes = (checkPaid: CheckPaid) =>
   new Hono<App>()
     .get(

@@ -5,19 +5,19 @@ import type { GoogleDriveSpec } from './google-drive-api.ts'
 import { type AzureSpec, azureBlob, type S3Spec, s3 } from './object-stores.ts'
 import { type Destination, DestinationError } from './port.ts'
 
-/** What drivers need of a connector. The prefix is part of the paths that they are given. */
+/** A connector as drivers need it. The paths that they get contain the prefix. */
 export type DestinationSpec =
   | ({ provider: 's3' } & S3Spec)
   | ({ provider: 'azure_blob' } & AzureSpec)
   | ({ provider: 'google_drive' } & GoogleDriveSpec)
   | ({ provider: 'onedrive' } & OneDriveSpec)
 
-/** What a driver learns of a destination that lasts: credentials in the place of its own, which the provider has replaced, or its drive. */
+/** A lasting fact that a driver learns of a destination: credentials with which the provider has replaced its own, or its drive. */
 export type Learned = { credentials: object } | { drive_id: string }
-/** Stores what a driver has learned, before anything is done with it. */
+/** Stores what a driver has learned, before the driver uses it. */
 export type OnLearned = (learned: Learned) => Promise<void>
 
-/** Returns the customer's storage that a connector names. What `onLearned` throws is passed on as it is. */
+/** Returns the customer's storage that a connector names. Errors of `onLearned` pass through as they are. */
 export function destinationOf(network: Network, spec: DestinationSpec, onLearned: OnLearned): Destination {
   switch (spec.provider) {
     case 's3':
@@ -31,7 +31,7 @@ export function destinationOf(network: Network, spec: DestinationSpec, onLearned
   }
 }
 
-/** What else fails is that a request cannot be written with a customer's values. */
+/** Any other error means that a request cannot be written with a customer's values. */
 function checked({ put, read, remove }: Destination): Destination {
   const check = async <T>(operation: () => Promise<T>): Promise<T> => {
     try {

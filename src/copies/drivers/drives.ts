@@ -6,8 +6,8 @@ import { type Destination, DestinationError, type DestinationFault, type StoredO
 /** For one request, from its first byte to the last one of its answer. */
 const TIMEOUT_MS = 15_000
 /**
- * Of an object that is read, and of any other answer, in bytes. A destination must not use up the memory of the service, and what crosses from
- * one Worker to another has less than 32 MiB.
+ * The most bytes of an object that is read, and of any other answer. A destination must not use up the memory of the service, and one
+ * Worker passes less than 32 MiB to another.
  */
 const [LARGEST_OBJECT, LARGEST_ANSWER] = [31 * 1_048_576, 1_048_576]
 
@@ -36,7 +36,7 @@ export interface ProviderAnswer {
  * secret: no error repeats it. Throws DestinationError address_refused, timeout, connection_failed or refused.
  */
 export async function call(network: Network, { url, ...request }: ProviderRequest): Promise<ProviderAnswer> {
-  // What follows the host cannot change it, and may be longer than a customer's URL.
+  // The rest of the URL cannot change the host, and may be longer than a customer's URL.
   const fault = targetFault(/^[^:/?#]*:\/\/[^/?#]*/.exec(url)?.[0] ?? url, network.publicHosts)
   if (fault !== null) throw new DestinationError('address_refused', `The address of the destination may not be called. ${fault}`)
   const { signal, abort, expired, end } = timer()
@@ -113,7 +113,7 @@ export async function sendPart(sending: Promise<ProviderAnswer>, isLast: boolean
   }
 }
 
-/** What a provider's short error code means, with the beginning of a sentence where that of the fault says too little. */
+/** The faults by a provider's short error codes, with the beginning of a sentence where that of the fault says too little. */
 export type FaultTable = Record<string, DestinationFault | readonly [DestinationFault, string]>
 
 const SENTENCES: Record<DestinationFault, string> = {
@@ -146,8 +146,8 @@ function faultOf({ status }: ProviderAnswer): DestinationFault {
 }
 
 /**
- * The error for an answer that is not what was asked for. `code` is the provider's short error code; one that is not in the table is only
- * shown when it is a word that contains no part of a credential.
+ * The error for an answer that is not what was asked for. `code` is the provider's short error code; a code that is not in the table is
+ * shown only when it is a word without any part of a credential.
  */
 export function errorOf(answer: ProviderAnswer, code: string, table: FaultTable, secrets: readonly string[]): DestinationError {
   const known = Object.hasOwn(table, code) ? table[code]! : faultOf(answer)
@@ -156,11 +156,11 @@ export function errorOf(answer: ProviderAnswer, code: string, table: FaultTable,
   return new DestinationError(fault, `${sentence} (${isWord ? `${code}, ` : ''}status ${answer.status}).`, retryAfterOf(answer))
 }
 
-/** The error for an answer of a good status that is not what the provider's documentation says. */
+/** The error for an answer of a good status that contradicts the provider's documentation. */
 export const unexpected = ({ status }: ProviderAnswer): DestinationError =>
   new DestinationError('refused', `The answer of the destination is not what its kind of provider answers (status ${status}).`)
 
-/** Reads Retry-After: seconds, or a date. What is longer than 30 years is 30 years. */
+/** Reads Retry-After: seconds, or a date. Longer waits become 30 years. */
 export function retryAfterOf({ headers }: ProviderAnswer): number | null {
   const value = headers.get('retry-after')?.trim() ?? ''
   if (/^\d+$/.test(value)) return Math.min(Number(value), 1e9)
@@ -168,7 +168,7 @@ export function retryAfterOf({ headers }: ProviderAnswer): number | null {
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - Date.now()) / 1_000))
 }
 
-/** What a token endpoint grants (RFC 6749, section 5.1). */
+/** The grant of a token endpoint (RFC 6749, section 5.1). */
 export interface Grant {
   access_token: string
   expires_in: number
@@ -254,14 +254,14 @@ export class AccessToken<Credentials extends object> {
 const keyOf = async (credentials: object): Promise<string> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(credentials)))).toBase64()
 
-/** Of a fragment, in bytes: 32 times the 320 KiB of which every fragment but the last one must be a multiple. */
+/** The bytes of a fragment: 32 times 320 KiB, of which every fragment but the last one must be a multiple. */
 const FRAGMENT = 32 * 327_680
 /** How often fragments are sent again after a break. */
 const MOST_REPETITIONS = 2
 
 /**
- * Sends the bytes of an object to an upload session, and returns the last answer, whatever its status. The URL of a session is as good as
- * a token: it goes with no other. After a break the session is asked what it still expects. A session that fails is cancelled.
+ * Sends the bytes of an object to an upload session, and returns the last answer, whatever its status. The URL of a session serves as its
+ * token: no other one is sent. After a break the session is asked what it still expects. A session that fails is cancelled.
  */
 async function sendToSession(network: Network, session: ProviderAnswer, bytes: Uint8Array): Promise<ProviderAnswer> {
   const url = jsonOf(session)['uploadUrl']
@@ -317,7 +317,7 @@ export interface OneDriveSpec {
 type Credentials = OneDriveSpec['credentials']
 
 const GRAPH = 'https://graph.microsoft.com/v1.0'
-/** What is sent in one request at most, in bytes. Beyond it, an upload session is opened. */
+/** The most bytes that one request sends. Larger objects get an upload session. */
 const LARGEST_SINGLE = 4 * 1_048_576
 const JSON_TYPE = { 'content-type': 'application/json' }
 const REPLACE = '@microsoft.graph.conflictBehavior'
@@ -344,8 +344,8 @@ const STATUSES: Record<number, string> = { 423: 'locked', 509: 'throttledRequest
 /**
  * A folder of OneDrive or of a SharePoint library (version 1.0 of Microsoft Graph). Names are unique in a folder and folders are created
  * with the files in them, so that one path is one file. Microsoft replaces the refresh token whenever it is used, and does not revoke the
- * old one: `onLearned` stores the new credentials before anything is done with them, and a crash in between loses nothing. It stores the
- * account's drive, too, so that the credentials of another account lead to no other place.
+ * old one: `onLearned` stores the new credentials before they are used, and a crash in between loses nothing. It stores the account's
+ * drive, too, so that the credentials of another account lead to no other place.
  */
 export function oneDrive(
   network: Network,
@@ -414,7 +414,7 @@ export function oneDrive(
     }
   }
 
-  /** What is not there is absent, unless the folder or the drive is not there either. */
+  /** A missing file is absent, unless the folder or the drive is missing too. */
   async function absent(): Promise<null> {
     const answer = await request('GET', await root())
     if (answer.status !== 200) throw failure(answer)
@@ -452,7 +452,7 @@ export function oneDrive(
   }
 }
 
-/** Whether an answer describes a file with these bytes. Some accounts tell no hash. */
+/** Whether an answer describes a file with these bytes. Some accounts report no hash. */
 function isContent(answer: ProviderAnswer, bytes: Uint8Array): boolean {
   const { id, size, file } = jsonOf(answer)
   if (typeof id !== 'string') throw unexpected(answer)

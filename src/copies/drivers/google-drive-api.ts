@@ -222,7 +222,7 @@ export class GoogleDriveFolders {
     if (answer.status !== 404) this.#api.confirm(answer)
   }
 
-  /** Forgets what was read, because it is no longer so. */
+  /** Forgets what was read, because it has changed. */
   forget(): void {
     this.#opened.clear()
   }
@@ -268,8 +268,8 @@ export class GoogleDriveFolders {
   }
 
   /**
-   * Reads a folder: its oldest children, or all those of a name, in capitals or not. Of a file that we created twice, the younger one is
-   * removed.
+   * Reads a folder: its oldest children, or all those of a name, in capitals or not. Removes the younger copy of a file that we created
+   * twice.
    */
   async #read(id: string, path: string, name?: string): Promise<DriveFolder> {
     const ofName = name === undefined ? '' : ` and name = '${name.replace(/[\\']/g, '\\$&')}'`

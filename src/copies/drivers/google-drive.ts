@@ -3,7 +3,7 @@ import { jsonOf, type Network, type ProviderAnswer, sendPart, unexpected } from 
 import { GoogleDriveApi, GoogleDriveFolders, type GoogleDriveSpec, JSON_TYPE, markOf, splitPath } from './google-drive-api.ts'
 import { type Destination, DestinationError, type StoredObject } from './port.ts'
 
-/** What is sent in one request at most, in bytes. */
+/** The most bytes that one request sends. */
 const LARGEST_SINGLE = 5_000_000
 /** How often the bytes of one object are sent, the first time included. */
 const MOST_SENDS = 3
@@ -13,7 +13,7 @@ const FIELDS = { fields: 'id,size,sha256Checksum' }
 /** A file that is created with these members, or one that gets another content. */
 export type UploadTarget = { created: { id: string; name: string } & Record<string, unknown> } | { replaced: string }
 
-/** Uploads the content of a file. Returns the answer whatever its status; what a good one says was stored is what was sent. */
+/** Uploads the content of a file. Returns the answer whatever its status; a good one confirms that the bytes sent were stored. */
 async function uploadFile(api: GoogleDriveApi, target: UploadTarget, object: StoredObject): Promise<ProviderAnswer> {
   const answer = await (object.bytes.length > LARGEST_SINGLE ? sendResumably : sendAtOnce)(api, target, object)
   if (answer.status !== 200 && answer.status !== 201) return answer
@@ -63,11 +63,10 @@ async function sendResumably(api: GoogleDriveApi, target: UploadTarget, { bytes,
 }
 
 /**
- * A folder of Google Drive (version 3 of its API). Drive knows ids and no paths, and a name may occur twice in a folder. That one path is
- * one file nevertheless follows from four rules: a folder is read before anything is created in it; a file is created under an id that
- * Google made before, so that a repetition after a lost answer is refused (409) and becomes an update; operations on one path wait for
- * each other; and a file that was created twice all the same, by two processes at once, loses its younger copy when the folder is read
- * again.
+ * A folder of Google Drive (version 3 of its API). Drive knows ids and no paths, and a name may occur twice in a folder. Four rules
+ * nevertheless make one path one file: a folder is read before anything is created in it; a file is created under an id that Google made
+ * before, so that a repetition after a lost answer is refused (409) and becomes an update; operations on one path wait for each other; and
+ * a file that was created twice all the same, by two processes at once, loses its younger copy when the folder is read again.
  */
 export function googleDrive(network: Network, { config, credentials }: GoogleDriveSpec): Destination {
   const api = new GoogleDriveApi(network, credentials)
@@ -76,7 +75,7 @@ export function googleDrive(network: Network, { config, credentials }: GoogleDri
   /** Ids of files whose creation was not confirmed, by path. */
   const unconfirmed = new Map<string, string>()
 
-  /** Runs after what was begun for the same path. What is gone although it was read is looked for once more. */
+  /** Runs after earlier operations on the same path. A file that was read and is gone is looked for once more. */
   const inTurn = <T>(path: string, run: () => Promise<T>): Promise<T> =>
     oneByOne.do(path, () =>
       run().catch((error) => {

@@ -2,7 +2,7 @@ import { AwsV4Signer } from 'aws4fetch'
 import { call, errorOf, type FaultTable, type Network, type ProviderAnswer, unexpected } from './drives.ts'
 import { type Destination, DestinationError } from './port.ts'
 
-/** The value of the header Content-MD5, with which providers refuse what did not arrive as it was sent. */
+/** The value of the header Content-MD5, with which providers refuse bytes that did not arrive as they were sent. */
 async function contentMd5(bytes: Uint8Array): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest('MD5', bytes)).toBase64()
 }
@@ -19,7 +19,7 @@ export interface S3Spec {
   credentials: { access_key_id: string; secret_access_key: string; session_token?: string | undefined }
 }
 
-/** What the status of an answer does not say. */
+/** Codes that say more than the status of an answer. */
 const FAULTS: FaultTable = {
   AccessDenied: ['access_denied', 'The credentials lack a permission for the bucket'],
   ExpiredToken: ['access_denied', 'The session token has expired'],
@@ -124,7 +124,7 @@ interface ToSign {
   method: string
   url: string
   headers: Record<string, string>
-  /** Of the body, in bytes. */
+  /** The length of the body, in bytes. */
   length: number
 }
 
@@ -171,7 +171,7 @@ export interface AzureSpec {
 /** The version of the protocol, which fixes what is signed. */
 const VERSION = '2021-12-02'
 
-/** What the status of an answer does not say. */
+/** Codes that say more than the status of an answer. */
 const AZURE_FAULTS: FaultTable = {
   AccountIsDisabled: ['access_denied', 'The storage account is disabled'],
   AuthenticationFailed: ['access_denied', 'The provider refuses the account key or the SAS token'],

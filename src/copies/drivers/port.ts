@@ -8,7 +8,7 @@ export interface StoredObject {
 
 /**
  * A customer's storage. Paths are relative, their parts separated by `/`, and valid at every provider (template.ts). Methods throw
- * DestinationError, and nothing else, when the provider does not do what they say.
+ * DestinationError, and nothing else, when the provider does not do its part.
  */
 export interface Destination {
   /** Stores an object, or replaces the one at its path. Returns when the provider has confirmed it. A repetition leaves one object. */
@@ -19,7 +19,7 @@ export interface Destination {
   remove(path: string): Promise<void>
 }
 
-/** Why a destination did not do what it was asked. */
+/** Why a destination did not carry out a request. */
 export type DestinationFault =
   /** The provider refuses the credentials, or they lack a permission. */
   | 'access_denied'
@@ -53,5 +53,5 @@ export class DestinationError extends Error {
   }
 }
 
-/** Whether a destination refuses what it was asked, and does not only fail to do it. It may accept another object. */
+/** Whether a destination refuses a request, and does not only fail at it. It may accept another object. */
 export const isRefusal = ({ code }: Pick<DestinationError, 'code'>): boolean => code === 'refused' || code === 'access_denied'

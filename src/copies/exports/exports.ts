@@ -98,7 +98,7 @@ const CONTENT_TYPES = {
 } as const
 
 /**
- * Answers with the content of an export, or with what is asked for of it. Throws Failure 404 export.not_found, export.not_ready,
+ * Answers with the content of an export, or with the part that is asked for. Throws Failure 404 export.not_found, export.not_ready,
  * export.expired, 404 when the RFC may not be read any more, and 416.
  */
 export async function readContent(ctx: Ctx, export_id: string, asked: AskedContent): Promise<Response> {

@@ -18,7 +18,7 @@ const OF_WINDOWS = [
   ...(['received_from', 'received_to', 'received_granted_ranges'] as const),
 ]
 
-/** What an organization could read of an RFC when it asked for an export, and what its filters meant then. */
+/** An organization's view of an RFC, and the meaning of its filters, at the time when it asked for an export. */
 export interface Start {
   filters: FixedFilters
   extractor_count: number
@@ -40,12 +40,12 @@ export const readerAt = <R extends Reader>(reader: R, { extractor_count, connect
   connection: { ...reader.connection, ...connection },
 })
 
-/** The day of a bound: of an instant, that in central Mexico. */
+/** The day of a bound; for an instant, its day in central Mexico. */
 const dayOf = (bound: string): string => (bound.includes('T') ? centralDayOf(Date.parse(bound)) : bound)
 
 /**
- * The period that filters ask for, as a name says it: `2026-10` of a whole month, `2026-01-01_2026-03-31` of a range. One without an end
- * ends today, one without a beginning is its end after the word `until`, and null stands for neither.
+ * The period of filters, as a name shows it: `2026-10` for a whole month, `2026-01-01_2026-03-31` for a range. Without an end it ends
+ * today, without a beginning it is its end after the word `until`, and without both it is null.
  */
 export function periodOf({ issued_from, issued_to, last_day }: Start['filters'], today: string, until: string): string | null {
   const ends = [...(issued_to ? [dayOf(issued_to)] : []), ...(last_day ? [last_day] : [])].sort()
@@ -57,7 +57,7 @@ export function periodOf({ issued_from, issued_to, last_day }: Start['filters'],
   return from === to ? from : `${from}_${to}`
 }
 
-/** What a name says in the language of its headings. */
+/** The words of a name in the language of its headings. */
 const WORDS = {
   api: { until: 'until', issued: 'issued', received: 'received' },
   es: { until: 'hasta', issued: 'emitidos', received: 'recibidos' },

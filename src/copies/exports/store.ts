@@ -5,7 +5,7 @@ import { exports_ } from './tables.ts'
 
 export type ExportRow = typeof exports_.$inferSelect
 
-/** Those that take a place of the quota: what is made, and what is kept. */
+/** Exports that count against the quota: those being made and those kept. */
 export const exportsUsed = (organization_id: string, now: Date): SQL =>
   sql`select count(*) as n from ${exports_} where ${exports_.organization_id} = ${organization_id}
     and (${exports_.status} in ('queued', 'running') or (${exports_.status} = 'ready' and ${exports_.expires_at} > ${now.getTime()}))`
@@ -52,7 +52,7 @@ export const listExportRows = async (d1: D1Database, organization_id: string, be
     ).all<ExportRow>()
   ).results
 
-/** Has an export deleted, also by a worker that has it now: it loses its token. */
+/** Has an export deleted, even while a worker has it: the worker loses its token. */
 export const markDeleting = (d1: D1Database, export_id: string): D1PreparedStatement =>
   prepared(
     d1,

@@ -3,12 +3,12 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 export const EXPORT_KINDS = ['cfdi', 'conceptos', 'pagos', 'xml'] as const
 export const EXPORT_FORMATS = ['csv', 'xlsx', 'ndjson', 'zip'] as const
-/** What columns are called, and what values of enumerations are: the names of the API, or Spanish words. */
+/** The words for columns and for values of enumerations: the names of the API, or Spanish words. */
 export const EXPORT_HEADINGS = ['api', 'es'] as const
 /** `deleting` is shown to nobody: its objects are still to be removed. */
 export const EXPORT_STATES = ['queued', 'running', 'ready', 'failed', 'expired', 'deleting'] as const
 
-/** Exports, with how far they are made. Times are milliseconds since 1970. */
+/** Exports with their progress. Times are milliseconds since 1970. */
 export const exports_ = sqliteTable(
   'exports',
   {
@@ -20,9 +20,9 @@ export const exports_ = sqliteTable(
     kind: text({ enum: EXPORT_KINDS }).notNull(),
     format: text({ enum: EXPORT_FORMATS }).notNull(),
     headings: text({ enum: EXPORT_HEADINGS }).notNull().default('api'),
-    /** As they were asked for, as JSON. */
+    /** The filters as they were asked for, as JSON. */
     filters: text().notNull(),
-    /** What the organization could read when it asked, and the filters with what they meant then, as JSON (start.ts). */
+    /** The organization's view at the time of its request, and the meaning of the filters then, as JSON (start.ts). */
     start: text().notNull(),
     status: text({ enum: EXPORT_STATES }).notNull(),
     rows: integer().notNull(),
@@ -50,9 +50,9 @@ export const exports_ = sqliteTable(
   (table) => [
     // The list of an organization, newest first.
     index('exports_organization').on(table.organization_id, table.export_id),
-    // The sweep finds what is left to do.
+    // The sweep finds unfinished exports.
     index('exports_open').on(table.lease_until).where(sql`status in ('queued', 'running', 'deleting')`),
-    // The daily task finds what has expired.
+    // The daily task finds expired exports.
     index('exports_expiring').on(table.expires_at).where(sql`status = 'ready'`),
     // It forgets those that ended long ago.
     index('exports_ended').on(table.completed_at).where(sql`status in ('failed', 'expired')`),

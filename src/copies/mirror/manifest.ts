@@ -10,7 +10,7 @@ import { connectorLease, setConnector, type WorkRow } from './store.ts'
 
 /**
  * Each batch leaves a part with a line for each of its documents. Parts are numbered, so that a batch that is repeated leaves the same part
- * again. Manifests are made of them, and tell what lies at the destination.
+ * again. Manifests are made of them, and list the documents at the destination.
  */
 
 /** A manifest at a destination. Each one names the one before it, so that none can be missing unnoticed. */
@@ -20,7 +20,7 @@ interface Listed {
 }
 
 /**
- * The last manifest of each place, with its day and the last number of that day, and the part up to which nothing is to be listed any more.
+ * The last manifest of each place, with its day and the last number of that day, and the part up to which nothing remains to be listed.
  * `due` is the day for which the daily review wants another one; null or absent when it wants none.
  */
 interface Manifest {
@@ -32,7 +32,7 @@ interface Manifest {
 /** Places of which the last manifest is remembered. */
 const REMEMBERED = 20
 
-/** What a manifest has at most: bytes, and parts, each of which is read by itself. */
+/** The most bytes of a manifest, and the most parts, each of which is read separately. */
 const BYTES = 4 * 1024 * 1024
 const PARTS = 250
 const READS_AT_ONCE = 4
@@ -43,7 +43,7 @@ const LAST = ({ manifest }: Pick<WorkRow, 'manifest'>): Manifest => (manifest ==
 const encoded = (...texts: string[]): Uint8Array => new TextEncoder().encode(texts.join(''))
 const lineOf = (value: object): string => `${JSON.stringify(value)}\n`
 
-/** What of a config says where objects lie: each place has manifests of its own. */
+/** The part of a config that says where objects lie: each place has manifests of its own. */
 export function locationOf(config: object): string {
   const { path_template, region, path_style, tenant, ...location } = config as Record<string, unknown>
   return JSON.stringify(Object.entries(location).sort())
@@ -53,7 +53,7 @@ export function locationOf(config: object): string {
 export const lastManifestOf = (row: Pick<WorkRow, 'manifest' | 'config'>): Listed | null =>
   LAST(row).last[locationOf(configOf(row))]?.listed ?? null
 
-/** Keeps what lies at the old place of a connector that moves out of the manifests of the new one. */
+/** When a connector moves, keeps the copies at its old place out of the manifests of the new one. */
 export const moveManifests = (d1: D1Database, connector: number): D1PreparedStatement =>
   setConnector(d1, connector, sql`${bare(connectors.manifest)} = json_set(${KNOWN}, '$.parts', ${connectors.parts}, '$.due', null)`)
 
@@ -66,7 +66,9 @@ export const orderManifest = (d1: D1Database, { connector }: Pick<WorkRow, 'conn
         ${day}, null))`,
   )
 
-/** Deletes the parts that no manifest lists any more because the connector moved. What a crash leaves is deleted with the connector. */
+/**
+ * Deletes the parts that no manifest lists any more because the connector moved. A crash leaves parts that are deleted with the connector.
+ */
 export async function dropParts({ env }: System, row: Pick<WorkRow, 'connector_id' | 'manifest' | 'parts'>): Promise<void> {
   for (let after = LAST(row).parts; after < row.parts; after += 1_000)
     await env.FILES.delete(keysOf(row, after, Math.min(after + 1_000, row.parts)))
@@ -77,12 +79,12 @@ const keyOf = ({ connector_id }: Pick<WorkRow, 'connector_id'>, part: number): s
 const keysOf = (row: Pick<WorkRow, 'connector_id'>, after: number, last: number): string[] =>
   Array.from({ length: last - after }, (_, i) => keyOf(row, after + 1 + i))
 
-/** Stores what the next batch has copied, before it is committed. */
+/** Stores the lines of the next batch, before it is committed. */
 export const putPart = async ({ env }: System, row: WorkRow, lines: readonly string[]): Promise<void> => {
   await env.FILES.put(keyOf(row, row.parts + 1), `${lines.join('\n')}\n`)
 }
 
-/** Whether something has been copied that is in no manifest. */
+/** Whether a copy is in no manifest. */
 export const isUnlisted = (row: WorkRow): boolean => row.parts > LAST(row).parts
 
 /** The day for which a manifest is due: that of the daily review, or the present one when there is enough for a whole one; null when none is. */
@@ -100,7 +102,7 @@ async function putText(destination: Destination, path: string, bytes: Uint8Array
   return { path, sha256 }
 }
 
-/** Whether a destination takes an object of ours with which nothing is wrong. */
+/** Whether a destination takes a valid object of ours. */
 export async function takesObjects(destination: Destination, row: Pick<WorkRow, 'connector_id'>): Promise<boolean> {
   try {
     await putText(destination, `${folderOf(row)}/check.txt`, encoded(`${new Date().toISOString()}\n`), 'text/plain')
@@ -121,10 +123,10 @@ async function putLatest(destination: Destination, row: Pick<WorkRow, 'connector
 }
 
 /**
- * Writes manifests of everything that is in none yet, as far as the budget allows. A manifest that a crash interrupted is written again
- * under the same name, or under the next one where it cannot be replaced. Days never go back: what is written for an earlier one counts
- * among those of the last. The last line of each says how many lines it has, and which manifest comes before it. Returns whether something
- * is left. Throws DestinationError.
+ * Lists everything unlisted in manifests, as far as the budget allows. A manifest that a crash interrupted is written again under the same
+ * name, or under the next one where it cannot be replaced. Days never go back: a manifest for an earlier day counts among those of the
+ * last. The last line of each says how many lines it has, and which manifest comes before it. Returns whether something is left. Throws
+ * DestinationError.
  */
 export async function writeManifests(
   system: System,

@@ -106,7 +106,7 @@ async function readRefused(d1: D1Database, { connector, fiscal_entity }: Key, af
   return { documents, next: documents.length === PAGE ? documents.at(-1)! : null }
 }
 
-/** What `last_error` says after a success: one of the documents that are refused, with its path; null without one. */
+/** The `last_error` after a success: one of the refused documents, with its path; null without one. */
 const refusedError = (connector: number): SQL =>
   sql`(select json_object('code', ${storageRefused.code}, 'message',
       ${storageRefused.message} || ' It was quarantined: ' || ${storageRefused.path}, 'at', ${storageRefused.at}) from ${storageRefused}
@@ -123,7 +123,7 @@ interface KnownDocument {
   object: string
 }
 
-/** A page of what the organization may read, newest first, and whether each of them is one that can be copied. */
+/** A page of documents that the organization may read, newest first, and whether each of them can be copied. */
 async function readPage(ledger: ScopedLedger, of: 'sources' | 'mailbox', after: string | null) {
   if (of === 'sources')
     return (await mirroredDocuments(ledger, after, PAGE)).map((one) => ({
@@ -155,15 +155,15 @@ async function readDocuments(
   }
 }
 
-/** What one commit copies at most: documents, and bytes of them. */
+/** The most documents that one commit copies, and the most bytes of them. */
 const DOCUMENTS = 100
 const BYTES = 8 * 1024 * 1024
 /** Pages that one batch reads at most: there may be nothing to copy in many of them. */
 const PAGES = 10
-/** The most statements of a page, and of what follows the last one. */
+/** The most statements of a page, and of the steps after the last one. */
 const BATCH_STATEMENTS = 20
 
-/** What a connector copies, and to which paths. */
+/** The kinds and the path template of a connector. */
 export interface Selection {
   /** None for a fiscal entity that is not in the scope. */
   kinds: readonly MirroredKind[]
@@ -179,7 +179,7 @@ export interface Batch {
   end: RoundPosition
 }
 
-/** What a page of a leg found, and the checkpoint where the leg continues; null at its end. */
+/** The documents of a page of a leg, and the checkpoint where the leg continues; null at its end. */
 interface Page {
   found: { item: Item; size: number; xml?: XmlLocation }[]
   next: RoundPosition['checkpoint']
@@ -199,7 +199,7 @@ async function nextBatch(
   const items: Item[] = []
   const gone: string[] = []
   const xmls: XmlLocation[] = []
-  // Those of a batch are read together, when the first one is to be copied.
+  // The contents of a batch are read together, when its first one is to be copied.
   const packed = once(() => readPacked(system.env.FILES, xmls))
   const again = async (after: string | null) => {
     const { documents, next } = await readRefused(d1, mirror, after)
@@ -279,7 +279,7 @@ export interface LeasedConnector {
   scope: ConnectorScope
   path_template: string
   destination: Destination
-  /** Whether the destination takes an object that nothing is wrong with. */
+  /** Whether the destination takes a valid object. */
   works: () => Promise<boolean>
 }
 
@@ -290,13 +290,13 @@ const STATEMENTS = 60
 export type Ended = { isOver: boolean; error: DestinationError | null; failed: number }
 
 /**
- * Copies what is due of a fiscal entity, batch by batch. The state of the mirror moves on in the commit of each batch, which the lease
- * fences: a batch that a crash interrupted is copied again, to the same paths.
+ * Copies the due documents of a fiscal entity, batch by batch. The state of the mirror moves on in the commit of each batch, which the
+ * lease fences: a batch that a crash interrupted is copied again, to the same paths.
  */
 export async function workOnMirror(system: System, leased: LeasedConnector, mirror: MirrorRow): Promise<Ended> {
   const { d1 } = leased
   let round = mirror.round === null ? null : (JSON.parse(mirror.round) as CopyRound)
-  // What is reported from here on is seen, or begins another round.
+  // From here on, a report is seen, or begins another round.
   if (round === null && mirror.due === 1)
     await commit(d1, [connectorLease.assertLeased(d1, leased.row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
   for (;;) {
@@ -315,7 +315,7 @@ export async function workOnMirror(system: System, leased: LeasedConnector, mirr
   }
 }
 
-/** Of a mirror on which nothing is to be done, unless something has been reported meanwhile. */
+/** For a mirror without work, unless something has been reported since. */
 const AT_REST = sql`${bare(mirrors.due)} = iif(${mirrors.due} = 1, 1, 0)`
 
 async function openedFor(system: System, { row }: LeasedConnector, { fiscal_entity }: MirrorRow): Promise<ScopedLedger | null> {
@@ -323,7 +323,7 @@ async function openedFor(system: System, { row }: LeasedConnector, { fiscal_enti
   return reader && isReadable(reader.connection) ? openLedger({ settings: system.settings, ...reader }) : null
 }
 
-/** Begins a round: it leads from what has been dealt with to what there is now. What is not in the scope is dealt with. */
+/** Begins a round from the documents that were dealt with to those that exist now. Documents outside the scope count as dealt with. */
 async function beginRound(ledger: ScopedLedger, { scope }: LeasedConnector, mirror: MirrorRow): Promise<CopyRound> {
   const { entity, importPartition, windows, d1 } = ledger
   const last = await lastCommits(d1, importPartition === null ? [entity] : [entity, importPartition], Number.MAX_SAFE_INTEGER)
@@ -343,7 +343,7 @@ async function beginRound(ledger: ScopedLedger, { scope }: LeasedConnector, mirr
 const kindsOf = ({ fiscal_entity_ids, kinds }: ConnectorScope, { fiscal_entity_id }: ScopedLedger): readonly MirroredKind[] =>
   fiscal_entity_ids === null || fiscal_entity_ids.includes(fiscal_entity_id) ? kinds : []
 
-/** Begins the round of a backfill, and counts what it copies. */
+/** Begins the round of a backfill, and counts its documents. */
 export async function beginBackfill(system: System, leased: LeasedConnector, mirror: MirrorRow): Promise<void> {
   const { d1, row, scope } = leased
   await commit(d1, [connectorLease.assertLeased(d1, row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
@@ -366,7 +366,7 @@ export async function beginBackfill(system: System, leased: LeasedConnector, mir
   ])
 }
 
-/** Copies the next batch of a round and commits it. `round` is what is left of it; null for nothing. */
+/** Copies the next batch of a round and commits it. `round` is the rest of it; null for none. */
 async function copyBatch(system: System, leased: LeasedConnector, ledger: ScopedLedger, mirror: MirrorRow, round: CopyRound) {
   const { d1, row, scope, path_template } = leased
   const kinds = kindsOf(scope, ledger)
@@ -409,7 +409,7 @@ async function copyBatch(system: System, leased: LeasedConnector, ledger: Scoped
     await commit(d1, [connectorLease.assertLeased(d1, row), ...statements])
   } catch (error) {
     if (!connectorLease.isLost(error)) throw error
-    // What moves the connector to another place lists first what lies at this one.
+    // A change that moves the connector first lists the copies at the old place.
     await commit(d1, [assertStopping(d1, row), ...statements])
     throw error
   }
@@ -420,7 +420,7 @@ async function copyBatch(system: System, leased: LeasedConnector, ledger: Scoped
 
 const documentOf = ({ id }: Item): string => ('uuid' in id ? id.uuid : id.document_id)
 
-/** What a batch changes in its connector. What works once, or refuses one of many, ends a series of failures. */
+/** The changes of a batch in its connector. A success, or one refusal among many, ends a series of failures. */
 const countedColumns = ({ row }: LeasedConnector, { lines: { length: copied }, refused }: Copying, isBackfill: boolean): SQL =>
   sql.join(
     [

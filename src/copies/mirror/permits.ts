@@ -13,15 +13,15 @@ export const waitAfter = (failures: number, { retry_after_seconds }: Pick<Destin
 
 /**
  * How many connectors are copied to at a time in an isolate: in all, because each has some megabytes in memory; of organizations whose last
- * turn ended in a failure, which can be one that takes long; of one organization; and at one host. What is slow leaves room for others.
+ * turn failed, perhaps slowly; of one organization; and at one host. Slow ones leave room for others.
  */
 const PERMITS = 4
 const AFTER_FAILURE = 2
 const PER_ORGANIZATION = 2
 const PER_HOST = 3
-/** Who has not asked again within this time has ended. */
+/** A claimant that has not asked again within this time has ended. */
 const ASKED_MS = 1_000
-/** Organizations of which it is remembered when they last had a permit. */
+/** Organizations whose last permit is remembered. */
 const REMEMBERED = 1_000
 
 /** Who asks for a permit. */
@@ -32,9 +32,9 @@ export interface Claimant {
 }
 
 /**
- * Divides the permits of an isolate. A free permit goes to the waiting organization that holds the fewest; between equals, to the one that had
- * its last permit longest ago. So one that comes for the first time gets the next permit that is free, however many others wait. Two permits are kept for organizations that have
- * not failed last, one of them at any host. Times are milliseconds of a clock that only goes forward.
+ * Divides the permits of an isolate. A free permit goes to the waiting organization that holds the fewest; between equals, to the one that
+ * had its last permit longest ago. So a new one gets the next free permit, however many others wait. Two permits are kept for organizations
+ * whose last turn did not fail, one of them at any host. Times are milliseconds of a clock that only goes forward.
  */
 export class Permits {
   readonly #leased = new Map<object, Claimant & { until: number }>()
@@ -58,7 +58,7 @@ export class Permits {
     return true
   }
 
-  /** Gives the permit back after a turn that failed or did not, or waits no longer. */
+  /** Gives the permit back after a turn, failed or not, or stops waiting. */
   leave(key: object, hasFailed = false): void {
     const leased = this.#leased.get(key)
     if (leased && hasFailed) this.#failed.add(leased.organization_id)

@@ -17,7 +17,7 @@ import type { MirroredKind } from '../kinds.ts'
 import { isUnlisted, orderManifest } from './manifest.ts'
 import { activeConnectors, findIdle, findMirrors, insertMirrors, type MirrorRow, markMirrors, markRefused, type WorkRow } from './store.ts'
 
-/** What has been dealt with of a fiscal entity (tables.ts). */
+/** How far a fiscal entity has been dealt with (tables.ts). */
 interface Copied {
   sequence: number
   import_sequence: number
@@ -33,8 +33,8 @@ interface Now {
 }
 
 /**
- * The documents that are not CFDIs, and those of the mailbox, are legs of their own: each finds what is not copied yet. So are the CFDIs that
- * the destination refused.
+ * The documents that are not CFDIs, and those of the mailbox, are legs of their own: each finds documents that are not copied yet. So are
+ * the CFDIs that the destination refused.
  */
 export type RoundLeg = Leg | { documents: 'sources' | 'mailbox' } | { refused: true }
 
@@ -52,7 +52,7 @@ export interface RoundPosition {
 
 /** The work of one round. The round ends when everything that existed at its start has been handled. */
 export interface CopyRound {
-  /** What has been dealt with at its end. */
+  /** The progress at its end. */
   to: Copied
   legs: RoundLeg[]
   at: RoundPosition
@@ -64,9 +64,9 @@ const isUnbounded = ({ isEmpty, floor, ceiling }: Window): boolean => !isEmpty &
 const isEverything = ({ issued, received }: Windows): boolean => isUnbounded(issued) && isUnbounded(received)
 
 /**
- * Returns the legs that lead from what has been dealt with to what there is now. Windows only grow, except that an organization without
- * extractors, which sees everything, gets one: then the commits up to which it saw everything are remembered instead of the windows, and
- * imports, which the authority's documents may have hidden, are looked through again.
+ * Returns the legs from the documents that were dealt with to those that exist now. Windows only grow, except when an organization without
+ * extractors, which sees everything, gets one. Then the commits up to which it saw everything are remembered instead of the windows, and
+ * imports are searched again, because the authority's documents may have hidden them.
  */
 export function legsTo(copied: Copied, now: Now): { legs: Leg[]; to: Copied } {
   const isNarrower = copied.windows !== null && !contain(now.windows, copied.windows)
@@ -90,7 +90,7 @@ export function legsTo(copied: Copied, now: Now): { legs: Leg[]; to: Copied } {
 export interface Item {
   path: string
   content_type: string
-  /** What the manifest says of it besides: its RFC, and its UUID or the id of the document. */
+  /** For the manifest: its RFC, and its UUID or the id of the document. */
   rfc: string
   id: { uuid: string } | { document_id: string }
   /** Where the round continues behind it. */
@@ -102,7 +102,7 @@ export interface Item {
 export interface Copying {
   settled: number
   copied: Item[]
-  /** What the manifest says of each of these. */
+  /** The line of the manifest for each of these. */
   lines: string[]
   refused: { item: Item; error: DestinationError }[]
   /** How many others could not be stored, and why copying stopped. */
@@ -110,12 +110,12 @@ export interface Copying {
   error: DestinationError | null
 }
 
-/** What decides how far items are copied. */
+/** The destination and the conditions of copying. */
 export interface Copier {
   destination: Destination
   budget: Budget
   mayGoOn: () => Promise<boolean>
-  /** Whether the destination takes an object that nothing is wrong with. */
+  /** Whether the destination takes a valid object. */
   works: () => Promise<boolean>
   /** Failures in a row before: then the first item is the one that failed. */
   failures: number
@@ -123,9 +123,9 @@ export interface Copier {
 
 /** The platform allows an invocation six connections. */
 const AT_ONCE = 4
-/** How often it is asked whether the copy may go on. */
+/** How often the copy asks whether it may continue. */
 const ASK_MS = 2_000
-/** What is left of the budget belongs to the commit. */
+/** Statements that are left for the commit. */
 const STATEMENTS = 20
 /** After so many failures in a row, an object at which the provider fails counts as refused. */
 const SLOW_RESPONSE_LIMIT = 2
@@ -133,7 +133,7 @@ const PROVIDER_FAILS: readonly string[] = ['unavailable', 'timeout', 'connection
 
 /**
  * Stores items in their order, four at once, until the destination fails, the budget ends, or `mayGoOn` says no. A refusal of one stops no
- * other if the destination takes an object afterwards. Throws what is not the fault of the destination.
+ * other if the destination takes an object afterwards. Throws errors that are not the destination's fault.
  */
 export async function copyItems(items: readonly Item[], { destination, budget, mayGoOn, works, failures }: Copier): Promise<Copying> {
   const results: (string | DestinationError | undefined)[] = items.map(() => undefined)
@@ -218,15 +218,15 @@ const PAGE = 500
 const FETCHED_MS = 2 * 86_400_000
 const NOTHING: Copied = { sequence: 0, import_sequence: 0, windows: null, all_until: 0 }
 
-/** What a mirror has dealt with. */
+/** The progress of a mirror. */
 export const copiedOf = ({ sequence, import_sequence, windows, all_until }: MirrorRow): Copied => ({
   ...{ sequence, import_sequence, all_until },
   windows: windows === null ? null : (JSON.parse(windows) as Windows),
 })
 
 /**
- * Inserts a mirror for each connection of a page that has none. One of a connection that existed when the connector was created begins at
- * what there was then; any other one begins at nothing. Returns the last connection, null after the last page.
+ * Inserts a mirror for each connection of a page that has none. A mirror of a connection that existed when the connector was created begins
+ * at the state of that time; any other begins at nothing. Returns the last connection, null after the last page.
  */
 export async function planPage(system: System, d1: D1Database, row: WorkRow, after: string): Promise<string | null> {
   const page = await readPage(system, row, after)
@@ -243,7 +243,7 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
   const rows = missing.map((connection) => {
     const isOlder = connection.linked_at.getTime() <= begin
     const { windows: _, ...sequences } = isOlder ? now.get(connection)! : NOTHING
-    // What a run has widened since is to be copied, however late the connector is planned.
+    // Ranges that a run has added since are to be copied, however late the connector is planned.
     const { issued_granted_ranges, received_granted_ranges } = grantedRanges.get(connection.connection)!
     const then = boundsAt(parseGrantedRanges(issued_granted_ranges), parseGrantedRanges(received_granted_ranges), begin)
     const windows = isOlder ? windowsOf(page.extractor_count, then) : null
@@ -260,7 +260,7 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
   return page.next
 }
 
-/** Marks the mirrors of a page of connections of which there is something to copy, and inserts those that are missing. */
+/** Marks the mirrors with something to copy of a page of connections, and inserts missing ones. */
 export async function reviewPage(system: System, d1: D1Database, row: WorkRow, after: string): Promise<string | null> {
   const page = await readPage(system, row, after)
   const [known, now, fetched] = await Promise.all([
@@ -351,8 +351,9 @@ export const sweepConnectors = (system: System): Promise<void> =>
   })
 
 /**
- * Marks what active connectors have to copy although no event has reported it: a resumed connection, a window that opened. Has the copies since
- * the last manifest listed in one of this day. A task, whose cursor is a shard, a connector, and a connection of its organization.
+ * Marks mirrors of active connectors that have work although no event has reported it: after a resumed connection or an opened window. Has
+ * the copies since the last manifest listed in one of this day. A task, whose cursor is a shard, a connector, and a connection of its
+ * organization.
  */
 export const reviewConnectors = (system: System, cursor = ''): Promise<string | null> => {
   const { events, ledgers } = system.settings

@@ -147,7 +147,7 @@ export const startBackfill = (d1: D1Database, connector: number): D1PreparedStat
 export const isCopied = async (d1: D1Database, connector: number): Promise<boolean> =>
   (await prepared(d1, sql`select 1 ${ofBackfill(connector)} limit 1`).first()) === null
 
-/** Completes a backfill. What it did not copy of what was counted is no longer visible. */
+/** Completes a backfill. Counted documents that it did not copy are no longer visible. */
 export const completeBackfill = (d1: D1Database, connector: number, now: Date): D1PreparedStatement =>
   setConnector(
     d1,
@@ -240,7 +240,7 @@ const OWNED = [
   [storageRefused, storageRefused.document],
 ] as const
 
-/** Deletes some of what is left of a deleted connector, and the connector itself once nothing is left. */
+/** Deletes some rows of a deleted connector, and the connector itself once none is left. */
 export const clearStatements = (d1: D1Database, connector: number, rows: number): D1PreparedStatement[] => [
   ...OWNED.map(([table, key]) =>
     prepared(

@@ -55,9 +55,9 @@ export const mirrorInBackground = (system: System, message: StorageMessage): Pro
   })
 
 /**
- * Gives a connector its turn, once it has a permit: plans it, copies what is due, and writes manifests, for ten seconds and as far as the
- * budget allows. One worker at a time holds a connector, under a lease. What a customer changes meanwhile ends the work, which begins again
- * with the change.
+ * Gives a connector its turn, once it has a permit: plans it, copies due documents, and writes manifests, for ten seconds and as far as the
+ * budget allows. One worker at a time holds a connector, under a lease. A change by a customer ends the work, which begins again with the
+ * change.
  */
 export async function workOnConnector(system: System, message: StorageMessage): Promise<void> {
   const d1 = system.settings.events[message.shard]!
@@ -108,7 +108,7 @@ async function work(system: System, shard: number, d1: D1Database, row: Leased<W
     const checkpoint = await pageByPage(system, STATEMENTS, after, (from) => planPage(system, d1, row, from))
     if (checkpoint !== null) return { ...again, after: checkpoint }
     await commit(d1, [connectorLease.assertLeased(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.is_planned)} = 1`)])
-    // Until then events have marked nothing. What this leaves out, the daily review finds.
+    // Until then events have marked nothing. The daily review finds the rest.
     await pageByPage(system, STATEMENTS, '', (from) => reviewPage(system, d1, row, from))
   }
   try {
@@ -123,7 +123,7 @@ async function work(system: System, shard: number, d1: D1Database, row: Leased<W
   }
 }
 
-/** Writes the manifest that is due, and copies what is due, one fiscal entity after the other. Returns whether something is left. */
+/** Writes the due manifest, and copies the due documents, one fiscal entity after the other. Returns whether something is left. */
 async function copyDue(system: System, shard: number, leased: LeasedConnector): Promise<boolean> {
   const { d1, row, destination } = leased
   const day = dueManifest(row)
@@ -157,7 +157,7 @@ async function copyDue(system: System, shard: number, leased: LeasedConnector): 
   return false
 }
 
-/** Records that the destination failed. The fifth failure in a row ends the work until the customer resumes it, and tells it. */
+/** Records that the destination failed. The fifth failure in a row ends the work until the customer, who is notified, resumes it. */
 async function recordFailure(
   system: System,
   shard: number,
@@ -204,7 +204,7 @@ async function recordFailure(
   if (notified.length > 0) await wakeOwnEvent(system, shard, results.slice(-notified.length))
 }
 
-/** Removes what is left of a deleted connector. The row goes last, because it is what finds the rest. */
+/** Removes the rest of a deleted connector. Its row goes last, because that row finds the rest. */
 async function cleanUp(
   system: System,
   shard: number,

@@ -6,7 +6,7 @@ import { isGuardViolation } from '../../platform/db/guard.ts'
 import { each } from '../../platform/work/pages.ts'
 import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
 
-/** Alerts of one shard that are reported at once; the next minute goes on. */
+/** Alerts of one shard that are reported at once; the next minute continues. */
 const PAGE = 100
 /** The statements of an alert that was raised and resolved. */
 const STATEMENTS = 10
@@ -29,7 +29,7 @@ async function notifyOf(system: System, shard: number, d1: D1Database, rows: rea
       const results = await commit(d1, [...markNotified(d1, [row]), ...events])
       await wakeOwnEvent(system, shard, results.slice(-events.length))
     } catch (error) {
-      // Somebody else reported it, or it changed meanwhile.
+      // Somebody else reported it, or it has changed since.
       if (!isGuardViolation(error, 'alerts.unnotified')) throw error
     }
   }

@@ -15,7 +15,7 @@ import { organizations } from '../../platform/tenant/tables.ts'
 import { each } from '../../platform/work/pages.ts'
 import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
 
-/** Warnings of one database that are dealt with at once; the next minute goes on. */
+/** Warnings of one database that are dealt with at once; the next minute continues. */
 const PAGE = 100
 const STATEMENTS = 6
 
@@ -64,7 +64,7 @@ async function notify(system: System, shard: number, d1: D1Database, warning: Qu
     const results = await commit(d1, [assertUnnotified(d1, warning), markWarningsNotified(d1, [warning]), ...event])
     await wakeOwnEvent(system, shard, results.slice(-event.length))
   } catch (error) {
-    // Somebody else reported it, or it changed meanwhile.
+    // Somebody else reported it, or it has changed since.
     if (!isGuardViolation(error, 'quota_warning.unnotified')) throw error
   }
 }

@@ -1,10 +1,10 @@
 /** Events that the specification does not send: the feed records them, and no endpoint gets them. */
 export const RECORDED_ONLY: readonly string[] = ['document.csf.updated', 'document.opinion_32d.changed']
 
-/** Events that no webhook is sent, although it can subscribe to them. */
+/** Events that no webhook gets, although it can subscribe to them. */
 const UNSENT: readonly string[] = ['cfdi.issued', ...RECORDED_ONLY]
 
-/** What is said of a subscription to such events. */
+/** The warnings about a subscription to such events. */
 export const unsentWarnings = (event_keys: readonly string[]): { code: string; message: string }[] =>
   event_keys
     .filter((key) => UNSENT.includes(key))

@@ -22,11 +22,11 @@ export const organizationsAfter = async (d1: D1Database, after: string, limit: n
   return results.map(({ id }) => id)
 }
 
-/** Instants in milliseconds: up to `all`, every event is forgotten, and from then on up to `unchanged`, what reported no change. */
+/** Instants in milliseconds: events up to `all` are forgotten, and later ones up to `unchanged` if they reported no change. */
 export interface Ages {
   all: number
   unchanged: number
-  /** How far back what reported no change is looked for. */
+  /** How far back events without a change are looked for. */
   since: number
 }
 
@@ -62,7 +62,7 @@ export const findForgotten = async (
     ).all<{ organization_id: string; seq: number; is_old: number }>()
   ).results.map(({ organization_id, seq, is_old }) => [organization_id, seq, is_old])
 
-/** Deletes events with their deliveries. What somebody asked to deliver again in the meantime stays. */
+/** Deletes events with their deliveries. Events that somebody asked to deliver again in the meantime stay. */
 export const forgetStatements = (d1: D1Database, forgotten: readonly Forgotten[]): D1PreparedStatement[] =>
   [
     sql`delete from ${deliveries} where ${[deliveries.webhook, deliveries.seq, deliveries.redelivery]} in (
@@ -74,7 +74,7 @@ export const forgetStatements = (d1: D1Database, forgotten: readonly Forgotten[]
       and not exists (select 1 from ${DELIVERIES})`,
   ].map((statement) => prepared(d1, statement))
 
-/** An endpoint with what its deliveries need. */
+/** An endpoint as its deliveries need it. */
 export interface EndpointRow {
   webhook: number
   webhook_id: string

@@ -25,7 +25,7 @@ import type { AttemptRecord } from './tables.ts'
 
 /** Concurrent attempts of one consumer. The platform allows an invocation six connections. */
 const CONCURRENT_ATTEMPTS = 4
-/** How long a permit lasts that nobody gives back: longer than an attempt takes, its recording included. */
+/** How long an unreturned permit lasts: longer than an attempt takes, its recording included. */
 const PERMIT_MS = 20_000
 /** How long a consumer works on one message before it sends another for the rest. */
 const WORK_MS = 2_000
@@ -64,10 +64,10 @@ export async function deliverDue(system: System, endpoint: string): Promise<void
     if (Date.now() >= until || batches === BATCHES_PER_MESSAGE) return wakeEndpoints(system, [endpoint])
 }
 
-/** What deliveries to an endpoint are sent with, decrypted. */
+/** The decrypted digests and header of an endpoint's deliveries. */
 interface Opened {
   digests: Digests
-  /** The header of the customer's own. */
+  /** The customer's own header. */
   header: Record<string, string>
 }
 
@@ -83,7 +83,7 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
   const token = crypto.randomUUID()
   const caller = { endpoint: key, organization_id: endpoint.organization_id }
   if (endpoint.is_enabled === 0 || endpoint.due === 0) {
-    // Permits may be kept for the endpoint, which others can use.
+    // Others can use permits that may be kept for the endpoint.
     await wakeEndpoints(system, await limiter.release(token, caller, 0))
     return false
   }
@@ -97,7 +97,7 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
     rest = endpoint.due - permits
   } finally {
     const others = await limiter.release(token, caller, Math.min(rest, CONCURRENT_ATTEMPTS))
-    // This consumer goes on with its own endpoint by itself.
+    // This consumer continues with its own endpoint anyway.
     await wakeEndpoints(
       system,
       others.filter((other) => other !== key),

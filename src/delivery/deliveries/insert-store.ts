@@ -15,7 +15,7 @@ export type DeliveryRow = Pick<
   'webhook' | 'seq' | 'redelivery' | 'event_key' | 'status' | 'due_at' | 'created_at'
 > & {
   event_id: string
-  /** What the event is about, as its payload says it. */
+  /** The fiscal entity that the event is about. */
   about: string | null
   period: string | null
   /** JSON. */
@@ -104,8 +104,8 @@ export const insertRedelivery = (d1: D1Database, { webhook, seq, redelivery, eve
   )
 
 /**
- * Of the events since an instant whose newest delivery to the endpoint has one of these statuses: creates a delivery of those that ended, and
- * makes those that wait due now, at most `limit` of both. Refuses the batch as `deliveries.found` when there is none.
+ * For each event since an instant whose newest delivery to the endpoint has one of these statuses, creates a delivery if that one ended,
+ * and makes it due now if it waits, at most `limit` of each. Refuses the batch as `deliveries.found` when there is none.
  */
 export const sendAgain = (
   d1: D1Database,
@@ -192,7 +192,7 @@ export const insertDeliveries = (d1: D1Database, appended: readonly Appended[], 
 
 /**
  * Creates a delivery of each of an organization's events for each of its endpoints in a range of numbers, as insertDeliveries does. Leaves
- * out what exists, and endpoints that are newer than the event. Returns the endpoints.
+ * out existing deliveries, and endpoints that are newer than the event. Returns the endpoints.
  */
 export const insertDeliveriesInRange = (
   d1: D1Database,

@@ -169,7 +169,7 @@ const isOver = ({ status }: DeliveryRow) =>
       : `No delivery of this event to the webhook waits: it ended as ${status}. Send it again with POST …/redeliver.`,
   )
 
-/** Of new deliveries, and of deliveries that wait. */
+/** The most new deliveries, and the most waiting ones. */
 const REDELIVERY_LIMIT = 1_000
 
 /**

@@ -5,7 +5,7 @@ import { findForgotten, forgetStatements, organizationsAfter } from './delivery-
 const DAY_MS = 86_400_000
 /** How long events are kept. */
 export const KEPT_DAYS = 90
-/** How long an event is kept that reported no change, and how long after that it is looked for. What is left then goes with all others. */
+/** How long an event without a change is kept, and how long after that it is looked for. Remaining ones then go with all others. */
 export const UNCHANGED_DAYS = 14
 const LOOKED_FOR_DAYS = 14
 const ORGANIZATIONS = 500

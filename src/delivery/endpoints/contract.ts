@@ -8,7 +8,7 @@ const TYPE = '`custom` is the only type. Null means the same.'
 
 const FISCAL_ENTITIES = 200
 const HEADER_NAME = /^[A-Za-z][A-Za-z0-9-]{0,63}$/
-/** What a delivery has by itself, and what the transport of a request is named by. */
+/** Headers of every delivery, and those that name the transport of a request. */
 const RESERVED =
   /^(accept|connection|content|cookie|date|expect|forwarded|host|keep-alive|origin|proxy|range|referer|te|trailer|transfer-encoding|upgrade|user-agent|via|x-real-ip)$|^(accept|cf|content|if|proxy|sec|service|webhook|x-forwarded)-/i
 

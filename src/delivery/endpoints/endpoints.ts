@@ -86,7 +86,7 @@ async function unwrapDigests(keys: Keyring, owner: Owner, wrapped: Wrapped): Pro
 const isWrappedWithCurrent = ({ current }: Keyring, { a, b }: Wrapped): boolean =>
   [a, b].every((digest) => digest.startsWith(`${current.version}:`))
 
-/** The endpoint that a header belongs to. What was sealed for one endpoint cannot be opened for another. */
+/** The endpoint that a header belongs to. A value sealed for one endpoint cannot be opened for another. */
 interface HeaderEndpoint {
   organization_id: string
   webhook_id: string
@@ -108,7 +108,7 @@ async function openValue(system: System, endpoint: HeaderEndpoint, sealed: strin
   return opened
 }
 
-/** Returns the header of the customer's own that deliveries have. Throws when its value cannot be opened, so that nothing is sent without it. */
+/** Returns the customer's own header of deliveries. Throws when its value cannot be opened, so that nothing is sent without it. */
 export const openHeader = async (
   system: System,
   endpoint: HeaderEndpoint & { header_name: string | null; header_value: string | null },
@@ -126,7 +126,7 @@ const resealHeader = async (system: System, endpoint: HeaderEndpoint, sealed: st
 /** Names an endpoint outside its database: the number of its events shard, and its own number there. */
 export const endpointKey = (shard: number, webhook: number): string => `${shard}.${webhook}`
 
-/** Asks the queue to deliver what these endpoints have due, now or after a wait. The sweep finds endpoints whose message is lost. */
+/** Asks the queue to send the due deliveries of these endpoints, now or after a wait. The sweep finds endpoints whose message is lost. */
 export const wakeEndpoints = (system: System, endpoints: Iterable<string>, delaySeconds = 0): Promise<void> =>
   sendHints(
     system,
@@ -218,7 +218,7 @@ export async function requireWebhook(ctx: Ctx, webhook_id: string): Promise<Show
   return row
 }
 
-/** A host that only the machine of who typed it has, or its network. */
+/** A host that exists only on its author's machine or network. */
 const OWN_MACHINE =
   /^(\w+:\/\/)?(localhost|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|0\.0\.0\.0|\[|host\.docker\.internal|[^/:]+\.(local|localhost)(?![\w.-]))/i
 
@@ -252,7 +252,7 @@ async function refuseUnlinked({ db, organization }: Ctx, ids: readonly string[] 
 
 type Further = Pick<WebhookDraft, 'fiscal_entity_ids' | 'custom_header'>
 
-/** The columns of what is not stored as it is sent. */
+/** The columns of members that are not stored as they are sent. */
 async function columnsOf(ctx: Ctx, webhook_id: string, { fiscal_entity_ids, custom_header }: Partial<Further>) {
   const sealed = custom_header && (await sealHeader(ctx, { organization_id: ctx.organization.id, webhook_id }, custom_header.value))
   return {

@@ -6,10 +6,10 @@ import { webhooks } from './tables.ts'
 
 export type WebhookRow = typeof webhooks.$inferSelect
 
-/** An endpoint with how the newest of its deliveries that was attempted fared. */
+/** An endpoint with the outcome of its newest attempted delivery. */
 export type ShownWebhook = WebhookRow & { last_delivery: 'delivered' | 'undelivered' | null }
 
-/** So many deliveries, the newest ones, are looked at: those that nobody has attempted yet say nothing. */
+/** How many of the newest deliveries are searched for an attempted one. */
 const LOOKED_AT = 20
 
 const SHOWN = {

@@ -15,9 +15,9 @@ export const webhooks = sqliteTable(
     type: text({ enum: ['custom'] }),
     url: text().notNull(),
     event_keys: text({ mode: 'json' }).$type<EventKey[]>().notNull(),
-    /** The fiscal entities in UUID form, as events name them, of whose events alone the endpoint learns; null for all. */
+    /** The fiscal entities whose events the endpoint gets, in UUID form, as events name them; null for all. */
     fiscal_entity_uuids: text({ mode: 'json' }).$type<string[]>(),
-    /** The header that the customer has sent along; null without one. */
+    /** The name of the customer's own header; null without one. */
     header_name: text(),
     /** `version:base64`, the key's version and the nonce and ciphertext (endpoints.ts). */
     header_value: text(),

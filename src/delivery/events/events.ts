@@ -8,7 +8,7 @@ import type { EventQuery } from './contract.ts'
 import { type EventRow, findEvent, scanEvents } from './store.ts'
 import { fillPage, payloadOf, SCAN_ROWS } from './stored-body.ts'
 
-/** A payload, as far as it says which RFC it is about. */
+/** The part of a payload that names its RFC. */
 interface About {
   fiscal_entity_id?: string
 }

@@ -30,7 +30,7 @@ export const scanEvents = (
 /** An event is found near the time in its identifier, or else by the index. In milliseconds. */
 const NEAR_MS = 600_000
 
-/** Finds an event by its identifier. Examines what the organization learns of within ten minutes of its time. */
+/** Finds an event by its identifier. Examines the organization's events within ten minutes of its time. */
 export const findEvent = (d1: D1Database, organization_id: string, event_id: string): Promise<EventRow | null> => {
   const own = sql`select ${events.seq}, ${events.body} from ${events} where ${events.organization_id} = ${organization_id}`
   return prepared(

@@ -7,7 +7,7 @@ const NEXT_ROWS = 1_500
 /** Rows that a page examines: it is short, or empty, only when more rows than these do not pass its filter. */
 const MOST_SCANNED = 5_000
 
-/** Consecutive rows, each with 1 for whether it passes the filter; 0 or null, as SQL compares an absent value, if it does not. */
+/** Consecutive rows, each with 1 if it passes the filter; otherwise 0, or null where SQL compares an absent value. */
 export interface Scan<Row> {
   rows: (Row & { is_match: number | null })[]
   /** Whether no rows follow. */
@@ -19,7 +19,6 @@ export async function scan<Row>(query: D1PreparedStatement, limit: number): Prom
   return { rows: results, isLast: results.length < limit }
 }
 
-/** What a page of a scan has. */
 interface ScannedPage<Row> {
   matches: Row[]
   /** The row after which the next page begins; undefined on the last page. */
@@ -62,7 +61,7 @@ export async function eventIdOf(change: string, at: number, organization_id: str
 /** The time in an identifier, in milliseconds since 1970: of the change, or of a test. */
 export const timeOf = (event_id: string): number => Number.parseInt(hexOfId(event_id).slice(0, TIME_DIGITS), 16)
 
-/** What a job is about, as its event says it. */
+/** The subject of a job, as its event reports it. */
 export const subjectOf = (data_source_key: string, period: string | null) => ({
   document_type: period === null ? data_source_key.replace(/^sat_/, '') : 'cfdi',
   direction: DIRECTIONS[data_source_key as keyof typeof DIRECTIONS] ?? null,
@@ -70,18 +69,15 @@ export const subjectOf = (data_source_key: string, period: string | null) => ({
 
 const DIRECTIONS = { sat_cfdi_issued: 'issued', sat_cfdi_received: 'received' } as const
 
-/** What a `sync.completed` says of a download that brought nothing. Most events are such. */
+/** The counts of a `sync.completed` about a download that brought nothing. Most events are such. */
 const NO_CHANGE = { created_count: 0, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null }
 
 const isSync = (text: string): boolean => text.startsWith('{"event":"sync.completed"')
 
-/** When the service recorded what an event tells, which its identifier says as well. */
+/** When the service recorded the change of an event, as its identifier says too. */
 const occurredAt = (event_id: string): string => new Date(timeOf(event_id)).toISOString()
 
-/**
- * A payload as its row keeps it: that of a `sync.completed` without what follows from its other members, and without the members that say
- * that nothing changed.
- */
+/** A payload as its row keeps it: a `sync.completed` omits members that follow from others, and members that say that nothing changed. */
 export function storedOf(payload: string): string {
   if (!isSync(payload)) return payload
   const { document_type: _, direction: __, ...kept } = JSON.parse(payload) as Record<string, unknown>
@@ -100,7 +96,7 @@ export const storedSample = (test: { event_id: string; occurred_at: string; samp
   return JSON.stringify({ ...test, sample: { ...sample, event_id, occurred_at } })
 }
 
-/** What a delivery of a row sends, and whether it is a sample. */
+/** The payload of a row's delivery, and whether it is a sample. */
 export const sentOf = (body: string): { payload: string; isTest: boolean } =>
   isSample(body)
     ? { payload: JSON.stringify((JSON.parse(body) as { sample: object }).sample), isTest: true }

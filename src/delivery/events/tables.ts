@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm'
 import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 /**
- * The feed of each organization. What is asked of an event follows from its key and its body, and its identifier says about when it was
- * inserted, so that almost every event is one row without an index.
+ * The feed of each organization. Queries use an event's key and body, and the approximate time of its insertion in its identifier, so that
+ * almost every event is one row without an index.
  */
 export const events = sqliteTable(
   'events',
@@ -13,7 +13,9 @@ export const events = sqliteTable(
     seq: integer().notNull(),
     /** The payload, as stored-body.ts keeps it. Every attempt of every delivery sends the same bytes. */
     body: text().notNull(),
-    /** Of a cancellation, which several outbox events can report, and of an event whose place is not near the time in its identifier. */
+    /**
+     * Set for a cancellation, which several outbox events can report, and for an event whose place is not near the time in its identifier.
+     */
     event_id: text(),
   },
   (table) => [

@@ -6,7 +6,7 @@ const CALL_MS = 10_000
 
 /** Who asks for permits. */
 export interface Caller {
-  /** What names the endpoint. */
+  /** The key of the endpoint. */
   endpoint: string
   organization_id: string
 }

@@ -25,16 +25,16 @@ const MOST_CHANGES = 10_000
 
 type Changes = ReadonlyMap<string, readonly RecordedChange[]>
 
-/** Where the task goes on: with these versions of lists, behind a connection. */
+/** Where the task continues: with these versions of lists, behind a connection. */
 interface Position {
   lists: UnnotifiedList[]
   after: number
 }
 
 /**
- * Goes through the connections of those who see a list that was loaded: keeps which of their counterparties are listed, and tells of each
- * counterparty whose place on the list has changed, once. A task. What a page does is repeated without harm, because the events derive from
- * the change; the list is marked as reported at the end. What it reads grows with what has changed, and not with the lists.
+ * Goes through the connections of those who see a list that was loaded: stores which of their counterparties are listed, and reports each
+ * counterparty whose place on the list has changed, once. A task. A page can be repeated without harm, because its events derive from the
+ * change; the list is marked as reported at the end. The rows that it reads grow with the changes, and not with the lists.
  */
 export const notifyListings = (system: System, cursor: string): Promise<string | null> => {
   const d1 = system.db.$client
@@ -52,7 +52,7 @@ export const notifyListings = (system: System, cursor: string): Promise<string |
     if (lists.length === 0) return null
     const changes = await changesOf(lists)
     const page = changes?.size === 0 ? [] : await connectionsAfter(d1, lists[0]!.organization_id, after, CONNECTIONS)
-    // A connection that changed meanwhile is looked at again.
+    // A connection that has changed since is looked at again.
     if (page.length > 0 && !(await notifyPage(system, lists, page, changes))) return JSON.stringify({ lists, after })
     if (page.length === CONNECTIONS) return JSON.stringify({ lists, after: page.at(-1)!.connection } satisfies Position)
     await markNotified(d1, lists).run()
@@ -62,7 +62,7 @@ export const notifyListings = (system: System, cursor: string): Promise<string |
 
 const byRfc = (changes: readonly RecordedChange[]): Changes => Map.groupBy(changes, ({ rfc }) => rfc)
 
-/** Keeps and tells what concerns the connections of a page, in one commit. Returns whether all could be kept. */
+/** Stores and reports the changes for the connections of a page, in one commit. Returns whether all could be stored. */
 async function notifyPage(
   system: System,
   lists: readonly UnnotifiedList[],

@@ -6,7 +6,7 @@ import { EventPayload } from '../catalog/payload-contract.ts'
 import { WatchQuery } from './contract.ts'
 import { watchBlacklists } from './list-notifications.ts'
 
-/** What changes on lists, mounted at /v1/blacklists. */
+/** The changes of lists, mounted at /v1/blacklists. */
 export const watchRoutes = new Hono<App>().get(
   '/watch',
   operation(

@@ -28,7 +28,7 @@ export interface RecipientRow {
   issued_to: number | null
   received_from: string | null
   received_to: number | null
-  /** What the connection's own runs reached of each source (taxpayers/visibility/granted-ranges.ts). */
+  /** The ranges of each source that the connection's own runs reached (taxpayers/visibility/granted-ranges.ts). */
   issued_granted_ranges: string
   received_granted_ranges: string
   extractor_count: number
@@ -96,7 +96,7 @@ export const findOrganizations = async (
     ).all<{ entity: number; organization_id: string }>()
   ).results
 
-/** What an events shard knows of an outbox (tables.ts). */
+/** An events shard's record of an outbox (tables.ts). */
 export interface RelayRecord {
   version: number
   known: Map<string, number>
@@ -110,7 +110,7 @@ export async function findRecord(d1: D1Database, outbox: Outbox): Promise<RelayR
   return { version: row?.version ?? 0, known: new Map(Object.entries(JSON.parse(row?.known ?? '{}') as Record<string, number>)) }
 }
 
-/** Replaces what a shard knows. Refuses the batch by the fence `relays.version` when it is not of this version any more. */
+/** Replaces the record of a shard. Refuses the batch by the fence `relays.version` unless it still has this version. */
 export const replaceRecord = (d1: D1Database, outbox: Outbox, version: number, known: ReadonlyMap<string, number>): D1PreparedStatement =>
   prepared(
     d1,

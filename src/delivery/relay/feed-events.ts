@@ -166,7 +166,7 @@ async function notificationsOf(event: StoredOutboxEvent, body: NotificationBody,
   return [{ ...made, alert: alertOf({ ...row, notification_id }, body, new Date(event.created_at)) }]
 }
 
-/** What is due soon. Its identifiers derive from the day, so that it is reported once. */
+/** Obligations that are due soon. Their identifiers derive from the day, so each is reported once. */
 const obligationsOf = ({ entity }: StoredOutboxEvent, { day, obligations }: DueSoonBody, row: RecipientRow, recipient: Recipient) =>
   Promise.all(
     obligations.map((due) => {
@@ -229,12 +229,12 @@ async function feedEvent(
   return { organization_id, events_shard, event_id, isUnique, body: JSON.stringify({ event, event_id, ...members }) }
 }
 
-/** An event that is older is forgotten, and so is that it was appended. */
+/** Older events are forgotten, together with the record that they were appended. */
 const KEPT_MS = 90 * 86_400_000
-/** What crashes leave behind is not crossed off by anybody. A record must stay well below 2 MB, the largest value that D1 accepts. */
+/** Nobody crosses off entries that crashes leave behind. A record must stay well below 2 MB, the largest value that D1 accepts. */
 const MAX_KNOWN = 20_000
 
-/** What an identifier derives from the change and the organization, without its time: a list of jobs can get another one. */
+/** The part of an identifier that derives from the change and the organization: a list of jobs can get another time. */
 const factOf = ({ event_id }: FeedEvent): string => event_id.slice(-16)
 
 /** Whether another relay of the outbox has committed since its records were read. */
@@ -246,9 +246,9 @@ interface ShardRecord extends RelayRecord {
 }
 
 /**
- * What the events shards know of an outbox. Events and outbox lie in different databases, so that a crash can leave an outbox event behind
- * whose events are appended already; the records keep them from being appended again. They are read before outbox events are, and every
- * commit of events is fenced by their version: outbox events that another relay has crossed off since are appended by nobody.
+ * The records of the events shards about an outbox. Events and outbox lie in different databases, so that a crash can leave an outbox event
+ * behind whose events are appended already; the records keep them from being appended again. They are read before outbox events are, and
+ * every commit of events is fenced by their version: outbox events that another relay has crossed off since are appended by nobody.
  */
 export class Records {
   readonly #shards = new Map<number, ShardRecord>()
@@ -318,7 +318,7 @@ export class Records {
   }
 }
 
-/** What the statements that append events return. */
+/** The results of the statements that append events. */
 export interface Appending {
   webhook?: number
   organization_id?: string
@@ -364,7 +364,7 @@ export async function handleFailures(system: System, outbox: Outbox, source: D1D
   return waiting.length > 0
 }
 
-/** What the job of an event brought to each of its next recipients, in their order. */
+/** The results of an event's job for each of its next recipients, in their order. */
 export type CountsOfEvents = Map<RelayEvent, readonly Brought[]>
 
 /**
@@ -394,7 +394,9 @@ export async function countSyncs(
   return counts
 }
 
-/** Adds how extractions ended and what became readable with them, for all events at once. An event of which that cannot be read fails. */
+/**
+ * Adds the ends of extractions and how much became readable with them, for all events at once. An event whose ends cannot be read fails.
+ */
 async function addEnds(
   ledger: D1Database,
   recipientBatches: readonly RecipientBatch[],
@@ -418,8 +420,8 @@ async function addEnds(
 }
 
 /**
- * The windows of a recipient before a run and since then, also when its connection is not active: no later run counts what this one made
- * readable once it is. With the instants at which its runs widened them.
+ * The windows of a recipient before a run and since then, with the instants at which its runs widened them. Inactive connections have them
+ * too: once active, no later run counts the documents that this one made readable.
  */
 function windowsThrough(row: RecipientRow) {
   const [issued, received] = [parseGrantedRanges(row.issued_granted_ranges), parseGrantedRanges(row.received_granted_ranges)]
@@ -430,7 +432,7 @@ function windowsThrough(row: RecipientRow) {
   }
 }
 
-/** Adds what recipients learn of documents, for all events at once. An event of which that cannot be read fails. */
+/** Adds the news of documents for recipients, for all events at once. An event whose news cannot be read fails. */
 async function addNews(
   ledger: D1Database,
   recipientBatches: readonly RecipientBatch[],
@@ -461,7 +463,7 @@ async function addNews(
   }
 }
 
-/** What to ask of the documents of an event for a recipient; null when it learns of none. */
+/** The question about the documents of an event for a recipient; null when it learns of none. */
 function askOf(event: RelayEvent, row: RecipientRow, brought: JobCounts | undefined): AskedDocuments | null {
   if (!wasReadable(row, event.created_at)) return null
   const body = readBody(event)
@@ -479,7 +481,7 @@ function askOf(event: RelayEvent, row: RecipientRow, brought: JobCounts | undefi
   }
 }
 
-/** The job of a sync event, for each recipient. None of another event, or of one that cannot be read. */
+/** The job of a sync event, for each recipient; none for another event, or for one that cannot be read. */
 function jobsOf({ event, rows }: RecipientBatch): OwnJob[] {
   if (!event.kind.startsWith('sync.')) return []
   const body = readBody(event)
@@ -494,7 +496,7 @@ function readBody({ body }: RelayEvent): SyncBody | null {
   }
 }
 
-/** A job that had begun when the connection was left went on for it, and its counts are reported once. */
+/** A job that had begun when the connection was left continued for it, and its counts are reported once. */
 const jobOf = ({ entity, created_at }: RelayEvent, { data_source_key, period, job_id, begun_at }: SyncBody, row: RecipientRow): OwnJob => ({
   entity,
   source: data_source_key,

@@ -17,7 +17,7 @@ import type { Windows } from '../../taxpayers/visibility/window.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import { subjectOf } from '../events/stored-body.ts'
 
-/** What a job brought to a recipient, what it learns of the documents among that, and how an extraction ended. */
+/** The counts of a job for a recipient, the news of its documents, and the end of an extraction. */
 export type Brought = JobCounts & { news?: readonly DocumentNews[]; ended?: ExtractionEnd | null }
 
 /** An organization that is notified of a change to one of its fiscal entities. */
@@ -30,7 +30,7 @@ export interface Recipient {
   known_at: number
 }
 
-/** What is sent besides the identifier of the event. */
+/** A payload without the identifier of its event. */
 type Content = EventPayload extends infer Payload ? (Payload extends EventPayload ? Omit<Payload, 'event_id'> : never) : never
 
 const MEXICO = 'America/Mexico_City'
@@ -38,7 +38,7 @@ const MEXICO = 'America/Mexico_City'
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
 const isoOfSeconds = (seconds: number | null): string | null => (seconds === null ? null : iso(seconds * 1_000))
 
-/** What the outbox says of a job that ended. */
+/** The outbox body of a job that ended. */
 export interface SyncBody {
   job_id: string
   data_source_key: string
@@ -51,10 +51,10 @@ export interface SyncBody {
   begun_at?: number | null
 }
 
-/** A job as its event tells it: under the connection's identifier, with what it brought to the organization. */
+/** A job as its event reports it: under the connection's identifier, with its counts for the organization. */
 type SyncOfRecipient = SyncBody & JobCounts
 
-/** Up to which second payments and credit notes of a CFDI count for an organization; null without a bound. */
+/** The second up to which payments and credit notes of a CFDI count for an organization; null without a bound. */
 const untilOf = ({ direction }: CancellationBody, windows: Windows): number | null => {
   const { ceiling } = windows[direction]
   return ceiling === null ? null : Math.floor(ceiling / 1_000)

@@ -5,7 +5,7 @@ import type { RecipientRequest, RecipientRow } from './fan-out-store.ts'
 /** An outbox event that is in memory. */
 export type RelayEvent = StoredOutboxEvent & PendingEvent & { body: string }
 
-/** What is relayed of an event at once: its next recipients. */
+/** The part of an event that is relayed at once: its next recipients. */
 export interface RecipientBatch {
   event: RelayEvent
   /** Recipients that may be notified now. */
@@ -33,7 +33,7 @@ export function namedOrganizations({ organizations }: Pick<RelayEvent, 'organiza
   return names
 }
 
-/** Returns what to ask for an event's next recipients. */
+/** Returns the request for an event's next recipients. */
 export function requestOf(event: RelayEvent): RecipientRequest {
   const names = namedOrganizations(event)
   const { entity, progress } = event

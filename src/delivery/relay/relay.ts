@@ -91,7 +91,7 @@ async function fanOutPage(system: System, shard: number, organization_id: string
   return true
 }
 
-/** Asks the queue to go on with the events of these organizations of a shard. The sweep finds those whose message is lost. */
+/** Asks the queue to continue with the events of these organizations of a shard. The sweep finds those whose message is lost. */
 export const wakeFanOuts = (system: System, shard: number, organization_ids: readonly string[]): Promise<void> =>
   sendHints(
     system,
@@ -117,7 +117,10 @@ export interface Failed {
   isDown: boolean
 }
 
-/** How the recipient batches of a page ended. Those in neither list were not tried: for lack of statements, or because another relay was faster. */
+/**
+ * How the recipient batches of a page ended. Batches in neither list were not tried: for lack of statements, or because another relay was
+ * faster.
+ */
 export interface Committed {
   done: BuiltRecipientBatch[]
   failed: Failed[]
@@ -133,8 +136,8 @@ interface Part {
 }
 
 /**
- * Appends the events of recipient batches to their events shards, those of a shard together. When that fails, it commits their halves, and theirs,
- * so that only what cannot be committed alone fails. A recipient batch is done when all its shards are.
+ * Appends the events of recipient batches to their events shards, those of a shard together. When that fails, it commits their halves, and
+ * so on, so that only a batch that cannot be committed alone fails. A recipient batch is done when all its shards are.
  */
 export async function commitRecipientBatches(
   system: System,
@@ -238,7 +241,7 @@ export async function feedEvents(
   return notified.flat()
 }
 
-/** The statements that keep how far outbox events are relayed. */
+/** The statements that store the progress of outbox events. */
 export const progressStatements = (source: D1Database, recipientBatches: readonly RecipientBatch[]): D1PreparedStatement[] => {
   const events = recipientBatches.filter(({ progress }) => progress === null).map(({ event }) => event)
   const done = events.filter((event) => !isListed(event))
@@ -263,7 +266,7 @@ const ENTITIES = 5_000
 const SHARERS = 10
 const RETRY_SECONDS = 5
 
-/** What one message relays. */
+/** The work of one message. */
 interface Work {
   outbox: Outbox
   source: D1Database
@@ -355,7 +358,7 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   const isRelayed = ({ progress, isWaiting }: RecipientBatch): boolean => progress === null || isWaiting
   const waiting = new Set(ends.done.filter(({ isWaiting }) => isWaiting).map(({ event }): PendingEvent => event))
   const over = new Set<PendingEvent>([...failed, ...ends.done.filter(isRelayed)].map(({ event }) => event))
-  // What waits in a list is read again with the next message.
+  // Waiting entries of a list are read again with the next message.
   const isOver = (event: PendingEvent): boolean => {
     const list = ofList.get(event)
     return list

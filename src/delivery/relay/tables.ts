@@ -14,12 +14,12 @@ export const fanOuts = sqliteTable(
 )
 
 /**
- * What an events shard knows of each outbox: which of its events lie in the shard already although their outbox events are not crossed off.
- * A commit replaces it together with the events that it appends, and is refused when another relay has replaced it since.
+ * An events shard's record of each outbox: its events that lie in the shard already although their outbox events are not crossed off. A
+ * commit replaces it together with the events that it appends, and is refused when another relay has replaced it since.
  */
 export const relays = sqliteTable('relays', {
   outbox: text().primaryKey(),
   version: integer().notNull(),
-  /** JSON: by what derives from a change and an organization, when its event was appended, in milliseconds since 1970. */
+  /** JSON: when each event was appended, in milliseconds since 1970, by its `factOf` (feed-events.ts). */
   known: text().notNull(),
 })

@@ -9,7 +9,7 @@ import { hastenWork } from '../lease-store.ts'
 
 const [s, f] = [alias(syncJobs, 's'), alias(fetches, 'f')]
 
-/** Those that asked for a job `s`, also those that wait for a login, as a JSON array. */
+/** The requesters of a job `s`, including those that wait for a login, as a JSON array. */
 export const ALL_REQUESTERS: SQL = sql`(
   select json_group_array(value) from (
     select value from json_each(${requestersOf(s)}) union select key from json_each(${s.deferred})))`

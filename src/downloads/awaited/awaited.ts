@@ -6,7 +6,7 @@ import { announce } from '../downloads.ts'
 import { waitingSince } from '../progress-store.ts'
 import { type OverFetch, openJob, overFetches, wakeStatements } from './awaited-store.ts'
 
-/** A job that waits for what an external fetcher brings. */
+/** A job that waits for an external fetcher. */
 interface AwaitingJob {
   shard: number
   entity: number
@@ -20,7 +20,7 @@ export async function awaitingJob({ settings }: System, { shard, entity, source,
   return job && { ...job, organizations: JSON.parse(job.organizations) as string[] }
 }
 
-/** Since which run each organization has waited for what ends with a job, as `rejectLogin` gets it. */
+/** Since which run each organization has waited for downloads that end with a job, as `rejectLogin` gets it. */
 export const stoppedWith = ({ settings }: System, { shard, ...job }: AwaitingJob & { job_id: string }): Promise<Map<string, number>> =>
   waitingSince(settings.ledgers[shard]!, job)
 
@@ -37,7 +37,7 @@ const SWEEP_LIMIT = 50
 const SWEEP_STATEMENTS = 3 * SWEEP_LIMIT + 1
 
 /**
- * Wakes jobs that fell asleep while the fetcher was done, and forgets what it brought for jobs that have ended. A task, whose cursor is a
+ * Wakes jobs that fell asleep while the fetcher was done, and forgets its fetches for jobs that have ended. A task, whose cursor is a
  * ledger.
  */
 export const sweepFetches = async (system: System, cursor = ''): Promise<string | null> =>

@@ -52,15 +52,15 @@ function placesOf(ledger: ScopedLedger, { source, from, to }: Partial<CoverageQu
   }).sort((one, other) => (one.month === other.month ? (one.source < other.source ? -1 : 1) : one.month < other.month ? 1 : -1))
 }
 
-/** Counts the months of the windows of whose last download not everything came that the authority announced. `now` in milliseconds. */
+/** Counts the months of the windows whose last download lacks something that the authority announced. `now` in milliseconds. */
 export function partialMonths(ledger: ScopedLedger, rows: readonly DataStatusRow[], now: number): number {
   const stateOf = monthStates(ledger, rows, now)
   return placesOf(ledger, {}, now).filter(({ source, month }) => stateOf(month, directionOf(source)).status === 'partial').length
 }
 
 /**
- * Returns a page of what is stored and what is missing of each month that the windows show. One call to the ledger, whose rows are bounded by
- * the months of the page. Throws Failure 404 fiscal_entity.not_found, 422 coverage.range.
+ * Returns a page with the stored and the missing documents of each month that the windows show. One call to the ledger, whose rows are
+ * bounded by the months of the page. Throws Failure 404 fiscal_entity.not_found, 422 coverage.range.
  */
 export async function listCoverage(ctx: Ctx, query: CoverageQuery): Promise<Page<CoverageMonth>> {
   const ledger = openLedger(ctx)
@@ -120,7 +120,7 @@ async function viewsOf(ctx: Ctx, ledger: ScopedLedger, wanted: readonly MonthOfS
 
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
-/** Says what is missing from an incomplete month, where the last code says only that the authority did as it was asked. */
+/** Says what is missing from an incomplete month, where the last code says only that the authority complied. */
 function whyPartial(last_code: string | null, rejected: number, missingXml: number): string {
   if (last_code !== null && !last_code.startsWith('5000:')) return last_code
   if (rejected > 0) return 'rejected: Some of what the tax authority delivered could not be kept. The list of the month says what, and why.'
@@ -135,7 +135,7 @@ const NO_PROGRESS: Progress = { last_code: null, attempts: 0, next_check_at: nul
 /** How far the latest job is, as the organization may know it: nothing of it is from before its own run that created or joined the job. */
 function progressOf({ connection, settings }: Ctx, job: LatestJob | undefined, requests: readonly StatedRequest[]): Progress {
   if (job === undefined) return NO_PROGRESS
-  // A job that has not ended goes on for others while the connection is not active.
+  // A job that has not ended continues for others while the connection is not active.
   if (job.open === 1 && connection!.state !== 'active') return { ...NO_PROGRESS, last_code: errorInWords('invalid_credentials') }
   const now = Date.now()
   const { source, month, requested_at: since, attempts_before } = job
@@ -154,12 +154,12 @@ function progressOf({ connection, settings }: Ctx, job: LatestJob | undefined, r
   }
 }
 
-/** A document that is not stored whole. Where not even its metadata is, nothing but its UUID is known. */
+/** A document that is not stored whole. Without its metadata, only its UUID is known. */
 type Entry = { uuid: string; issued_at: number; code: string | null; row: MissingXmlRow | null }
 
 /**
- * Returns a page of the documents of a month that metadata announces and that are not held whole, by when they were issued; first those of
- * which not even the metadata could be kept. One call to the ledger, which reads the month. Throws Failure 404 fiscal_entity.not_found, and
+ * Returns a page of a month's documents that metadata announces and that are not held whole, by when they were issued; those without even
+ * metadata come first. One call to the ledger, which reads the month. Throws Failure 404 fiscal_entity.not_found, and
  * coverage_month.not_found for a month that the window does not show.
  */
 export async function listMissingXml(

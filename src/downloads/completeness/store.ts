@@ -22,7 +22,9 @@ export interface LatestJob {
   /** When the first of its runs requested it, in milliseconds, and the attempts that had ended before. */
   requested_at: number
   attempts_before: number
-  /** What it rejected and names a UUID that is not stored, as a JSON array of `[uuid, code]`, and of the others. Only where it is asked for. */
+  /**
+   * Its rejections with a UUID that is not stored, as a JSON array of `[uuid, code]`, and those with a stored one. Only where asked for.
+   */
   unknown?: string
   known?: string
 }
@@ -30,7 +32,7 @@ export interface LatestJob {
 const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
 const [c, own] = [alias(cfdi, 'c'), alias(cfdi, 'own')]
 
-/** Names of what a job rejected: `[uuid, code]` of documents that are stored, or of others. */
+/** The `[uuid, code]` of a job's rejections, for stored documents or for others. */
 const rejectedOf = (isStored: boolean): SQL =>
   sql`(select json_group_array(json_array(r.value->>'uuid', r.value->>'code')) from json_each(iif(${s.open}, null, ${s.rejected_files})) r
     where r.value->>'uuid' is not null

@@ -10,7 +10,7 @@ import { metadataIn, ReportedStatuses, rowsOf } from '../../cfdi/package/rejecti
 import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
 import { detach } from '../../platform/detach.ts'
 
-/** Where packages are read, and what is compared with them. */
+/** Where packages are read and compared. */
 export interface PackageLocation {
   ledger: D1Database
   files: R2Bucket
@@ -23,7 +23,7 @@ const LOOKED_UP = 5_000
 const bytesOf = ({ files, entity }: PackageLocation, { n, packages }: AuthorityRequest, k: number): Bytes =>
   bytesOfObject(files, packageKey(entity, n, k), packages[k]!.size!)
 
-/** Throws PackageUnreadable for a package that is none. */
+/** Throws PackageUnreadable for a package that cannot be read. */
 async function readable<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
@@ -82,7 +82,7 @@ export function readMetadata(
       if (files.length === 0) unread++
       for (const file of files)
         for await (const some of rowsOf(file, unreadRows)) {
-          // What is of another time is not what was announced.
+          // Documents of another time are not those that were announced.
           if (isLast) for (const row of some) if (row.fecha === null || isWithin(row.fecha, request)) listed.add(row)
           if (i === k) await compare.add(some)
         }
@@ -118,8 +118,8 @@ function comparing({ ledger, entity }: PackageLocation, request: AuthorityReques
 }
 
 /**
- * Finds the entries of XML packages whose names no metadata announces, and what the metadata announces within the request's period that is
- * neither in the packages, as far as names say, nor stored.
+ * Finds the entries of XML packages whose names no metadata announces, and announced documents of the request's period that are neither
+ * stored nor, by their names, in the packages.
  */
 export function readXml(
   location: PackageLocation,

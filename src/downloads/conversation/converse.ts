@@ -14,7 +14,7 @@ import { coveredOf, holdsAny, openMonths, wakeStatements } from './months-store.
 /** How long a login is used without being read again, in milliseconds. */
 const KEPT_MS = 5_000
 
-/** Goes on with the conversation about a taxpayer for the jobs that wait for it. */
+/** Continues the conversation about a taxpayer for the jobs that wait for it. */
 export async function continueConversation(system: System, { shard, entity }: ConversationHint): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
   const location = { ledger, files: system.env.FILES, entity }
@@ -54,7 +54,7 @@ export async function continueConversation(system: System, { shard, entity }: Co
   await converse(system, { shard, entity }, around)
 }
 
-/** A conversation that should have gone on so long ago has lost its message. */
+/** A conversation that is overdue by this much has lost its message. */
 const LATE_MS = 60_000
 const SWEEP_LIMIT = 1_000
 

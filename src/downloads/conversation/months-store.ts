@@ -20,7 +20,7 @@ export interface MonthRow {
   error_class: string | null
   is_interactive: number
   is_continued: number
-  /** Those that asked for it, also those that wait for a login, as a JSON array. */
+  /** The organizations that asked for it, including those that wait for a login, as a JSON array. */
   organizations: string
   /** A MonthCoverage as JSON; null when nothing is known of the month. */
   covered: string | null

@@ -62,12 +62,12 @@ export interface AskedJob {
   until: number | null
 }
 
-/** What a job brought to an organization. */
+/** The results of a job for an organization. */
 export interface JobCounts {
   created_count: number
   updated_count: number
   cancelled_count: number
-  /** Of the counted CFDIs, in seconds since 1970; null without any. */
+  /** In seconds since 1970; null without counted CFDIs. */
   first_issued_at: number | null
   last_issued_at: number | null
   /** The documents that are not CFDIs, as a JSON array; absent for CFDIs, and without any. */
@@ -89,8 +89,8 @@ export const namesRequester = (job: typeof k | typeof q): SQL =>
 export const IS_BETWEEN = sql`${isOfCell(k)} and ${k.job_id} > s.previous and ${k.job_id} <= s.job_id`
 
 /**
- * The jobs of a JSON list as `spans`, each with the organization's previous job of the same source and month that succeeded, if there is one,
- * and the last second of which the organization knew the documents by then.
+ * The jobs of a JSON list as `spans`, each with the organization's previous job of the same source and month that succeeded, if there is
+ * one, and the last second whose documents the organization knew by then.
  */
 const spansOf = (json: string): SQL => sql`asked as materialized (
     select value->>0 as n, value->>1 as entity, value->>2 as source, value->>3 as month, value->>4 as job_id, value->>5 as organization_id,
@@ -106,8 +106,8 @@ const spansOf = (json: string): SQL => sql`asked as materialized (
       order by ${q.job_id} desc limit 1))`
 
 /**
- * Only a job that succeeded gathers what the jobs of others brought since the previous one. A CFDI that was not known by the end of the
- * previous job is new, whatever else happened to it meanwhile.
+ * Only a job that succeeded gathers the results of other jobs since the previous one. A CFDI that was unknown at the end of the previous
+ * job is new, whatever else has happened to it since.
  */
 const countCfdi = (json: string): SQL => sql`with ${spansOf(json)},
   changes as (
@@ -123,8 +123,8 @@ const countCfdi = (json: string): SQL => sql`with ${spansOf(json)},
   from changes group by n`
 
 /**
- * The documents above its floor that the organization got after the first job that followed its previous one, and before the next job, was created.
- * Documents are read only when a job since the previous one stored any, or the organization found one finished.
+ * The documents above its floor that the organization got between the creation of the first job after its previous one and that of the next
+ * job. Documents are read only when a job since the previous one stored any, or the organization found one finished.
  */
 const countDocuments = (json: string): SQL => sql`with ${spansOf(json)},
   times as materialized (

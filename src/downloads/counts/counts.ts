@@ -11,11 +11,11 @@ export interface OwnJob {
   month: string
   job_id: string
   organization_id: string
-  /** What the organization may read of the RFC. */
+  /** The organization's windows on the RFC. */
   windows: Windows
 }
 
-/** Of a job that brought nothing. */
+/** The counts of a job that brought nothing. */
 export const NOTHING_COUNTED: JobCounts = {
   created_count: 0,
   updated_count: 0,
@@ -25,8 +25,8 @@ export const NOTHING_COUNTED: JobCounts = {
 }
 
 /**
- * Counts, in the same order, what each job brought to its organization: everything since the end of the organization's previous successful
- * job of the same source and month that its window shows, whoever downloaded it. Two statements for up to 10,000 jobs.
+ * Counts, in the same order, the changes that each job brought to its organization: all in its window since the end of its previous
+ * successful job of the same source and month, whoever downloaded them. Two statements for up to 10,000 jobs.
  */
 export async function countJobs(ledger: D1Database, jobs: readonly OwnJob[]): Promise<JobCounts[]> {
   const counted = await readCounts(

@@ -23,14 +23,17 @@ export interface AskedCell {
   before: readonly [floor: string | null, until: number | null] | null
 }
 
-/** What jobs brought since the organization's previous one of the month, and when that was created and ended, in milliseconds, if there is one. */
+/**
+ * The results of jobs since the organization's previous one of the month, and when that one was created and ended, in milliseconds, if it
+ * exists.
+ */
 export interface BroughtSince {
   n: number
   /** Empty without one. */
   previous: string
   previous_as_of: number | null
   previous_end: number | null
-  /** When that one ended, and when the job itself did, by the clock by which commits are dated: that of a run can be ahead of it in trials. */
+  /** When that one ended, and when the job itself did, by the clock of commits; the clock of a run can be ahead of it in trials. */
   previous_finished: number | null
   finished_at: number
   created_count: number
@@ -41,11 +44,11 @@ export interface BroughtSince {
 const [j, k, p, q] = [alias(syncJobs, 'j'), alias(syncJobs, 'k'), alias(syncJobs, 'p'), alias(syncJobs, 'q')]
 const [c, commit] = [alias(cfdi, 'c'), alias(cfdiCommits, 'k')]
 
-/** Adds up what happened to documents that the organization could read before, and knew. */
+/** Adds up the changes of documents that the organization could read before, and knew. */
 const sumBefore = (what: SQL): SQL => sql`sum(iif(c.value->>0 = ${what} and c.value->>1 >= s.floor_before
   and c.value->>4 <= s.until_before and coalesce(c.value->>5, c.value->>4) <= s.known, c.value->>2, 0))`
 
-/** The last job that ended before, whether it succeeded or not, is the previous one: what failed has brought what it stored. */
+/** The last job that ended before, successful or not, is the previous one: a failed job has brought the documents that it stored. */
 const broughtSince = (json: string): SQL => sql`with asked as materialized (
     select value->>0 as n, value->>1 as entity, value->>2 as source, value->>3 as month, value->>4 as job_id, value->>5 as organization_id,
       value->>6 as floor, value->>7 as until, value->>8 as floor_before, value->>9 as until_before
@@ -74,7 +77,7 @@ const broughtSince = (json: string): SQL => sql`with asked as materialized (
 const NO_DAY = '~'
 const bounds = (window: AskedCell['now']) => (window === null ? [NO_DAY, 0] : [window[0] ?? '', window[1] ?? 1e12])
 
-/** Reads what jobs brought. One statement for up to 10,000 jobs, none without. A job that is forgotten is not in the answer. */
+/** Reads the results of jobs. One statement for up to 10,000 jobs, none without. A job that is forgotten is not in the answer. */
 export const readBroughtSince = async (ledger: D1Database, asked: readonly AskedCell[]): Promise<BroughtSince[]> => {
   if (asked.length === 0) return []
   const rows = asked.map(({ n, entity, source, month, job_id, organization_id, now, before }) => [
@@ -92,12 +95,12 @@ export interface StoredCount {
   direction: 0 | 1
   month: string
   count: number
-  /** When the commit was, in milliseconds; when the oldest one was that is not forgotten, if that is later. */
+  /** When the commit was made, in milliseconds; for a forgotten commit, when the oldest kept one was. */
   stored_at: number
   isForgotten: boolean
 }
 
-/** Counts what visible ranges show of the authority's documents, by month and commit. One statement, none without them. */
+/** Counts the authority's documents that visible ranges show, by month and commit. One statement, none without them. */
 export const countStored = async (
   ledger: D1Database,
   visibleRanges: readonly (VisibleRange & { entity: number })[],
@@ -235,7 +238,7 @@ export const readAskedBefore = async (
   return new Map(await statement.raw<[number, number]>())
 }
 
-/** What the lower floor of a run newly shows, from a day, null without a bound, to the one before a day. */
+/** The days that the lower floor of a run newly shows: from one, null without a bound, to the day before another. */
 export interface LowerFloor extends NamedExtraction {
   n: number
   floor: string | null
@@ -243,8 +246,8 @@ export interface LowerFloor extends NamedExtraction {
 }
 
 /**
- * Counts the documents that are not CFDIs of lower floors, by source: those that the organization has got with what this run and earlier ones
- * asked for. One statement, none without questions.
+ * Counts the documents that lower floors show and that are not CFDIs, by source: those that the organization got with jobs of this run and
+ * earlier ones. One statement, none without questions.
  */
 export const countShownDocuments = async (
   ledger: D1Database,

@@ -17,7 +17,7 @@ import {
   type TogetherJob,
 } from './extraction-ends-store.ts'
 
-/** An extraction that has ended, with what it asked for of CFDIs. */
+/** An extraction that has ended, with its requests for CFDIs. */
 export interface ReadableQuestion {
   entity: number
   organization_id: string
@@ -34,7 +34,7 @@ export interface ReadableQuestion {
   windowsOf(instant: number): readonly [before: Windows, after: Windows]
 }
 
-/** How many CFDIs became readable with an extraction, and what happened to those that were. */
+/** How many CFDIs became readable with an extraction, and how many readable ones changed. */
 export interface Readable {
   readable: number
   updated: number
@@ -46,7 +46,7 @@ interface Cell {
   question: ReadableQuestion
   job: EndedJob
   direction: 0 | 1
-  /** What the jobs since the one of that run brought; null when that is the same one, or this one is forgotten. */
+  /** The results of the jobs since the one of that run; null when that is the same one, or this one is forgotten. */
   brought: BroughtSince | null
   /** The instant of that run; the end of its job when only that is known; −∞ without such a run. */
   after: number
@@ -61,12 +61,13 @@ const NEVER = Number.NEGATIVE_INFINITY
 /**
  * Counts the CFDIs that became readable with extractions, in the same order. No CFDI counts for two runs of an organization.
  *
- * A CFDI counts for the first run by whose limit it had been stored, of these: the run whose window showed it first, and the later ones that
- * asked for its month. The limit of a run is the end of its download of that month. That of a run which did not ask for the month is its
- * instant. Of the runs of one instant, the window of the first one shows more.
+ * Of the run whose window first showed a CFDI and the later ones that asked for its month, the CFDI counts for the first one by whose limit
+ * it had been stored. The limit of a run is the end of its download of that month, or its instant if it did not ask for the month. Of the
+ * runs of one instant, the window of the first one shows more.
  *
- * What the jobs since the last run that asked for the month brought is added up without reading documents. To it come those that the window
- * newly shows and that were stored by the limit of that run. Those are taken away that count for a run between both. At most three statements.
+ * The results of the jobs since the last run that asked for the month are added up without reading documents. Documents that the window
+ * newly shows and that were stored by the limit of that run are added. Documents that count for a run in between are subtracted. At most
+ * three statements.
  */
 async function countReadable(ledger: D1Database, asked: readonly ReadableQuestion[]): Promise<Readable[]> {
   const cells = Map.groupBy(await readCells(ledger, asked), ({ question }) => question)
@@ -105,7 +106,7 @@ async function countReadable(ledger: D1Database, asked: readonly ReadableQuestio
   return asked.map((question) => totals.get(question)!)
 }
 
-/** Whether documents had certainly been stored by then. A commit that is forgotten was before the oldest one that is not. */
+/** Whether documents had certainly been stored by then. A forgotten commit was before the oldest kept one. */
 const isStoredBy = (limit: number, { stored_at }: StoredCount): boolean => stored_at <= limit
 /** Whether they can have been, so that a run of that instant may have counted them. */
 const isCountedBy = (instant: number, { stored_at, isForgotten }: StoredCount): boolean => isForgotten || stored_at <= instant
@@ -114,7 +115,7 @@ const isCountedBy = (instant: number, { stored_at, isForgotten }: StoredCount): 
 const runsBetween = ({ question: { instant, instants, together }, after }: Cell): number[] =>
   instants.filter((at) => at > after && (at < instant || (at === instant && together.length > 0)))
 
-/** What a visible range shows of a month of its direction; null when that is nothing. */
+/** The part of a visible range in a month of its direction; null when there is none. */
 function withinMonth(visibleRange: VisibleRange, { direction, job: { month } }: Cell): VisibleRange | null {
   const first = `${month}-01`
   const next = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString().slice(0, 10)
@@ -200,7 +201,7 @@ export interface ExtractionEnd {
   sources: string[]
   succeeded_jobs: number
   failed_jobs: number
-  /** Of the jobs that failed, the most frequent one; null when none did. */
+  /** The most frequent error class of the failed jobs; null when none failed. */
   error_class: string | null
   readable_count: number
   document_count: number
@@ -215,9 +216,9 @@ export interface ExtractionEnd {
 const keyOf = ({ n, source }: { n: number; source: string | null }): string => `${n}|${source}`
 
 /**
- * Returns how extractions ended, in the same order; null for one that is forgotten. No CFDI counts for two runs. Documents that
- * several runs of one instant ask for count for the first of them, as do those that none of them asks for and a lower floor shows; what a job
- * brought that several runs joined counts for the first one. At most five statements, one more where a floor is lower, one where it shows
+ * Returns how extractions ended, in the same order; null for one that is forgotten. No CFDI counts for two runs. Documents that several
+ * runs of one instant ask for count for the first of them, as do those that none of them asks for and a lower floor shows; the results of a
+ * job that several runs joined count for the first one. At most five statements, one more where a floor is lower, one where it shows
  * documents of a source that was not asked for, and two where a run joined earlier jobs.
  */
 export async function readExtractionEnds(ledger: D1Database, asked: readonly AskedExtraction[]): Promise<(ExtractionEnd | null)[]> {
@@ -243,7 +244,7 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
     ledger,
     documentJobs.map(({ n, source, month, job_id }) => {
       const { entity, organization_id } = asked[n]!
-      // What only a lower floor shows is counted below. Before the first run of CFDIs no floor hides documents.
+      // Documents that only a lower floor shows are counted below. Before the first run of CFDIs no floor hides documents.
       return { entity, source, month, job_id, organization_id, windows: windows[n]![combinedWindowOf(windows[n]![0]).isEmpty ? 1 : 0] }
     }),
   )
@@ -266,7 +267,7 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
     const { run_id } = one
     const found = known.get(n)
     if (found === undefined) return null
-    // All of its downloads may be withdrawn. What its windows newly show stays readable.
+    // All of its downloads may be withdrawn. Documents that its windows newly show stay readable.
     const ended = jobsOf.get(n) ?? []
     const newly = shown.filter((it) => {
       const key = keyOf(it)

@@ -16,23 +16,23 @@ export const syncJobs = sqliteTable(
     source: text('source').notNull(),
     /** `YYYY-MM`; empty for document sources. */
     month: text('month').notNull(),
-    /** The jobs that one run requests for an RFC have the same identifier. Of the jobs of a source and month, the newest has the greatest. */
+    /** The jobs that one run requests for an RFC have the same identifier. The newest job of a source and month has the greatest. */
     job_id: text('job_id').notNull(),
     /**
      * The organizations whose runs created it, joined it, or found it recently finished, as a JSON array; null when it is only the one that
      * asked first for jobs of the RFC (taxpayers/visibility/requesters.ts).
      */
     organizations: text('organizations'),
-    /** Those of them that found it finished, as a JSON array; null when there are none. */
+    /** The ones among them that found it finished, as a JSON array; null without any. */
     late: text('late'),
     /**
-     * `{organization_id: job_id}`: the organizations that have waited for a login while the job went on for others, and the job under whose
-     * identifier each knows this one. Those that `organizations` does not name wait still.
+     * `{organization_id: job_id}`: the organizations that have waited for a login while the job continued for others, and the job under
+     * whose identifier each knows this one. The ones that `organizations` does not name still wait.
      */
     deferred: text('deferred').notNull().default('{}'),
     /** 1 until it has ended. Only the newest job of a source and month can be open. */
     open: integer('open').notNull(),
-    /** 1 while a worker runs it that claimed it alone. */
+    /** 1 while a worker that claimed it alone runs it. */
     is_claimed: integer('is_claimed').notNull().default(0),
     /** Not stored. An open job is `running` only while it is claimed; otherwise the lease of `sync_work` says what runs. */
     status: text('status', { enum: STORED_STATUSES })
@@ -51,7 +51,9 @@ export const syncJobs = sqliteTable(
     wait_until: integer('wait_until'),
     /** Attempts that have ended, and the one of a job that is `running`. */
     attempts: integer('attempts').notNull(),
-    /** How long after `as_of` it was created, and after that it ended, because most rows say it shorter so. The times are not stored. */
+    /**
+     * How long after `as_of` it was created, and how long after that it ended, because most rows are shorter so. The times are not stored.
+     */
     created_after: integer('created_after').notNull(),
     created_at: integer('created_at').notNull().generatedAlwaysAs(sql`(as_of + created_after)`),
     started_at: integer('started_at'),
@@ -63,11 +65,14 @@ export const syncJobs = sqliteTable(
     cancelled_count: integer('cancelled_count').notNull(),
     rejected_count: integer('rejected_count').notNull(),
     /**
-     * The first files and rows of metadata that were not kept, as a JSON array of Rejection (rejections.ts); null when there are none. Those of
-     * stored documents get `fecha` and `issued_at` when the job ends. A month whose last job has any is not complete.
+     * The first files and rows of metadata that were not kept, as a JSON array of Rejection (rejections.ts); null when there are none.
+     * Entries of stored documents get `fecha` and `issued_at` when the job ends. A month whose last job has any is not complete.
      */
     rejected_files: text('rejected_files'),
-    /** What each slice changed, as a JSON array of SliceCounts (slice-counts.ts), from which the counts for each organization are computed. */
+    /**
+     * The changes of each slice, as a JSON array of SliceCounts (slice-counts.ts), from which the counts for each organization are
+     * computed.
+     */
     brought: text('brought').notNull().default('[]'),
     /**
      * 1 after an invocation whose budget ended before the job did; more after one that took in a part of the month, by the lists of documents in
@@ -96,7 +101,7 @@ export const syncWork = sqliteTable('sync_work', {
   lease_until: integer('lease_until'),
   /** 1 when a run of no cadence requested a job, so that somebody may wait for it: it is announced before spread work. */
   is_interactive: integer('is_interactive').notNull().default(0),
-  /** 1 after a lease ran out: each job is claimed by itself, so that the one that kills its worker is found. */
+  /** 1 after a lease ran out: each job is claimed separately, so that the one that kills its worker is found. */
   claim_per_job: integer('claim_per_job').notNull().default(0),
 })
 
@@ -112,7 +117,7 @@ export const coverage = sqliteTable(
   (table) => [primaryKey({ columns: [table.entity, table.source] })],
 )
 
-/** What one run requested for one connection: the jobs that it created, joined or found finished. */
+/** The request of one run for one connection: the jobs that it created, joined or found finished. */
 export const extractions = sqliteTable(
   'extractions',
   {
@@ -133,7 +138,7 @@ export const extractions = sqliteTable(
     requested_at: integer('requested_at').notNull(),
     /** `{source:month: attempts}`: the attempts that had ended before, of the jobs that had any. They are not shown to the organization. */
     attempts_before: text('attempts_before').notNull(),
-    /** 1 for a range that was asked for: the extractions of extractors do not go on from its end. */
+    /** 1 for a range that was asked for: the extractions of extractors do not continue from its end. */
     is_range: integer('is_range').notNull().default(0),
     /** 1 when the run was cancelled: it wants nothing any more, and others of its organization need not spare its jobs. */
     is_cancelled: integer('is_cancelled').notNull().default(0),

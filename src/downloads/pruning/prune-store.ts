@@ -46,8 +46,8 @@ const KEY = [syncJobs.source, syncJobs.month, syncJobs.job_id]
 
 /**
  * Deletes the entity's jobs that finished before an instant and in which nothing changed for any of their organizations: each has, since
- * the last job that brought something, another job that succeeded, from which later counts go on (counts-store.ts). The newest job of each
- * source and month stays, and so does all while a job is not relayed.
+ * the last job that brought something, another job that succeeded, from which later counts continue (counts-store.ts). The newest job of
+ * each source and month stays, and so does all while a job is not relayed.
  */
 export const deleteQuietJobs = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
   prepared(
@@ -102,7 +102,7 @@ export const deleteQuietExtractions = (ledger: D1Database, entity: number, befor
   )
 
 /**
- * Deletes the jobs that finished before an instant and that no extraction refers to. What each brought, counted by day, moves to the next
+ * Deletes the jobs that finished before an instant and that no extraction refers to. The results of each, counted by day, move to the next
  * job of its source and month that stays, because later counts are sums over all jobs (counts-store.ts).
  */
 export const deleteJobs = (ledger: D1Database, entity: number, before: number): D1PreparedStatement[] => [

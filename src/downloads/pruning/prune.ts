@@ -49,7 +49,7 @@ const statementsFor = (ledger: D1Database, entity: number, now: number, isAsked:
   deleteQuietExtractions(ledger, entity, now - QUIET_KEPT_MS),
   ...deleteJobs(ledger, entity, now - KEPT_MS),
   deleteCancellations(ledger, entity, now - KEPT_MS),
-  // Those of imports alone say what was deleted, for good.
+  // Commits of imports stay for good: only they say what was deleted.
   ...(entity > 0 ? [deleteCommits(ledger, entity, now - KEPT_MS)] : []),
   ...(isAsked ? [forgetRequests(ledger, entity, now - KEPT_MS)] : []),
 ]

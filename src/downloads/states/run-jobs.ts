@@ -28,7 +28,7 @@ function compare([rfc, source, month]: RunJobPosition, [otherRfc, otherSource, o
   return month === otherMonth ? 0 : month > otherMonth ? -1 : 1
 }
 
-/** What is known of a job whose row is deleted. */
+/** The known members of a job whose row is deleted. */
 const forgotten = async ({ fiscal_entity_id, source, month, known_as, requested_at }: RunJobRow): Promise<JobState> => ({
   job_id: await shownJobId(fiscal_entity_id, source, month, known_as),
   data_source_key: source,

@@ -75,7 +75,7 @@ export const jobsOfRun = async (
 export interface JobGroup {
   entity: number
   status: JobStatus
-  /** Of their last attempt, as far as the organization may know it; null for jobs that have not failed. */
+  /** The error class of their last attempt, as far as the organization may know it; null for jobs that have not failed. */
   error_class: string | null
   n: number
   /** The most attempts of one of them. */
@@ -90,7 +90,7 @@ export interface JobGroup {
   sources: string
 }
 
-/** What the organization learns of a job `j` and its row: its state, error class and attempts, and when it is tried again. */
+/** The facts that the organization learns of a job `j` and its row: its state, error class and attempts, and when it is tried again. */
 function shownOf(now: number): Record<'state' | 'error' | 'attempts' | 'next', SQL> {
   // The job waits for the authority, which did not answer the last time that it was asked.
   const isUnanswered = sql`${s.open} = 1 and coalesce(${conversation.failures}, 0) > 0 and ${isAsleep(now)}`

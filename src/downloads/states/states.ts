@@ -8,7 +8,9 @@ export interface JobStates {
   groups: readonly JobGroup[]
   /** The instant, in milliseconds, up to which every CFDI source that it downloads has been downloaded whole; null before. */
   downloaded_to: number | null
-  /** How the downloads of the months of each CFDI source ended, whoever asked for them: `partialMonths` tells what of it may be reported. */
+  /**
+   * How the downloads of the months of each CFDI source ended, whoever asked for them: `partialMonths` says how much of it may be reported.
+   */
   coverage: readonly SourceCoverage[]
 }
 

@@ -18,13 +18,13 @@ import { endRecheck, keepCheck, partitionsToRecheck, putOff, takeRechecks } from
 const MOST = 20
 /** The most statements that one of them takes, with a cancellation that has to be computed again a few times. */
 const STATEMENTS = 110
-/** When a recheck is due again that could not be resolved, because the authority did not answer or the worker died. */
+/** When an unresolved recheck is due again, because the authority did not answer or the worker died. */
 const AGAIN_MS = 10 * 60_000
 
 /**
- * Resolves the rechecks of a partition that are due: commits and tells the cancellations that were found, and asks the authority about the other
- * documents. An answer changes the checks of the organizations whose own checks left the recheck, and nothing else unless the document is
- * cancelled. What the authority does not answer stays to be rechecked. A repetition does no harm.
+ * Resolves the rechecks of a partition that are due: commits and reports the cancellations that were found, and asks the authority about
+ * the other documents. An answer changes the checks of the organizations whose own checks left the recheck, and nothing else unless the
+ * document is cancelled. Unanswered documents stay to be rechecked. A repetition does no harm.
  */
 export async function resolveRechecks(system: System, { shard, entity }: PartitionHint): Promise<void> {
   const ledger = system.settings.ledgers[shard]!

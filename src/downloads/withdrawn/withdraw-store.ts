@@ -35,7 +35,7 @@ export function withdrawStatements(
   const isUnfetched = sql`not exists (
     select 1 from ${fetches} ${f} where ${f.entity} = ${s.entity} and ${f.source} = ${s.source} and ${f.month} = ${s.month}
       and ${f.leased_at} >= ${s.created_at} and ((${f.state} = 'leased' and ${f.due_at} > ${now}) or ${f.state} = 'complete'))`
-  // A job that has not begun, and that only this run and cancelled ones ask for. Who asked with a run that is forgotten wants it.
+  // A job that has not begun, and that only this run and cancelled ones ask for. An organization whose run is forgotten wants it.
   const isUnwanted = sql`${s.open} = 1 and ${s.is_claimed} = 0 and ${s.deferred} = '{}' and ${isFree} and ${isUnfetched}
     and not exists (
       select 1 from json_each(${requestersOf(s)}) a where exists (select 1 ${ASKING} and ${o.is_cancelled} = 0 and not ${isThisRun})
@@ -65,7 +65,7 @@ export function withdrawStatements(
     sql`delete from ${syncJobs} as ${s} where ${[s.entity, s.source, s.month, s.job_id]} in (
           select ${extractions.entity}, x.key, m.value, j.key from ${extractions}, ${ITS_JOBS} where ${ofRun}) and ${isUnwanted}
         returning ${bare(s.attempts)} > 0 or ${bare(s.wait_until)} is not null or ${bare(s.started_at)} is not null as was_tried`,
-    // Those of earlier cancelled runs first, as long as the run's own still names what is gone.
+    // Earlier cancelled runs come first, as long as the run's own still names the deleted jobs.
     forget(sql`${cancelledBefore} and ${sharesWithdrawn}`),
     forget(sql`${ofRun} and exists (select 1 from ${ITS_JOBS} where not (${KEPT}))`),
     sql`update ${extractions} set ${bare(extractions.is_cancelled)} = 1 where ${ofRun} and ${extractions.is_cancelled} = 0`,

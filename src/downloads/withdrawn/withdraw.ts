@@ -3,8 +3,8 @@ import { wakeRelay } from '../../platform/outbox/outbox.ts'
 import { withdrawStatements } from './withdraw-store.ts'
 
 /**
- * Withdraws the downloads of a run that have not begun and that nobody else wants, of these RFCs. Those of an RFC on which a worker works at the
- * moment stay. Returns how many, and how many of them had been tried. A repetition withdraws nothing more. One call for each ledger.
+ * Withdraws the downloads of a run that have not begun and that nobody else wants, of these RFCs. The jobs of an RFC on which a worker
+ * works now stay. Returns how many, and how many of them had been tried. A repetition withdraws nothing more. One call for each ledger.
  */
 export async function withdrawJobs(
   system: System,

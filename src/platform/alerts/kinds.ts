@@ -14,11 +14,11 @@ export const ALERT_KINDS = [
 ] as const
 export const SEVERITIES = ['warning', 'critical'] as const
 
-/** The kinds whose causes end by themselves or by what somebody does: such an alert is then resolved. */
+/** The kinds whose causes can end, alone or by somebody's action: such an alert is then resolved. */
 export const RESOLVABLE = ['connection.invalid', 'connection.failing', 'organization.suspended'] as const
 
 /** The key of the alert that a connection has no valid login. */
 export const keyOfInvalid = (fiscal_entity_id: string): string => `connection.invalid:${fiscal_entity_id}`
 
-/** What of an alert events have reported: nothing; everything; all but that it is resolved; neither that nor that it was raised. */
+/** How much of an alert events have reported: nothing; everything; all but its resolution; neither its raising nor its resolution. */
 export const NOTIFIED = { nothing: 0, everything: 1, raised: 2, nothing_of_both: 3 } as const

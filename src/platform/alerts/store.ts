@@ -11,7 +11,9 @@ export type AlertRow = typeof alerts.$inferSelect
 export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 'severity' | 'resource_id' | 'message' | 'message_es'> {
   /** Identifies the situation: an organization has at most one alert for each key. */
   dedupe_key: string
-  /** What is raised in its place when the organization has had MOST_OF_GROUP alerts whose keys begin with this key and a colon. */
+  /**
+   * The alert that is raised in its place when the organization has had MOST_OF_GROUP alerts whose keys begin with this key and a colon.
+   */
   overflow?: Pick<AlertRow, 'dedupe_key' | 'resource_id' | 'message' | 'message_es'>
 }
 
@@ -107,7 +109,7 @@ export const resolveStatement = (d1: D1Database, keys: readonly (readonly [organ
         from json_each(${JSON.stringify(keys)}))`,
   )
 
-/** Alerts of which something is to be reported as an event. */
+/** Alerts that have something to report as an event. */
 export const unnotifiedAlerts = async (d1: D1Database, limit: number): Promise<AlertRow[]> =>
   (
     await prepared(

@@ -22,7 +22,7 @@ export const alerts = sqliteTable(
     read_at: instant(),
     /** When its cause ended, of an alert whose cause can. */
     resolved_at: instant(),
-    /** What of it events have reported (`NOTIFIED`). */
+    /** How much of it events have reported (`NOTIFIED`). */
     notified: integer().notNull().default(0),
   },
   (table) => [
@@ -30,7 +30,7 @@ export const alerts = sqliteTable(
     uniqueIndex('alerts_dedupe').on(table.organization_id, table.dedupe_key),
     // GET /alerts, newest first.
     index('alerts_organization').on(table.organization_id, table.alert_id),
-    // Telling alerts as events.
+    // Reporting alerts as events.
     index('alerts_unnotified').on(table.alert_id).where(sql`notified <> 1`),
     // Finding out whether the causes of open alerts have ended.
     index('alerts_open')

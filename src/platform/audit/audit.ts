@@ -124,7 +124,7 @@ export async function listAuditEvents(ctx: Ctx, query: AuditQuery) {
 /** How far the time in an identifier may be from that of the change. */
 const SLACK_MS = 2 * 86_400_000
 
-/** An identifier some days beside an instant, so that the index leaves out what is far from it. */
+/** An identifier some days beside an instant, so that the index leaves out distant rows. */
 const idAt = (instant: string, side: 1 | -1): string =>
   `aud_${suffixOf(
     Math.max(Date.parse(instant) + side * SLACK_MS, 0)

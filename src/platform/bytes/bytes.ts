@@ -3,13 +3,13 @@ export interface Bytes {
   readonly size: number
   /** The bytes from `offset` on: `length` of them, or fewer at the end. */
   read(offset: number, length: number): Promise<Uint8Array>
-  /** Frees what was read and is not needed any more, if it is memory of its own. */
+  /** Frees bytes that are not needed any more, if they have memory of their own. */
   release(part: Uint8Array): void
-  /** Frees what it keeps for the next read. It can be read again. */
+  /** Frees the bytes that it keeps for the next read. It can be read again. */
   rest(): void
 }
 
-/** In bytes: smaller buffers are left to the engine. A usual document is larger: left to it, those of a large package take 28 MB more. */
+/** In bytes: smaller buffers are left to the engine. Usual documents are larger: without this, those of a large package take 28 MB more. */
 const LEAST_FREED = 1_024
 
 /** Frees the memory of a buffer at once. The engine would let many megabytes of them pile up before it collects them. */
@@ -24,7 +24,7 @@ export const bytesInMemory = (bytes: Uint8Array): Bytes => ({
   rest: () => {},
 })
 
-/** What a read takes in advance, since neighbours are read one after the other: less while a reader jumps ahead. */
+/** The bytes that a read takes in advance, since neighbours are read one after the other: less while a reader jumps ahead. */
 const AHEAD = 1024 * 1024
 const LEAST_AHEAD = 64 * 1024
 

@@ -1,6 +1,6 @@
 import type { Keyring } from './keyring.ts'
 
-/** What a sealed credential is for. One of one purpose is none of another. */
+/** The purpose of a sealed credential, which is valid for no other one. */
 type Purpose = 'console-session' | 'console-link'
 
 export interface SealedCredential {
@@ -8,7 +8,7 @@ export interface SealedCredential {
   api_secret: string
   /** Milliseconds since 1970. */
   until: number
-  /** Of a link: the name under which it is used up. */
+  /** For a link, the name under which it is used up. */
   id: string
 }
 
@@ -18,7 +18,9 @@ export async function sealCredential({ current }: Keyring, purpose: Purpose, wha
   return `${current.version}.${sealed.toBase64({ alphabet: 'base64url', omitPadding: true })}`
 }
 
-/** Opens what was sealed for this purpose. Returns null when it was sealed elsewhere, under a key that is gone, or is too old. */
+/**
+ * Opens a credential that was sealed for this purpose. Returns null when it was sealed elsewhere, under a key that is gone, or is too old.
+ */
 export async function openCredential(keys: Keyring, purpose: Purpose, text: string, now: Date): Promise<SealedCredential | null> {
   const [, version = '', sealed = ''] = /^(\d+)\.([\w-]{20,2000})$/.exec(text) ?? []
   const key = keys.of(version)

@@ -1,7 +1,7 @@
 import type { Failure } from '../failures.ts'
 import { isGuardViolation, isUniqueViolation } from './guard.ts'
 
-/** Of concurrent changes at least one succeeds in each round, so that this allows for 100 of them. */
+/** At least one concurrent change succeeds in each round, so that this allows for 100 of them. */
 const MAX_ATTEMPTS = 100
 const MAX_WAIT_MS = 20
 

@@ -5,13 +5,16 @@
  */
 export const STATUS_HEADER = 'egress-status'
 
-/** What the local egress says of a delivery that it could send nowhere. It names nothing but a setting, so the delivery log may say it too. */
+/**
+ * The messages of the local egress about a delivery that it could send nowhere. They name nothing but a setting, so the delivery log may
+ * show them.
+ */
 export const SINK_FAULTS = {
   unset: 'Nothing was sent: this service runs locally without WEBHOOK_SINK. Start it with WEBHOOK_SINK=http://127.0.0.1:{port}.',
   closed: 'Nothing accepts connections where WEBHOOK_SINK says. Start the receiver there.',
 } as const
 
-/** What the log says of an attempt without an answer. What the network says could name internal hosts, and is not repeated. */
+/** The log's message about an attempt without an answer. The network's message could name internal hosts, and is not repeated. */
 export const faultOf = (error: unknown): string =>
   Object.values<string>(SINK_FAULTS).find((one) => error instanceof Error && error.message.endsWith(one)) ?? 'The connection failed.'
 

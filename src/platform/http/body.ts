@@ -77,7 +77,10 @@ export async function admitJson({ req }: Context, members: () => string = () => 
   Object.assign(req.bodyCache, { text: Promise.try(() => strict().decode(bytes)) })
 }
 
-/** Returns what was sent to a route that needs no body, `{}` when nothing was, and leaves its text as admitJson. Throws Failure 422 when it is not JSON. */
+/**
+ * Returns the JSON sent to a route that needs no body, `{}` without any, and leaves its text as admitJson does. Throws Failure 422 when it
+ * is not JSON.
+ */
 export async function readOptional({ req }: Context): Promise<unknown> {
   if (req.raw.body === null) return {}
   try {
@@ -178,7 +181,7 @@ async function streamed(files: R2Bucket, key: string, parts: Parts, length: numb
   try {
     for await (const part of parts) {
       left -= part.length
-      // What is longer than it says is still counted, because it may be too large.
+      // A body that is longer than it says is still counted, because it may be too large.
       if (left >= 0) await writer.write(part)
     }
   } catch (error) {

@@ -27,8 +27,8 @@ function pathsOf(routes: readonly { method: string; path: string }[]) {
 
 /**
  * Answers 405 with the methods of the path. A path that routes spell out has the methods of these routes only, because the parameter of
- * another route never has the value that stands there: `/v1/webhooks/event-catalog` is no webhook. A path that is nothing is answered 404, with
- * what may be wrong with it.
+ * another route never has the value that stands there: `/v1/webhooks/event-catalog` is no webhook. An unknown path is answered 404, with a
+ * hint about its fault.
  */
 export function refuseWrongPaths(app: { routes: { method: string; path: string }[] }): MiddlewareHandler<App> {
   let paths: ReturnType<typeof pathsOf> | undefined
@@ -53,7 +53,7 @@ export function refuseWrongPaths(app: { routes: { method: string; path: string }
   }
 }
 
-/** What may be wrong with a path that is nothing; undefined when that is not known. */
+/** A hint about the fault of an unknown path; undefined without one. */
 function hintOf(path: string, { literal, at }: ReturnType<typeof pathsOf>): string | undefined {
   const isKnown = (one: string) => literal.has(one) || at(one).size > 0
   if (path.length > 1 && path.endsWith('/') && isKnown(path.slice(0, -1))) return 'Leave out the slash at its end.'
@@ -72,5 +72,5 @@ function siblingOf(path: string, { literal }: ReturnType<typeof pathsOf>): strin
   return siblings.find((one) => partOf(one) === meant)
 }
 
-/** What exists in one environment alone is not suggested. */
+/** Paths of one environment alone are not suggested. */
 const isShown = (path: string): boolean => path.startsWith('/v1/') && !path.startsWith('/v1/test-helpers/')

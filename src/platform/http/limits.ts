@@ -27,7 +27,7 @@ class ExpiringSet {
   }
 }
 
-/** Seconds that both limits count in. The platform counts at each of its locations by itself: against abuse, not for billing. */
+/** Seconds that both limits count in. The platform counts at each of its locations separately: against abuse, not for billing. */
 const WINDOW = 60
 
 const utf8 = new TextEncoder()
@@ -38,7 +38,7 @@ interface RequestLimit {
   binding: RateLimit | undefined
   /** The limit as the answer names it. */
   requests: number
-  /** What is counted, as the answer names it. */
+  /** The name of the counted requests in the answer. */
   counted?: string
 }
 
@@ -80,7 +80,7 @@ const overLimit = new ExpiringSet(WINDOW * 1_000)
 /** Credentials that were valid within the hour. */
 const admitted = new ExpiringSet(3_600_000)
 
-/** A credential as a network sent it; what cannot be read as one counts by its header. The memory keeps no secret. */
+/** A credential as a network sent it; an unreadable one counts by its header. The memory keeps no secret. */
 async function hashOf(network: string, presented: PresentedCredential | undefined, header: string): Promise<string> {
   const sent = presented ? `${presented.api_key ?? ''}:${presented.api_secret}` : header
   return new Uint8Array(await crypto.subtle.digest('SHA-256', utf8.encode(`${network} ${sent}`))).toBase64()

@@ -80,7 +80,7 @@ export const roles = (...allowed: [Role, ...Role[]]) =>
     return next()
   }) as MiddlewareHandler<App>)
 
-/** Makes what `parse` reads out of this part of a request available under `c.req.valid(target)`, after a check of ours. */
+/** Makes the values that `parse` reads from this part of a request available under `c.req.valid(target)`, after a check of ours. */
 const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: S, check: (c: Context) => unknown, hint = memberHint) => {
   const validate = zValidator(target, schema, undefined, {
     validationFunction: (_, value) => ({ success: true, data: parse(target, schema, value, hint) }),
@@ -92,15 +92,15 @@ const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: 
 }
 
 /**
- * A JSON body of at most 1 MiB: 413, 415, 400 when it is not JSON, 422 when it does not have this shape. `elsewhere` says, after a space, where
- * members are that another route takes.
+ * A JSON body of at most 1 MiB: 413, 415, 400 when it is not JSON, 422 when it does not have this shape. `elsewhere` says, after a space,
+ * which other route takes a member.
  */
 export const body = <S extends z.ZodObject>(schema: S, elsewhere: Readonly<Record<string, string>> = {}) => {
   const hint: typeof memberHint = (at, path, name) =>
     path.length === 0 && Object.hasOwn(elsewhere, name) ? elsewhere[name]! : memberHint(at, path, name)
   return valid('json', schema, (c) => admitJson(c, () => membersOf(schema)), hint)
 }
-/** The same of a route that may be called without a body, whatever its content type: 422 when it is no JSON object of this shape. */
+/** The same for a route that may be called without a body, whatever its content type: 422 when it is no JSON object of this shape. */
 export const optionalBody = <S extends z.ZodObject>(schema: S) =>
   described({ input: { target: 'json', schema, isOptional: true } }, (async (c, next) => {
     c.req.addValidatedData('json', parse('json', schema, await readOptional(c), memberHint))
@@ -123,8 +123,8 @@ export const upload = (contentTypes: readonly string[], limit: number, descripti
   }) as MiddlewareHandler<App>)
 
 /**
- * The same of a body that may be large: it goes into the bucket as it comes, unless `isAdmitted` says that the handler refuses the request,
- * and 400 when its Content-Length is wrong. What the handler does not keep is deleted again.
+ * The same for a body that may be large: it goes into the bucket as it comes, unless `isAdmitted` says that the handler refuses the
+ * request, and 400 when its Content-Length is wrong. An upload that the handler does not keep is deleted again.
  */
 export const storedUpload = (
   contentTypes: readonly string[],
@@ -176,7 +176,7 @@ export const idempotent = () =>
       const answer = { status: c.res.status, content_type: c.res.headers.get('content-type') ?? '', text: await c.res.clone().text() }
       return { answer, isFinal: isFinal(answer.status, c.error) }
     })
-    // A caller who hangs up will send the key again, so the work goes on without them.
+    // A caller who hangs up will send the key again, so the work continues without them.
     waitUntil(answering.catch(() => {}))
     const { status, content_type, text, isReplayed } = await answering
     if (!isReplayed) return

@@ -86,7 +86,7 @@ function asFailure(error: Error): Failure | undefined {
     : new Failure('invalid', 'request.invalid', detail, { errors: [first, ...others] })
 }
 
-/** What is said of a refusal. */
+/** A problem without the id of its request. */
 type Said = Omit<z.infer<typeof Problem>, 'request_id'>
 
 function saidOf({ kind, code, message, extra }: Failure): Said {

@@ -69,7 +69,7 @@ const NOT_REPEATED =
 
 const WRONG_KEY = 'The Idempotency-Key is malformed, or was sent with another request.'
 
-/** What a status means in addition to what the route itself declares for it. */
+/** The meanings of a status in addition to those that the route itself declares. */
 export const furtherRefusals = (route: Route): Map<number, string> =>
   new Map([
     ...(isIdempotent(route) ? [[409, NOT_REPEATED] as const, [422, WRONG_KEY] as const] : []),

@@ -47,11 +47,11 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
     next_cursor: z.string().nullable(),
   })
 
-/** Ends of lines, and what makes the text after it be read in another direction, belong to the control characters. */
+/** Line ends, and characters that change the direction of the text after them, count as control characters. */
 const CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
 const VISIBLE = /[^\p{Z}\p{C}\p{M}\p{Default_Ignorable_Code_Point}]/u
 
-/** What is wrong with a text that people are to read as a name; null when nothing is. An empty text has nothing that can be wrong. */
+/** The fault of a text that people are to read as a name; null without one. An empty text has none. */
 function nameFault(text: string): string | null {
   if (!text.isWellFormed()) return textFault(text)
   if (CONTROL.test(text)) return 'Must not contain control characters.'
@@ -110,5 +110,5 @@ export const GivenDay = z.iso.date({ abort: true }).refine(isInYears, YEARS)
 /** An instant in a request. */
 export const GivenInstant = z.iso.datetime({ offset: true, abort: true }).refine(isInYears, YEARS)
 
-/** What a caller should know of a request that was carried out. */
+/** A remark to the caller about a request that was carried out. */
 export const Warning = z.strictObject({ code: z.string(), message: z.string() })

@@ -154,7 +154,7 @@ async function keep({ db, requestId }: Ctx, claim: KeyClaim, api_secret: string,
   if (isLost) throw inFlight()
 }
 
-/** Releases a key whose request may be carried out later. A failure is only logged: the lease ends by itself. */
+/** Releases a key whose request may be carried out later. A failure is only logged: the lease ends anyway. */
 async function release({ db, requestId }: Ctx, claim: KeyClaim): Promise<void> {
   try {
     await commit(db.$client, releaseKey(db, claim))

@@ -29,7 +29,7 @@ export class Cooldown extends DurableObject<Env> {
     return now >= this.#until
   }
 
-  /** Ends the cooldown, because the action did not happen; with `by`, only if it ends by then, so that a later one goes on. */
+  /** Ends the cooldown, because the action did not happen; with `by`, only if it ends by then, so that a later one continues. */
   release(by = Number.POSITIVE_INFINITY): void {
     if (this.#until > by) return
     this.#until = 0

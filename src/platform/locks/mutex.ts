@@ -2,7 +2,8 @@ import { DurableObject } from 'cloudflare:workers'
 
 /**
  * A mutex with a lease: at most one token holds it at a time. It is advisory, because a lease can end while its holder still works, and
- * because it lives in the memory of the object: what must not happen twice is fenced in rows. Times are milliseconds of the real clock.
+ * because it lives in the memory of the object: steps that must not happen twice are fenced in rows. Times are milliseconds of the real
+ * clock.
  */
 export class Mutex extends DurableObject<Env> {
   #leased: { token: string; until: number } | null = null
@@ -20,7 +21,7 @@ export class Mutex extends DurableObject<Env> {
     return true
   }
 
-  /** Releases the mutex. Returns true when another token was refused meanwhile, so that the holder can look for its work. */
+  /** Releases the mutex. Returns true when another token was refused since, so that the holder can look for its work. */
   leave(token: string): boolean {
     if (this.#leased?.token === token) this.#leased = null
     const refused = this.#refused

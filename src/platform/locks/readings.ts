@@ -9,8 +9,8 @@ const LONGEST_MS = 60_000
 const limiters = new Map<string, { limiter: MemoryLimiter; asking: number }>()
 
 /**
- * Reads what a surface needs of the ledger when fewer than `AT_ONCE` of the organization's other readings run: what another organization
- * asks for waits for these, and not for all that this one has asked for.
+ * Reads a surface's data from the ledger when fewer than `AT_ONCE` of the organization's other readings run: other organizations wait for
+ * these, and not for all that this one has asked for.
  */
 export async function limitReadings<T>({ organization }: Pick<Ctx, 'organization'>, read: () => Promise<T>): Promise<T> {
   const own = limiters.get(organization.id) ?? { limiter: new MemoryLimiter(AT_ONCE, LONGEST_MS), asking: 0 }

@@ -22,7 +22,7 @@ function farness(written: string, known: string): number {
   return short.length >= 4 && long.startsWith(short) ? apart + MOST : Number.POSITIVE_INFINITY
 }
 
-/** The known name that who wrote this one most likely meant; undefined when none is near. */
+/** The known name that the writer of this one most likely meant; undefined when none is near. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   const written = plain(name)
   if (written.length < 2 || name.length > MOST) return undefined
@@ -44,7 +44,7 @@ export function meant(written: unknown, known: readonly unknown[]): string {
 const FROM = ['from', 'issued_from', 'since']
 const TO = ['to', 'issued_to', 'until']
 
-/** What members and parameters are called elsewhere, and their names here, the likeliest first. No spelling tells them. */
+/** The names of members and parameters elsewhere, with those here, the likeliest first. Their spelling does not show them. */
 const USUAL: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     [

@@ -14,7 +14,7 @@ export interface OutboxEvent {
   entity: number
   /** The organizations to notify; null for every organization whose window shows the document. */
   organizations: readonly string[] | null
-  /** What the payloads are made from, the same for every organization. */
+  /** The source of the payloads, the same for every organization. */
   body: Record<string, unknown>
 }
 

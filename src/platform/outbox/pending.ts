@@ -20,7 +20,7 @@ export interface PendingEvent extends Omit<StoredOutboxEvent, 'body'> {
   bytes: number
   progress: number
   attempts: number
-  /** Of an event that has no row of its own: the event that lists it, and its entry there, as JSON. */
+  /** For an event that has no row of its own: the event that lists it, and its entry there, as JSON. */
   list?: string
   entry?: string
 }
@@ -122,7 +122,7 @@ export const strikeStatements = (d1: D1Database, events: readonly PendingEvent[]
 /** The columns of an event that both tables have and that are known when it is written. */
 const EVENT = [outbox.entity, outbox.outbox_event_id, outbox.kind, outbox.organizations, outbox.body, outbox.created_at].map(bare)
 
-/** Gives those of the events that are listed rows of their own, so that they have attempts and progress of their own. */
+/** Gives listed events rows of their own, so that they have attempts and progress of their own. */
 export const detachStatements = (d1: D1Database, events: readonly PendingEvent[]): D1PreparedStatement[] => {
   const listed = events.filter(isListed)
   if (listed.length === 0) return []
@@ -163,7 +163,7 @@ export const quarantineStatements = (d1: D1Database, events: readonly Key[]): D1
   deleteStatement(d1, events),
 ]
 
-/** Puts quarantined events back, so that the relay goes on where it stopped. */
+/** Puts quarantined events back, so that the relay continues where it stopped. */
 export const putBackStatements = (d1: D1Database, events: readonly Key[]): D1PreparedStatement[] => [
   prepared(
     d1,

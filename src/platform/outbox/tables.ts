@@ -8,7 +8,7 @@ const columns = {
   kind: text().notNull(),
   /** The organizations to notify, as a JSON list; null for every organization whose window shows the document. */
   organizations: text(),
-  /** What the payloads are made from, the same for every organization, as JSON. */
+  /** The source of the payloads, the same for every organization, as JSON. */
   body: text().notNull(),
   /** Milliseconds since 1970. */
   created_at: integer().notNull(),

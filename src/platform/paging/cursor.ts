@@ -63,12 +63,12 @@ export async function openCursor(
   }
 }
 
-/** What a hidden position is filled up to a multiple of, so that its length says nothing. */
+/** Hidden positions are filled up to a multiple of this length, so that theirs says nothing. */
 const FILLED = 640
 
 const contextOf = ({ list, filters }: CursorScope, organization: string): string => JSON.stringify([list, organization, canonical(filters)])
 
-/** Writes a cursor that nobody can read, for a position that tells what the organization is not to know. */
+/** Writes a cursor that nobody can read, for a position that the organization is not to know. */
 export async function sealHidden({ settings, organization }: Ctx, scope: CursorScope, position: unknown): Promise<string> {
   const text = JSON.stringify(position)
   const { version, seal } = settings.cursorKeys.current

@@ -26,7 +26,7 @@ export const leaveReceipt = (d1: D1Database, key: Key, resource_id: string, now:
   ),
 ]
 
-/** Returns what was changed under a key; null when nothing was. */
+/** Returns the resource that was changed under a key; null without one. */
 export const findReceipt = (d1: D1Database, key: Key, expired_at: Date): Promise<string | null> =>
   prepared(d1, found(key, expired_at)).first<string>('resource_id')
 

@@ -7,7 +7,7 @@ export const receipts = sqliteTable(
   {
     organization_id: text().notNull(),
     key: text().notNull(),
-    /** What was made or changed. */
+    /** The made or changed resource. */
     resource_id: text().notNull(),
     created_at: instant().notNull(),
   },

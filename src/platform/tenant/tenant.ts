@@ -46,7 +46,7 @@ export type PausedBy = (typeof PAUSED_BY)[number]
  * organization withdrew what was stored.
  */
 export const INVALID_REASONS = ['rejected', 'withdrawn', 'efirma_refused', 'efirma_expired'] as const
-/** Those that come to light by themselves, and are reported. */
+/** Reasons that arise without the organization, and are reported. */
 export const REFUSED_REASONS = [
   'rejected',
   'efirma_refused',
@@ -77,11 +77,11 @@ export interface Connection {
   /** The window on received CFDIs. */
   received_from: string | null
   received_to: number | null
-  /** What its own runs reached of the issued CFDIs, as JSON (taxpayers/widen-windows.ts). */
+  /** The ranges of issued CFDIs that its own runs reached, as JSON (taxpayers/widen-windows.ts). */
   issued_granted_ranges: string
-  /** The same of the received CFDIs. */
+  /** The same for the received CFDIs. */
   received_granted_ranges: string
-  /** Those of its own runs that asked for a range of days alone, as JSON (taxpayers/widen-windows.ts). */
+  /** The ranges of its own runs that asked for a range of days alone, as JSON (taxpayers/widen-windows.ts). */
   asked_ranges: string
   /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */
   imported_at: number | null

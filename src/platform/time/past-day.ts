@@ -3,8 +3,8 @@ import { invalid } from '../failures.ts'
 import { centralDayOf } from './months.ts'
 
 /**
- * The day of `as_of` when it is over: then the state at its end is asked for. Null for today in central Mexico and without a day, when what is
- * stored says it. `path` is where the request has it. Throws Failure 422 as_of.future.
+ * The day of `as_of` when it is over: then the state at its end is asked for. Null for today in central Mexico and without a day, when
+ * stored data says it. `path` is where the request has it. Throws Failure 422 as_of.future.
  */
 export function pastDay({ now }: Pick<Ctx, 'now'>, as_of: string | undefined, path = 'as_of'): string | null {
   const today = centralDayOf(now.getTime())

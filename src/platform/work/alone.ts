@@ -4,7 +4,7 @@ const LEASE_MS = 30_000
 
 /**
  * Repeats a step as the only holder of a mutex, while the step reports more work and `mayGoOn` agrees. Returns whether work may be left for
- * another message: the work did not end, or somebody was refused meanwhile. Returns false at once while somebody else holds the mutex.
+ * another message: the work did not end, or somebody has been refused since. Returns false at once while somebody else holds the mutex.
  */
 export async function repeatAlone(
   mutex: Pick<Mutex, 'enter' | 'leave'> | DurableObjectStub<Mutex>,

@@ -6,7 +6,7 @@ const ACKNOWLEDGE_AFTER_MS = 250
 
 /**
  * Returns when the work ends, and after 250 ms at the latest: its message is then acknowledged, so that no other one waits behind a
- * customer's server, and the work continues in the background. A failure is logged with `failed`; a sweep has to find what it leaves.
+ * customer's server, and the work continues in the background. A failure is logged with `failed`; a sweep has to find the rest.
  */
 export async function inBackground(system: System, work: Promise<void>, failed: string, about: Record<string, unknown>): Promise<void> {
   waitUntil(work.catch((error: unknown) => log.error(system, failed, about, error)))

@@ -1,9 +1,9 @@
-/** The platform ends an invocation after 1,000 D1 statements. What is left belongs to the step that is under way. */
+/** The platform ends an invocation after 1,000 D1 statements. The rest belongs to the step that is under way. */
 const STATEMENTS = 900
 /** Below the 30 seconds that D1 and a request may take. */
 const MILLISECONDS = 25_000
 
-/** The invocation cannot do another step. What is left continues in another invocation. */
+/** The invocation cannot do another step. The rest continues in another invocation. */
 export class BudgetUsedUp extends Error {
   constructor() {
     super('The budget of the invocation is used up.')
@@ -11,7 +11,7 @@ export class BudgetUsedUp extends Error {
 }
 
 /**
- * What one invocation (a request, a cron, a batch of messages) may use: 900 D1 statements, each statement of a batch counted, and 25
+ * The budget of one invocation (a request, a cron, a batch of messages): 900 D1 statements, each statement of a batch counted, and 25
  * seconds. Every loop over work of any size asks it before each step, and leaves the rest to another invocation.
  */
 export class Budget {
@@ -23,7 +23,7 @@ export class Budget {
     this.#statements++
   }
 
-  /** From now on there are so many milliseconds: what was waited for does not count. */
+  /** From now on there are so many milliseconds: waits until now do not count. */
   restart(milliseconds: number): void {
     this.#until = performance.now() + milliseconds
   }

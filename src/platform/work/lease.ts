@@ -19,9 +19,9 @@ interface LeaseOptions<Row> {
   milliseconds?: number
   /** The column with the end of the lease, where it is another one. */
   until?: SQLiteColumn
-  /** When a row is free, where it is not when it has no token or its lease has ended. */
+  /** When a row is free, if that is not when it has no token or its lease has ended. */
   isFree?: (now: number) => SQL
-  /** What else must hold for a row that is worked on. */
+  /** A further condition for a row that is worked on. */
   also?: (row: Row) => SQL
   /** Gives a row back in another way than without a token. */
   release?: (d1: D1Database, row: Leased<Row>) => D1PreparedStatement
@@ -56,7 +56,7 @@ export class RowLease<Row extends object> {
     return Date.now() + this.milliseconds
   }
 
-  /** Claims free rows under a new token. `set` is what else the claim changes. Returns them as they are now. */
+  /** Claims free rows under a new token. `set` holds other changes of the claim. Returns them as they are now. */
   async claim(d1: D1Database, where: SQL, set?: SQL): Promise<Leased<Row>[]> {
     return (await this.claimStatement(d1, crypto.randomUUID(), where, { set, returning: sql`*` }).all<Leased<Row>>()).results
   }
@@ -127,7 +127,7 @@ export class RowLease<Row extends object> {
       isMore = await work(row)
     } catch (error) {
       if (!this.isLost(error)) {
-        // Without it, the lease ends by itself.
+        // Without it, the lease ends anyway.
         await Promise.allSettled([this.release(d1, row).run()])
         throw error
       }

@@ -16,7 +16,7 @@ export async function each<T>(items: readonly T[], work: (item: T) => Promise<un
   throwAll(failures)
 }
 
-/** Throws what failed, if anything did. */
+/** Throws the failures, if there are any. */
 function throwAll(failures: readonly unknown[]): void {
   if (failures.length === 1) throw failures[0]
   if (failures.length > 1) throw new AggregateError(failures, `${failures.length} parts failed, the first one with ${failures[0]}`)
@@ -24,10 +24,9 @@ function throwAll(failures: readonly unknown[]): void {
 
 /**
  * Works page by page, at least on one page, while the budget allows the statements of another. `work` gets the cursor where a page begins,
- * '' for the first one, and returns the cursor of the next one, null after the last one. A task that no longer
- * finds what it has done may return '' again. It reports what failed in a page with `fail` and goes
- * on; when it throws BudgetUsedUp, the page is repeated. Returns the cursor where another invocation continues, null at the end, where
- * the failures of this invocation are thrown.
+ * '' for the first one, and returns the cursor of the next one, null after the last one. A task that no longer finds what it has done may
+ * return '' again. It reports the failures of a page with `fail` and continues; when it throws BudgetUsedUp, the page is repeated. Returns
+ * the cursor where another invocation continues, null at the end, where the failures of this invocation are thrown.
  */
 export async function pageByPage(
   system: System,
@@ -53,7 +52,7 @@ export async function pageByPage(
 }
 
 /**
- * Works on one ledger after the other, with one statement for each, as far as the budget allows; what fails in one keeps no other from its
+ * Works on one ledger after the other, with one statement for each, as far as the budget allows; a failure in one keeps no other from its
  * turn. Returns the cursor where another invocation continues, null after the last ledger.
  */
 export const ledgerByLedger = (

@@ -12,7 +12,7 @@ export const deadLetters = sqliteTable(
     body: text().notNull(),
     reason: text().notNull(),
     created_at: instant().notNull(),
-    /** What an operator wants done with it (`npm run dead-letters`); null for nothing. */
+    /** The operator's decision (`npm run dead-letters`); null for none. */
     wanted: text({ enum: ['retry', 'drop'] }),
   },
   // The sweep: letters that an operator has decided on.

@@ -52,7 +52,7 @@ const REPEATED = [
 ]
 type Repeated = Pick<Cfdi, (typeof REPEATED)[number]>
 
-/** A row of the lines of a document, numbered from 1, and of what a payment pays. */
+/** A line of a document, numbered from 1, and a document that a payment pays. */
 type LineRow = Repeated & { concepto: number } & Concepto
 type PaidDocumentRow = Repeated & { pago: number } & Omit<Pago, 'documentos'> & { documento: number | null } & Partial<
     { documento_uuid: string } & Omit<Pago['documentos'][number], 'uuid' | 'serie' | 'folio'> & {
@@ -164,7 +164,7 @@ export interface FileOf {
   location: Known
 }
 
-/** By month; what was imported apart, because the authority may deliver the same document. */
+/** By month; imports apart, because the authority may deliver the same document. */
 const nameOf = ({ row, context }: PageItem): string =>
   `${context.partition.origin === 'import' ? 'imported/' : ''}${row.direction === 0 ? 'issued' : 'received'}/${row.fecha.slice(0, 7)}/${row.uuid}.xml`
 
@@ -179,7 +179,7 @@ export async function filesOf(ledger: ScopedLedger, items: readonly PageItem[]):
   })
 }
 
-/** Divides files so that those of a batch have so many bytes, or are one. */
+/** Divides files into batches of at most so many bytes, or of one file. */
 export function* batchesOf(files: readonly FileOf[], bytes: number): Generator<FileOf[]> {
   let batch: FileOf[] = []
   let size = 0
@@ -316,7 +316,7 @@ type Words = { [Name in Enumerated]: Record<NonNullable<Cfdi[Name]>, string> } &
   'counterparty.blacklist.situacion': Record<Situacion, string>
 }
 
-/** The Spanish words for the values of enumerations. Codes of the authority, such as those of FormaPago, are what people know and stay. */
+/** The Spanish words for the values of enumerations. Codes of the authority, such as those of FormaPago, stay, because people know them. */
 export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   direction: { issued: 'Emitido', received: 'Recibido' },
   kind: { cfdi: 'CFDI', retenciones: 'Retenciones' },
@@ -346,7 +346,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
 
 type Kind = keyof typeof COLUMNS_OF
 
-/** A value as Spanish says it. */
+/** A value in Spanish. */
 function inSpanish(name: string, value: unknown): unknown {
   if (typeof value === 'boolean') return value ? 'Sí' : 'No'
   if (typeof value !== 'string') return value
@@ -372,7 +372,7 @@ export const columnsFor = (kind: Kind, headings: ExportRow['headings']): Columns
 
 const sheetNameOf = (kind: Kind, headings: ExportRow['headings']): string => (headings === 'es' ? SHEETS[kind] : kind)
 
-/** What writes the rows of an export in its format. */
+/** Writes the rows of an export in its format. */
 export interface RowWriter {
   /** Before the first row. */
   begin(): void

@@ -18,7 +18,7 @@ const filtersOf = ({ filters }: Start, { kind }: ExportRow): FixedFilters | null
   return tipo_comprobante.includes(PAYMENTS) ? { ...filters, tipo_comprobante: [PAYMENTS] } : null
 }
 
-/** Makes one export, step by step. What it has done after a step is `saved`; whoever commits that, can continue from it elsewhere. */
+/** Makes one export, step by step. Its state after a step is `saved`; once that is committed, another worker can continue from it. */
 export class Maker {
   readonly #files: R2Bucket
   readonly #ledger: ScopedLedger
@@ -55,12 +55,12 @@ export class Maker {
     return { state: { ...this.#state, bytes: this.#output.at }, tail: this.#output.tail, directory: this.#output.directory }
   }
 
-  /** Takes what is there of the central directory once it is long; null while it is short. */
+  /** Takes the piece of the central directory once it is long; null while it is short. */
   takeDirectory(): Uint8Array | null {
     return this.#state.phase === 'reading' && this.#output.directory.length >= this.#limits.directory ? this.#output.takeDirectory() : null
   }
 
-  /** Has an object keep it. */
+  /** Notes the object that keeps it. */
   keepDirectory(object: string): void {
     this.#state.output.directory.push(object)
   }
@@ -83,7 +83,7 @@ export class Maker {
     else await this.#copyDirectory()
   }
 
-  /** Gives back what it holds of the memory of the isolate, when nothing more is to be done. */
+  /** Gives back its memory of the isolate, when nothing more is to be done. */
   release(): void {
     this.#output.release()
   }

@@ -2,9 +2,9 @@ import { Buffer } from 'node:buffer'
 import type { PagePosition } from '../../../cfdi/search/search.ts'
 import { emptyWorkbook, emptyZip, type Sink, type WorkbookState, type ZipState } from './formats/zip.ts'
 
-/** What bounds the steps and formats of an export. Tests have lower ones. */
+/** Bounds of the steps and formats of an export. Tests have lower ones. */
 export interface ExportLimits {
-  /** Documents that are read at once: of which only rows are written, of which contents are, and of which files are. */
+  /** Documents that are read at once: for rows alone, for rows of contents, and for files. */
   page: Readonly<Record<'cfdi' | 'conceptos' | 'pagos' | 'xml', number>>
   /** After so many documents a step is committed. */
   commit: number
@@ -37,15 +37,15 @@ const MOST_PARTS = 10_000
 /** The most statements of a step, its commit included. */
 export const STEP_STATEMENTS = 30
 
-/** How far a file is written. What is no whole part yet is carried by the state of the export. */
+/** How far a file is written. The state of the export carries the bytes that are no whole part yet. */
 interface OutputState {
-  /** Of the object that the file becomes. */
+  /** The key of the object that the file becomes. */
   key: string
-  /** Of its multipart upload; null while the file is smaller than a part. */
+  /** The id of its multipart upload; null while the file is smaller than a part. */
   upload: string | null
   /** The ETags of the parts. */
   parts: string[]
-  /** Objects with what is full of the central directory, in their order. */
+  /** Objects with the full pieces of the central directory, in their order. */
   directory: string[]
 }
 
@@ -104,12 +104,12 @@ export class FileOutput implements Sink {
     this.#directory.push(bytes)
   }
 
-  /** What no part has yet, after a flush. It changes with the next `push`. */
+  /** The bytes that no part has yet, after a flush. They change with the next `push`. */
   get tail(): Uint8Array<ArrayBuffer> {
     return this.#part?.subarray(0, this.#length) ?? new Uint8Array()
   }
 
-  /** What no object has yet of the central directory. */
+  /** The bytes of the central directory that no object has yet. */
   get directory(): Uint8Array {
     if (this.#directory.length !== 1) this.#directory = [Buffer.concat(this.#directory)]
     return this.#directory[0]!
@@ -125,7 +125,7 @@ export class FileOutput implements Sink {
     }
   }
 
-  /** Takes what is there of the central directory, so that an object may keep it. */
+  /** Takes these bytes of the central directory, so that an object may keep them. */
   takeDirectory(): Uint8Array {
     const bytes = this.directory
     this.#directory = []
@@ -140,7 +140,7 @@ export class FileOutput implements Sink {
     this.release()
   }
 
-  /** Gives the buffer back, without what is in it. Only when nothing reads from it any more. */
+  /** Gives the buffer back and drops its contents. Only when nothing reads from it any more. */
   release(): void {
     if (this.#part) giveBack(this.#part)
     this.#part = null
@@ -159,13 +159,13 @@ function giveBack(part: Uint8Array<ArrayBuffer>): void {
   if (spare.length < MOST_SPARE) spare.push(part)
 }
 
-/** Makes the object out of its parts, or of what is smaller than one. It can be repeated. Throws when the parts are gone. */
+/** Makes the object out of its parts, or of bytes that fill none. It can be repeated. Throws when the parts are gone. */
 export async function completeObject(files: R2Bucket, { key, upload, parts }: OutputState, tail: Uint8Array): Promise<R2Object> {
   if (upload === null) return (await files.put(key, tail as Uint8Array<ArrayBuffer>))!
   try {
     return await files.resumeMultipartUpload(key, upload).complete(parts.map((etag, n) => ({ partNumber: n + 1, etag })))
   } catch (error) {
-    // A worker before has completed it, and died.
+    // An earlier worker has completed it, and died.
     const found = await files.head(key)
     if (found) return found
     throw error
@@ -185,7 +185,7 @@ export interface MakingState {
   zip: ZipState
   workbook: WorkbookState
   output: OutputState
-  /** Of the central directory: where it begins, and how many of its objects are copied. */
+  /** Where the central directory begins, and how many of its objects are copied. */
   directory: { at: number; copied: number }
   bytes: number
 }
@@ -195,7 +195,7 @@ export const newState = (key: string, listed: string): MakingState => ({
   ...{ zip: emptyZip(), workbook: emptyWorkbook(), output: emptyOutput(key), directory: { at: 0, copied: 0 }, bytes: 0 },
 })
 
-/** A state with the bytes that it carries: those of the file that are no part yet, and those of its central directory. */
+/** A state with its bytes: those of the file that are no part yet, and those of its central directory. */
 export interface SavedMaking {
   state: MakingState
   tail: Uint8Array

@@ -29,18 +29,18 @@ const BUDGET_MS = 20_000
 const MOST_ATTEMPTS = 5
 const DAY_MS = 86_400_000
 const KEPT_MS = 7 * DAY_MS
-/** How long one is listed that has failed or expired. */
+/** How long a failed or expired export is listed. */
 const FORGOTTEN_MS = 90 * DAY_MS
 const SWEPT = 500
 const LISTED_OBJECTS = 1_000
 
-/** What an export has in memory: a page of documents and the part of the file that is not written yet. */
+/** The bytes of an export in memory: a page of documents and the part of the file that is not written yet. */
 const WEIGHT = 2 * 1024 * 1024
 
 const prefixOf = ({ export_id }: Pick<ExportRow, 'export_id'>): string => `exports/${export_id}/`
 
 /**
- * Goes on with an export: makes it step by step as far as the budget allows, or deletes it. One worker at a time has it, under a lease; each
+ * Continues an export: makes it step by step as far as the budget allows, or deletes it. One worker at a time has it, under a lease; each
  * commit names the state from which another one continues, so that a crash repeats what came after it.
  */
 export const workOnExport = (system: System, export_id: string, limits = LIMITS): Promise<void> =>
@@ -120,7 +120,7 @@ async function continueExport(system: System, row: Leased<ExportRow>, maker: Mak
 
 let saves = 0
 
-/** Commits what is made so far. The state lies in a new object, so that a worker that has lost the export cannot change it. */
+/** Commits the progress so far. The state lies in a new object, so that a worker that has lost the export cannot change it. */
 async function save(system: System, row: Leased<ExportRow>, maker: Maker): Promise<void> {
   const d1 = system.db.$client
   const { FILES } = system.env

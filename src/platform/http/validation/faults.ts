@@ -25,7 +25,7 @@ export class InvalidInput extends Error {
 
 const MEMBER = { json: 'member', query: 'query parameter', param: 'path parameter' } as const
 
-/** What else is said of an unknown member at this path of a schema, after a space; empty when there is nothing to say. */
+/** A hint about an unknown member at this path of a schema, after a space; empty without one. */
 type Hint = (schema: z.ZodType, path: readonly PropertyKey[], name: string) => string
 
 /** Reads a value with a schema, and refuses broken text wherever it is. Throws InvalidInput, which names up to 100 faults in words of ours. */

@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 export type JsonSchema = Record<string, unknown>
 
-/** Which side of a schema that transforms its values: what is sent, or what comes of it. */
+/** The side of a schema that transforms its values: the values that are sent, or their results. */
 export type Side = 'input' | 'output'
 
 /** The documented JSON Schema of a zod schema (see `documented` and `documentedAs` of shapes.ts). Schemas with an id stand under `$defs`. */
@@ -57,7 +57,7 @@ function ranged({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSc
   return said && ` of ${said}`
 }
 
-/** More values than that are not named one by one. */
+/** The most values that are named one by one. */
 const MOST_VALUES = 20
 
 function listed(values: readonly unknown[]): string {

@@ -23,14 +23,14 @@ export function messageOf(target: InputTarget, schema: z.ZodType, issue: Issue):
     : `Must be ${expected}.${issue.code === 'invalid_value' ? meant(issue.input, issue.values) : ''}`
 }
 
-/** Names the member that was probably meant by one that a schema does not know. */
+/** Names the known member that an unknown one probably meant. */
 export const memberHint = (schema: z.ZodType, path: readonly PropertyKey[], name: string): string =>
   meantMember(
     name,
     documentedAt(rootOf(schema), path).flatMap(({ properties }) => Object.keys(properties ?? {})),
   )
 
-/** The members of an object that a request must have, as ` with a, b and c`; those that it may have where it needs none. */
+/** The required members of an object, as ` with a, b and c`; the optional ones where none is required. */
 export function membersOf(schema: z.ZodType): string {
   const all = documentedAt(rootOf(schema), [])
   const required = all.flatMap((one) => (one['required'] as string[] | undefined) ?? [])
@@ -74,7 +74,7 @@ function within({ items, properties }: JsonSchema, part: PropertyKey): JsonSchem
 
 const FORMATS: Record<string, string> = { datetime: 'date-time', url: 'uri' }
 
-/** What an issue says by itself, as a JSON Schema. */
+/** The demand of an issue alone, as a JSON Schema. */
 function schemaOf(issue: Issue): JsonSchema {
   switch (issue.code) {
     case 'invalid_type':

@@ -16,7 +16,7 @@ interface TextFault {
 /** The most faults that a refusal names: more than anybody reads. */
 export const MOST_FAULTS = 100
 
-/** What is wrong with any text in a request, whatever it means; null when nothing is. No database keeps such a text as it is. */
+/** The fault that any text in a request may have, whatever it means; null without one. No database keeps such a text as it is. */
 export function textFault(text: string): string | null {
   if (!text.isWellFormed()) return 'Must be well-formed Unicode, without half of a surrogate pair.'
   return text.includes('\0') ? 'Must not contain the character U+0000.' : null
@@ -28,7 +28,7 @@ const pathTo = (node: Node): PropertyKey[] => {
   return path
 }
 
-/** Items that a schema takes unread: whoever reads them judges each by itself. */
+/** Items that a schema takes unread: whoever reads them judges each separately. */
 const isUnread = (schema: z.ZodType, name: string): boolean => {
   const member = schema instanceof z.ZodObject ? schema.shape[name] : undefined
   return member instanceof z.ZodArray && member.element instanceof z.ZodUnknown

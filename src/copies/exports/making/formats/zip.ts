@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { constants, crc32, deflateRawSync } from 'node:zlib'
 import { cellText } from '../../../../platform/csv.ts'
 
-/** What a format writes to. */
+/** The output of a format. */
 export interface Sink {
   /** Bytes that were written so far. */
   readonly at: number
@@ -11,7 +11,7 @@ export interface Sink {
   enter(bytes: Uint8Array): void
 }
 
-/** From which sizes and numbers on the format needs its ZIP64 extensions. */
+/** The sizes and numbers from which the format needs its ZIP64 extensions. */
 export interface ZipLimits {
   bytes: number
   entries: number
@@ -92,14 +92,14 @@ export class Zip {
     this.add(name, bytes, { method: STORED, crc: crc32(bytes), size: bytes.length })
   }
 
-  /** Begins a file that is deflated as it comes. It must be smaller than what needs ZIP64. */
+  /** Begins a file that is deflated as it comes. It must be too small to need ZIP64. */
   begin(name: string): OpenEntry {
     const entry = { name, offset: this.#sink.at, crc: 0, packed: 0, size: 0 }
     this.#local(entry, DEFLATED, DESCRIBED)
     return entry
   }
 
-  /** Each text is deflated by itself, so that the file can be continued elsewhere. */
+  /** Deflates each text separately, so that the file can be continued elsewhere. */
   append(entry: OpenEntry, text: string): void {
     const bytes = Buffer.from(text)
     const packed = deflateRawSync(bytes, { level: LEVEL, finishFlush: constants.Z_SYNC_FLUSH })
@@ -238,7 +238,7 @@ export class Zip {
   }
 }
 
-/** What the values of a column are. Numbers and times are written as such where the format has them and they fit. */
+/** The type of a column's values. Numbers and times are written as such where the format has them and they fit. */
 export type ColumnType = 'text' | 'number' | 'time'
 
 /** The formats of cells, by their places in the styles of the workbook. */
@@ -252,7 +252,7 @@ export function letterOf(n: number): string {
   return n < LETTERS ? last : letterOf(Math.floor(n / LETTERS) - 1) + last
 }
 
-/** What Excel takes in a cell. */
+/** The longest text in a cell of Excel. */
 const LONGEST_TEXT = 32_767
 /** A number of more digits would be rounded. */
 const EXACT_DIGITS = 15
@@ -288,7 +288,9 @@ const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|_(?=x[0-
 const hex = (character: string): string => character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
 const MARKUP: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#13;' }
 
-/** A text in a sheet. What XML cannot contain is written as Office does, `_x0001_`, and a text that looks so as `_x005F_x0001_`. */
+/**
+ * A text in a sheet. Characters that XML cannot contain are written as Office does, `_x0001_`, and text that looks so as `_x005F_x0001_`.
+ */
 const escaped = (text: string): string =>
   text
     .toWellFormed()
@@ -313,7 +315,7 @@ export function cellXml(cell: string, type: ColumnType, value: unknown): string 
 
 const headingCell = (cell: string, text: string): string => textCell(cell, text, HEADING)
 
-/** A column of a table: its heading, what its values are, and how a row says its value. */
+/** A column of a table: its heading, the type of its values, and its value in a row. */
 export interface ExportColumn {
   heading: string
   type: ColumnType
@@ -335,7 +337,7 @@ export interface WorkbookState {
 
 export const emptyWorkbook = (): WorkbookState => ({ sheets: 0, rows: 0, entry: null })
 
-/** What a sheet may have. The bytes are those of its XML: below 4 GiB, so that no sheet needs ZIP64. */
+/** The limits of a sheet. The bytes are those of its XML: below 4 GiB, so that no sheet needs ZIP64. */
 export interface SheetLimits {
   rows: number
   bytes: number
@@ -351,7 +353,7 @@ const SHEET =
   `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0">` +
   '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>'
 
-/** What a column takes in characters: what it holds, and most of its heading, beside which a filter has its button. */
+/** The widths of columns in characters, for their values and most of a heading with the button of its filter. */
 const WIDTHS = { text: 14, number: 15, time: 20 } as const
 const UUID_WIDTH = 38
 const WIDEST_HEADING = 30
@@ -404,7 +406,7 @@ export class Workbook {
     this.#flush()
   }
 
-  /** Ends the last sheet, and adds what describes the workbook. */
+  /** Ends the last sheet, and adds the files that describe the workbook. */
   end(): void {
     if (this.#state.entry === null) this.#nextSheet()
     this.#endSheet()
