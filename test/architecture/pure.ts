@@ -48,7 +48,6 @@ export const PURE: readonly string[] = [
   'src/connections/extractors/rules.ts',
   'src/connections/extractors/runs/scope.ts',
   'src/accounts/credentials/key.ts',
-  'src/accounts/team/domains.ts',
   'src/documents/mailbox/deadlines.ts',
   'src/documents/mailbox/floor.ts',
   'src/accounts/plans/plans.ts',

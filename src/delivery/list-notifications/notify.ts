@@ -2,10 +2,14 @@ import { readerOf } from '../../accounts/organization/organization.ts'
 import { labelOf } from '../../lists/catalog.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/changed.ts'
 import { connectionsAfter, findChanged, findMarked, keepListed, type Marked, outdatedOf } from '../../lists/listed/counterparties.ts'
-import type { System } from '../../platform/context.ts'
+import type { Ctx, System } from '../../platform/context.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
+import type { Page } from '../../platform/paging/cursor.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import type { EventPayload } from '../catalog/payload-contract.ts'
+import { listEvents } from '../events/events.ts'
+import type { WatchQuery } from './contract.ts'
 import {
   findAllChanges,
   findChanges,
@@ -107,3 +111,7 @@ const eventOf = (
   organizations: [organization_id],
   body: { counterparty_rfc: rfc, counterparty_name: name, list_label, ...change } satisfies BlacklistChangedBody,
 })
+
+/** Returns a page of the changes of lists that concern counterparties of the organization, oldest first, as its feed of events has them. */
+export const watchBlacklists = (ctx: Ctx, query: WatchQuery): Promise<Page<EventPayload>> =>
+  listEvents(ctx, { ...query, event_key: BLACKLIST_CHANGED })

@@ -4,7 +4,7 @@ import { operation, query, returns } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { EventPayload } from '../catalog/payload-contract.ts'
 import { WatchQuery } from './contract.ts'
-import { watchBlacklists } from './list-notifications.ts'
+import { watchBlacklists } from './notify.ts'
 
 /** The changes of lists, mounted at /v1/blacklists. */
 export const watchRoutes = new Hono<App>().get(
