@@ -10,7 +10,7 @@ const INFO = {
   title: 'Fiscal Data Service',
   version: '1.0.0',
   contact: { name: 'Fiscal Data Service' },
-  license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
+  license: { name: 'MIT', identifier: 'MIT' },
   description:
     'Connect Mexican taxpayers (RFCs), have their CFDIs downloaded on a cadence, and read them through your visibility windows. ' +
     'Amounts are decimal strings. Lists are paged with cursors. Unknown query parameters, unknown members of a body and ' +

@@ -79,9 +79,9 @@ export function faultOf(environment: Environment, { api_key, api_secret }: Prese
       return `This is a credential for ${its}, and this is ${environment}. Each environment has credentials and an address of its own.`
   }
   if (!isSecret(environment, api_secret))
-    return `The api_secret is not one: it begins with fds_${environment}_secret_ and has 49 characters after that. Perhaps it was not copied whole.`
+    return `The api_secret is not one: it begins with fds_${environment}_secret_ and has 49 characters after that, with a checksum. A part of it is missing, or a character is wrong.`
   if (api_key !== null && !isApiKey(environment, api_key))
-    return `The api_key is not one: it begins with fds_${environment}_key_ and has 22 characters after that. Perhaps it was not copied whole.`
+    return `The api_key is not one: it begins with fds_${environment}_key_ and has 22 characters after that. A part of it is missing, or a character is wrong.`
   return null
 }
 

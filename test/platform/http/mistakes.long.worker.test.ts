@@ -75,12 +75,12 @@ const AUTHENTICATION: Mistake[] = [
   {
     typed: 'a secret that was cut off',
     ask: () => ['GET', '/v1/extractors', { authorization: basic({ ...owner(), api_secret: owner().api_secret.slice(0, -3) }) }],
-    ...{ status: 401, code: 'credential.invalid', says: /not copied whole/ },
+    ...{ status: 401, code: 'credential.invalid', says: /a character is wrong/ },
   },
   {
     typed: 'a key that was cut off',
     ask: () => ['GET', '/v1/extractors', { authorization: basic({ ...owner(), api_key: owner().api_key.slice(0, -3) }) }],
-    ...{ status: 401, code: 'credential.invalid', says: /api_key is not one.*not copied whole/ },
+    ...{ status: 401, code: 'credential.invalid', says: /api_key is not one.*a character is wrong/ },
   },
   {
     typed: 'a credential that does not exist',
