@@ -201,14 +201,19 @@ export async function consume({ queue, messages }: MessageBatch, env: Env): Prom
   })
 }
 
-/** The kind of a message, by its queue and its shape. */
-const kindOf = (producer: string, body: unknown): WorkKind | undefined =>
-  Object.values(WORK).find(({ queues, message }) => queues.some((one) => one === producer) && message.safeParse(body).success)
+/** The kind of a message, by its queue and its shape, with the message; null for none. */
+function readMessage(producer: Producer, body: unknown): { known: WorkKind; data: unknown } | null {
+  for (const known of Object.values(WORK)) {
+    const read = known.queues.includes(producer) ? known.message.safeParse(body) : null
+    if (read?.success) return { known, data: read.data }
+  }
+  return null
+}
 
 async function handle(system: System, purpose: string, message: Message): Promise<void> {
   const producer = purpose.toUpperCase().replace('-', '_') as Producer
-  const known = kindOf(producer, message.body)
-  if (!known) {
+  const read = readMessage(producer, message.body)
+  if (!read) {
     await recordDeadLetter(system, {
       queue: purpose,
       id: message.id,
@@ -218,7 +223,7 @@ async function handle(system: System, purpose: string, message: Message): Promis
     return message.ack()
   }
   try {
-    if (system.budget.allows(known.statements)) await known.handle(system, known.message.parse(message.body))
+    if (system.budget.allows(read.known.statements)) await read.known.handle(system, read.data)
     else await sendAll(system.env[producer], [{ body: message.body }])
     message.ack()
   } catch (error) {

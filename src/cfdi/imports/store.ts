@@ -256,7 +256,7 @@ export const importLease = new RowLease<ImportRow>(imports, ['import_id'], {
   release: (ledger, { import_id, token }) =>
     prepared(
       ledger,
-      sql`update ${imports} set ${TOKEN} = null, ${LEASE_UNTIL} = 0 where ${imports.import_id} = ${import_id}
+      sql`update ${imports} set ${TOKEN} = null, ${LEASE_UNTIL} = iif(${imports.status} = 'deleting', 0, ${Date.now()}) where ${imports.import_id} = ${import_id}
         and (${imports.token} = ${token} or (${imports.status} = 'deleting' and ${imports.token} is null))`,
     ),
 })

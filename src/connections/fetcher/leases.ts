@@ -203,7 +203,7 @@ function faultsOf(source: string, rfc: string, list: Completion): Fault[] {
 }
 
 /**
- * A document with the fields in its PDF, if its kind has any, so that a document of another RFC never passes for one of this RFC. Throws
+ * Adds the fields in its PDF to a document, if its kind has any. They show a document of another RFC, which is refused. Throws
  * Failure 422 fetcher.documents, and 409 fetcher.unread while PDFs cannot be read.
  */
 async function withFields(

@@ -66,7 +66,7 @@ export const syncJobs = sqliteTable(
     rejected_count: integer('rejected_count').notNull(),
     /**
      * The first files and rows of metadata that were not kept, as a JSON array of Rejection (rejections.ts); null when there are none.
-     * Entries of stored documents get `fecha` and `issued_at` when the job ends. A month whose last job has any is not complete.
+     * When the job ends, rejections of stored documents get `fecha` and `issued_at`. A month is not complete while its last job has any.
      */
     rejected_files: text('rejected_files'),
     /**

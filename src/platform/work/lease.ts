@@ -118,19 +118,16 @@ export class RowLease<Row extends object> {
   }
 
   /**
-   * Works on a row that was claimed, and gives it back, also after a failure, so that the next attempt does not wait for the end of the lease.
-   * Returns whether another worker is to be called: when something is left to do, or when the row was taken from this worker.
+   * Works on a row that was claimed, and gives it back. After a failure the lease continues: the next attempt waits for its end, so that a row
+   * that always fails is not tried again and again. Returns whether another worker is to be called: when something is left to do, or when
+   * the row was taken from this worker.
    */
   async work(d1: D1Database, row: Leased<Row>, work: (row: Leased<Row>) => Promise<boolean>): Promise<boolean> {
     let isMore = true
     try {
       isMore = await work(row)
     } catch (error) {
-      if (!this.isLost(error)) {
-        // Without it, the lease ends anyway.
-        await Promise.allSettled([this.release(d1, row).run()])
-        throw error
-      }
+      if (!this.isLost(error)) throw error
     }
     await this.release(d1, row).run()
     return isMore

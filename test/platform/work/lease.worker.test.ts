@@ -109,13 +109,15 @@ describe.each(Object.entries(KINDS))('the lease of %s', (_, it_) => {
     expect([await claim(it_, found), await commits(it_, second)]).toEqual([undefined, true])
   })
 
-  it('is given back at the end of the work, also when it failed; a worker that lost it calls another one', async () => {
+  it('is given back at the end of the work; one that failed waits for the end of the lease, and a worker that lost it calls another', async () => {
     const found = await free(it_)
     expect(await lease.work(d1, (await claim(it_, found))!, async () => false)).toBe(false)
     now += 1
     const failing = lease.work(d1, (await claim(it_, found))!, () => Promise.reject(new Error('It failed.')))
     await expect(failing).rejects.toThrow('It failed.')
     now += 1
+    expect(await claim(it_, found)).toBeUndefined()
+    now += lease.milliseconds
     const row = (await claim(it_, found))!
     now += lease.milliseconds + 1
     const next = (await claim(it_, found))!

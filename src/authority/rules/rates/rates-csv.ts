@@ -1,7 +1,7 @@
 import { recordsOf } from '../../../platform/csv.ts'
 import { type Day, dayOfEpoch, epochDayOf } from '../../../platform/time/calendar.ts'
 
-/** The currencies of ISO 4217, and those that it has withdrawn since 2014, with which older CFDIs are issued; not MXN, XXX and XTS. */
+/** The currencies of ISO 4217, with the currencies withdrawn since 2014, which older CFDIs use. MXN, XXX and XTS are left out. */
 const CURRENCIES =
   'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BYR BZD CAD CDF CHE CHF CHW ' +
   'CLF CLP CNY COP COU CRC CUC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HRK HTG ' +

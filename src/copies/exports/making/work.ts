@@ -49,7 +49,12 @@ export const workOnExport = (system: System, export_id: string, limits = LIMITS)
     const row = await claimExport(system.db.$client, export_id)
     if (!row) return
     const work = () => (row.status === 'deleting' ? remove(system, row) : make(system, row, limits))
-    if (await exportLease.work(system.db.$client, row, work)) await wakeExports(system, [export_id])
+    const isMore = await exportLease.work(system.db.$client, row, work).catch(async (error: unknown) => {
+      // The number of attempts is limited: the next one need not wait for the end of the lease.
+      await exportLease.release(system.db.$client, row).run()
+      throw error
+    })
+    if (isMore) await wakeExports(system, [export_id])
   })
 
 async function remove(system: System, row: Leased<ExportRow>): Promise<false> {
