@@ -1,4 +1,7 @@
-/** `npm run console`: builds the console into assets/console, which git ignores. Everything that serves it calls this first. */
+/**
+ * `npm run console`: builds the console into assets/console, and puts the viewer of /docs beside its page. Git ignores both. Everything that
+ * serves them calls this first.
+ */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -6,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { ROOT, runScript } from './wrangler.ts'
 
 const BUILT = join(ROOT, 'assets/console')
+const VIEWER = join(ROOT, 'assets/docs/scalar.js')
 
 /** What the console is made from, in one hash: the same sources and packages are built once. */
 function sources(): string {
@@ -22,12 +26,14 @@ function sources(): string {
 export async function buildConsole(): Promise<void> {
   const stamp = sources()
   const stamped = join(BUILT, 'built-from.txt')
-  if (existsSync(stamped) && readFileSync(stamped, 'utf8') === stamp) return
+  if (existsSync(VIEWER) && existsSync(stamped) && readFileSync(stamped, 'utf8') === stamp) return
   const fresh = join(ROOT, `.wrangler/console-${process.pid}`)
   const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
   try {
     await runScript(vite, ['build', '--config', 'console/vite.config.ts'], { CONSOLE_OUT: fresh, NODE_ENV: 'production' })
     replace(fresh)
+    const { viewerScript } = await import('../tools/reference/viewer.ts')
+    writeFileSync(VIEWER, await viewerScript())
     writeFileSync(stamped, stamp)
   } finally {
     rmSync(fresh, { recursive: true, force: true })

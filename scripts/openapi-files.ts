@@ -31,12 +31,10 @@ export async function openApiFiles(): Promise<[file: string, text: string][]> {
     `${JSON.stringify(document, null, 1)}\n`,
   ])
   const { GUIDES, guidePages } = await import('../tools/reference/pages/pages.ts')
-  const { viewerScript } = await import('../tools/reference/viewer.ts')
   return [
     ...written,
     [join(ROOT, 'console/api/routes.d.ts'), typesOf(openApiOf('live') as never)],
     ...(await guidePages(inTest, recordings)),
-    [join(ROOT, 'assets/docs/scalar.js'), await viewerScript()],
     [join(ROOT, 'assets/llms.txt'), llmsText(GUIDES)],
   ]
 }
