@@ -77,12 +77,12 @@ describe('the first download from the authority', () => {
     [
       'does not answer a request',
       [{ operation: SOLICITA, times: 99, answer: { page: true } }],
-      { error_class: 'sat_unavailable', summary: expect.stringContaining('failed because the tax authority was not available.') },
+      { error_class: 'sat_unavailable', summary: expect.stringContaining('failed: the tax authority was not available.') },
     ],
     [
       'does not answer a check',
       [{ operation: VERIFICA, times: 99, answer: { closed: true } }],
-      { error_class: 'sat_unavailable', summary: expect.stringContaining('failed because the tax authority was not available.') },
+      { error_class: 'sat_unavailable', summary: expect.stringContaining('failed: the tax authority was not available.') },
     ],
   ])('says of months that wait when the authority is asked again, and whether it answered last, when it %s', async (_, steps, notified) => {
     const { world, one } = await asked({ months: 2 }, { checks: 4 }, steps)

@@ -192,7 +192,7 @@ const PATHS: Mistake[] = [
   {
     typed: 'the fiscal entity of another organization',
     ask: () => get(`/v1/cfdi?fiscal_entity_id=${theirs.fiscal_entity_id}`),
-    ...{ status: 404, code: 'fiscal_entity.not_found', says: /GET \/v1\/fiscal-entities lists/ },
+    ...{ status: 404, code: 'fiscal_entity.not_found', says: /with GET \/v1\/fiscal-entities/ },
   },
   {
     typed: 'a fiscal entity without a CIEC',
@@ -598,7 +598,7 @@ const LABELS: Mistake[] = [
   {
     typed: 'the fiscal entity of another organization for a webhook',
     ask: () => post('/v1/webhooks', { ...HOOK, fiscal_entity_ids: [theirs.fiscal_entity_id] }),
-    ...{ status: 422, code: 'webhook.fiscal_entity', at: 'fiscal_entity_ids[0]', says: /GET \/v1\/fiscal-entities lists/ },
+    ...{ status: 422, code: 'webhook.fiscal_entity', at: 'fiscal_entity_ids[0]', says: /with GET \/v1\/fiscal-entities/ },
   },
   {
     typed: 'an extractor to preview with a schedule that lacks its days',
