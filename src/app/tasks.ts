@@ -70,7 +70,8 @@ async function midnight(system: System, cursor: string): Promise<string | null> 
 export const TASKS = {
   midnight,
   sweepJobs,
-  sweepConversations: async (system) => (await import('../downloads/conversation/converse.ts')).sweepConversations(system),
+  sweepConversations: async (system: System, cursor?: string) =>
+    (await import('../downloads/conversation/converse.ts')).sweepConversations(system, cursor),
   sweepFetches,
   sweepImports,
   sweepOutboxes,

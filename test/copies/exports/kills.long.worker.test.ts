@@ -188,7 +188,8 @@ describe('low limits', () => {
   it('make a ZIP of ZIP64, with the same files', async () => {
     const json = { fiscal_entity_id, kind: 'xml', format: 'zip' }
     const [small, usual] = [await finished(await waiting(json), SMALL), await finished(await waiting(json), LIMITS)]
-    const contents = (zip: Uint8Array) => entriesOf(zip).map(({ name, bytes }) => [name, new TextDecoder().decode(bytes)])
+    // Files lie in an archive as batches read them, and batches follow from the limits.
+    const contents = (zip: Uint8Array) => new Map(entriesOf(zip).map(({ name, bytes }) => [name, new TextDecoder().decode(bytes)]))
     expect(contents(small)).toEqual(contents(usual))
     expect(small.length).toBeGreaterThan(usual.length)
   })
