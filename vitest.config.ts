@@ -76,6 +76,8 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
         d1Databases: shards,
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
+        // For the test of the platform's own sending of mail. The service itself sends none here.
+        email: { send_email: [{ name: 'MAIL' }] },
         ...(recorder && { serviceBindings: { RECORDER: recorder } }),
         outboundService: noNetwork,
       },

@@ -51,6 +51,8 @@ export interface Session {
   organization: { id: string; name: string; timezone: string }
   /** The member behind the credential. */
   person: { name: string; email: string } | null
+  /** Whether the e-mail address of the sign-up is to be confirmed before an RFC is connected. */
+  awaits_confirmation: boolean
   expires_at: string
 }
 
@@ -73,6 +75,16 @@ export interface InvitationView {
 
 /** What an invitation is to. It is not accepted by that. */
 export const invitationOf = (token: string): Promise<InvitationView> => door('POST', '/console/invitations/holder', { token })
+
+export interface ConfirmationView {
+  organization: { name: string }
+  /** Who signed up, as they call themselves. */
+  name: string
+  email: string
+}
+
+/** Whose address the link of a mail confirms. It is not confirmed by that. */
+export const confirmationOf = (token: string): Promise<ConfirmationView> => door('POST', '/console/confirmations/holder', { token })
 
 async function door<T = Session | null>(method: string, path: string, body?: object): Promise<T> {
   const sent = body ? { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } : {}

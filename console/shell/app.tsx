@@ -5,6 +5,7 @@ import { sessionQuery } from '../api/queries.ts'
 import { LanguageContext, language, speak, useWords } from '../language.ts'
 import { Failed } from '../parts/states.tsx'
 import { SessionContext } from '../session.ts'
+import { ConfirmDoor } from './confirm-door.tsx'
 import { Door } from './door.tsx'
 import { takeLink } from './link.ts'
 import { LinkDoor } from './link-door.tsx'
@@ -13,6 +14,7 @@ import { Offline } from './offline.tsx'
 import { Pages } from './pages.tsx'
 import css from './shell.module.css'
 import { Top } from './top.tsx'
+import { Unconfirmed } from './unconfirmed.tsx'
 import { words } from './words.ts'
 
 const Skip = () => (
@@ -44,13 +46,21 @@ export function App() {
         <div class={css.shell}>
           <Skip />
           <Top session={data ?? null} translate={translate} />
-          <Offline />
+          <Offline>{data?.awaits_confirmation && <Unconfirmed role={data.role} refetch={refetch} />}</Offline>
           {error ? (
             <main id="main" class={css.alone} tabIndex={-1}>
               <Failed isPage error={error} retry={refetch} />
             </main>
-          ) : link !== null ? (
-            <LinkDoor link={link} current={data ?? null} done={() => hold(null)} />
+          ) : link?.kind === 'confirm' ? (
+            <ConfirmDoor
+              token={link.text}
+              done={() => {
+                hold(null)
+                void refetch()
+              }}
+            />
+          ) : link ? (
+            <LinkDoor link={link.text} current={data ?? null} done={() => hold(null)} />
           ) : data ? (
             <SessionContext.Provider value={data}>
               <Menu />

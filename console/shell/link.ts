@@ -1,6 +1,13 @@
-/** What follows `#link=` in the address. It is taken out at once, so that it stays in no history; null when there is none. */
-export function takeLink(): string | null {
-  const link = /^#link=(.*)$/.exec(location.hash)?.[1] ?? null
-  if (link !== null) history.replaceState(null, '', location.pathname + location.search)
-  return link
+/** What a link in a mail or from a script brings: a way in, or the confirmation of an e-mail address. */
+export interface Brought {
+  kind: 'link' | 'confirm'
+  text: string
+}
+
+/** What follows `#link=` or `#confirm=` in the address. It is taken out at once, so that it stays in no history; null when there is none. */
+export function takeLink(): Brought | null {
+  const [, kind, text] = /^#(link|confirm)=(.*)$/.exec(location.hash) ?? []
+  if (kind === undefined || text === undefined) return null
+  history.replaceState(null, '', location.pathname + location.search)
+  return { kind: kind as Brought['kind'], text }
 }

@@ -1,10 +1,11 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useWords } from '../language.ts'
 import css from './shell.module.css'
 import { words } from './words.ts'
 
-/** Says that the browser has no network, for as long as it has none. */
-export function Offline() {
+/** Says that the browser has no network, for as long as it has none, and what else holds for every page. */
+export function Offline({ children }: { children?: ComponentChildren }) {
   const t = useWords(words)
   const [isOffline, set] = useState(!navigator.onLine)
   useEffect(() => {
@@ -19,6 +20,7 @@ export function Offline() {
   return (
     <div role="status" class={css.offline}>
       {isOffline && <p>{t.offline}</p>}
+      {children}
     </div>
   )
 }

@@ -61,6 +61,7 @@ function Keep({ made, isInvited }: { made: Signup; isInvited: boolean }) {
     <div class={css.card}>
       <h1>{t.keep}</h1>
       <p>{isInvited ? t.keepInvited : t.keepLead}</p>
+      {!isInvited && made.organization.email_confirmed_at === null && <p class={css.note}>{t.mailed(made.member.email)}</p>}
       <dl class={css.secret}>
         <dt>{t.key}</dt>
         <dd>

@@ -14,6 +14,10 @@ const es = {
   roles: { owner: 'Propietario', admin: 'Administrador', member: 'Miembro' },
   groups: { work: 'Trabajo', insight: 'Análisis', automation: 'Automatización', account: 'Cuenta' },
   offline: 'Sin conexión. Lo que ve puede no ser lo último; se actualizará al volver.',
+  unconfirmed:
+    'Confirme el correo con el que se creó la cuenta: abra el enlace que le enviamos. Hasta entonces no puede conectar RFC ni importar.',
+  sendAgain: 'Enviar el correo otra vez',
+  sentAgain: (email: string): string => `Le enviamos otro correo a ${email}. El enlace sirve una vez, durante 24 horas.`,
   missing: 'Esta página no existe',
   missingLead: 'Quizá la dirección está incompleta.',
   home: 'Ir a los RFC',
@@ -38,6 +42,10 @@ const en: typeof es = {
   roles: { owner: 'Owner', admin: 'Administrator', member: 'Member' },
   groups: { work: 'Work', insight: 'Insight', automation: 'Automation', account: 'Account' },
   offline: 'You are offline. What you see may not be the latest; it is updated when you are back.',
+  unconfirmed:
+    'Confirm the address with which the account was created: open the link that we sent. Until then you can connect no RFC and import nothing.',
+  sendAgain: 'Send the mail again',
+  sentAgain: (email) => `We sent another mail to ${email}. The link works once, for 24 hours.`,
   missing: 'There is no such page',
   missingLead: 'The address may be incomplete.',
   home: 'Go to the RFCs',

@@ -144,6 +144,24 @@ CREATE TABLE `dead_letters` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `dead_letters_wanted` ON `dead_letters` (`dead_letter_id`) WHERE wanted is not null;--> statement-breakpoint
+CREATE TABLE `email_confirmations` (
+	`confirmation_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`email` text NOT NULL,
+	`address` text NOT NULL,
+	`network` text NOT NULL,
+	`digest` text,
+	`expires_at` integer,
+	`sent_at` integer,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`token` text,
+	`lease_until` integer DEFAULT 0 NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `email_confirmations_digest` ON `email_confirmations` (`digest`) WHERE digest is not null;--> statement-breakpoint
+CREATE INDEX `email_confirmations_address` ON `email_confirmations` (`address`,`created_at`);--> statement-breakpoint
+CREATE INDEX `email_confirmations_unsent` ON `email_confirmations` (`lease_until`) WHERE sent_at is null;--> statement-breakpoint
 CREATE TABLE `idempotency_keys` (
 	`organization_id` text NOT NULL,
 	`key` text NOT NULL,
@@ -285,6 +303,7 @@ CREATE TABLE `organizations` (
 	`rfc_allowance` integer,
 	`trial_ends_at` integer,
 	`trial_email` text,
+	`email_confirmed_at` integer,
 	`suspension` text,
 	`billed_month` text,
 	`extractor_count` integer NOT NULL,

@@ -50,8 +50,8 @@ import { blacklistRoutes } from '../lists/lookups/routes.ts'
 import { repseRoutes } from '../lists/repse/routes.ts'
 import { alertRoutes } from '../platform/alerts/routes.ts'
 import { auditRoutes } from '../platform/audit/routes.ts'
-import { type App, type Authenticate, systemOf } from '../platform/context.ts'
-import { apiHeaders, ownRequestId, requestLog } from '../platform/http/envelope.ts'
+import type { App, Authenticate } from '../platform/context.ts'
+import { apiHeaders, ownRequestId, requestLog, systemOfRequest } from '../platform/http/envelope.ts'
 import { Health, healthOf, Unhealthy } from '../platform/http/health.ts'
 import { Hono, refuseWrongPaths } from '../platform/http/hono.ts'
 import { params, publicOperation, refuses, returns, returnsFile } from '../platform/http/operation.ts'
@@ -102,7 +102,7 @@ app
     },
   )
   .use((c, next) => {
-    c.set('system', systemOf(c.env, new Date(), c.var.requestId))
+    c.set('system', systemOfRequest(c))
     c.set('authenticate', authenticateRequest)
     return next()
   })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { suspendExpired } from '../accounts/billing/expiry.ts'
 import { issueInvoices } from '../accounts/billing/invoices/issue.ts'
 import { reviewSubscriptions } from '../accounts/billing/subscription/review.ts'
+import { pruneConfirmations } from '../accounts/confirmation/confirmation.ts'
 import { sweepReports } from '../analytics/reports/work.ts'
 import { refreshRates } from '../authority/rules/rates/refresh.ts'
 import { sweepUploadObjects } from '../cfdi/imports/imports.ts'
@@ -94,6 +95,7 @@ export const TASKS = {
   pruneUploads,
   sweepUploadObjects: once(sweepUploadObjects),
   pruneAttempts: once(pruneAttempts),
+  pruneConfirmations: once(pruneConfirmations),
   verifyIdle,
   rewrapLogins,
   alertEfirmas,

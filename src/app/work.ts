@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { mailConfirmation, sweepConfirmations } from '../accounts/confirmation/confirmation.ts'
 import { workOnReports } from '../analytics/reports/work.ts'
 import { workOnImport } from '../cfdi/imports/processing.ts'
 import { ownName } from '../cfdi/suppliers/suppliers.ts'
@@ -152,6 +153,13 @@ export const WORK: Readonly<Record<string, WorkKind>> = {
     message: z.strictObject({ shard: z.int().min(0), fan_out: z.string() }),
     statements: 700,
     handle: (system, { shard, fan_out }) => fanOut(system, shard, fan_out),
+  }),
+  confirmations: kind({
+    queues: ['WEBHOOKS'],
+    message: z.strictObject({ confirmation: z.string() }),
+    statements: 10,
+    handle: (system, { confirmation }) => mailConfirmation(system, confirmation),
+    sweeps: [sweepConfirmations],
   }),
   deliveries: kind({
     queues: ['WEBHOOKS'],

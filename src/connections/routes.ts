@@ -1,6 +1,6 @@
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { body, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../platform/http/operation.ts'
+import { body, confirmed, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../platform/http/operation.ts'
 import { refusalOf } from '../platform/http/problem.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { parse } from '../platform/http/validation/faults.ts'
@@ -22,7 +22,10 @@ import {
 const LOGIN_REFUSED =
   'With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).'
 const TOO_MANY_CIECS =
-  'The tax authority refused three CIECs or e.firmas that your organization sent for this RFC within 15 minutes. Or it refused ten within a day from organizations that never had one accepted for this RFC. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again.'
+  'Three CIECs, or three e.firmas, that your organization sent for this RFC within 15 minutes were refused (`fiscal_entity.ciec_attempts`); so is an e.firma that its password does not open. Or ' +
+  'too many CIECs were refused within a day that came from organizations without an accepted one for this RFC, yours among them: ten in all, or six from one network. The first CIEC of another organization is ' +
+  'still admitted, and an e.firma is never held up by CIECs or by others: send it instead. The tax authority was not asked about this one. Accepted ones do not count and do not clear the refused ones. Or ' +
+  'your organization has had 600 e.firmas opened within an hour (`fiscal_entity.efirma_attempts`). Retry-After states when to try again.'
 const NO_ANSWER =
   'With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`, with a Retry-After of an hour: each attempt is another login). Nothing was stored.'
 const ABSENT = 'The organization has no connection to this fiscal entity.'
@@ -53,6 +56,7 @@ export const entityRoutes = new Hono<App>()
       'With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; with both, each must be accepted. Without them it is a draft, which downloads nothing and costs nothing. Where the tax authority cannot be asked about a CIEC, it is stored, a connection with nothing else stays a draft, and `warnings` say what is missing. A connection lives by its own CIEC or e.firma: when another one of the same kind is accepted for the RFC, or one is refused, the authority is asked about this one again, and until it has answered nothing is downloaded with it. When it is refused, the connection goes on with the other one that it has, or its status becomes `invalid_ciec`. An e.firma is checked before the authority is asked; each 422 names its reason, such as `efirma.wrong_password` or `efirma.expired`.',
     ),
     roles('owner', 'admin'),
+    confirmed(),
     body(FiscalEntityDraft),
     returns(201, FiscalEntity),
     refuses(402, LOGIN_REFUSED),
@@ -72,12 +76,13 @@ export const entityRoutes = new Hono<App>()
       'Connect up to 100 RFCs',
       'Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for ' +
         'each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax ' +
-        'authority is asked about each. What does not fit into the request, some 25 seconds, is `not_attempted`. Send the batch again, with ' +
+        'authority is asked about each. What does not fit into the request, some 25 seconds and 400,000 iterations of the encryption of keys, is `not_attempted`. Send the batch again, with ' +
         'another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection, of which nothing is changed, and ' +
         '`warnings` name what was sent and not applied. A request that broke off ' +
         'can be repeated in the same way.',
     ),
     roles('owner', 'admin'),
+    confirmed(),
     body(FiscalEntityBatch),
     returns(200, FiscalEntityBatchAnswer),
     idempotent(),

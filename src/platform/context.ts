@@ -12,6 +12,8 @@ export interface System {
   db: Database
   now: Date
   requestId: string
+  /** The network that the request comes from (network.ts); empty in the background. */
+  network: string
 }
 
 /** A request's claim on an Idempotency-Key. Its token allows it to commit one change, or several when `isSeveral`. */
@@ -39,6 +41,10 @@ export interface Ctx extends System {
 /** The events shard of the organization: the database with its events, deliveries, alerts and webhooks. */
 export const eventsOf = ({ settings, organization }: Pick<Ctx, 'settings' | 'organization'>): Database =>
   connect(settings.events[organization.events_shard]!)
+
+/** Whether the organization has to confirm the e-mail address of its sign-up before it connects and imports. */
+export const awaitsConfirmation = ({ settings, organization }: Pick<Ctx, 'settings' | 'organization'>): boolean =>
+  settings.mail !== null && organization.email_confirmed_at === null
 
 /** Who sent a request, and what is to be noted about it after its answer, if anything. */
 export interface Authenticated {
@@ -91,5 +97,6 @@ export function systemOf(env: Env, now: Date, requestId: string, budget = new Bu
     db: connect(counted(env.DB, budget)),
     now,
     requestId,
+    network: '',
   }
 }

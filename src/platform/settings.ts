@@ -40,6 +40,8 @@ export interface Settings {
   /** Empty unless Stripe is the payment provider. The same holds for stripeWebhookSecret. */
   stripeSecretKey: string
   stripeWebhookSecret: string
+  /** How mail is sent, and from which address; null where none is sent. */
+  mail: { binding: SendEmail; from: string } | null
 }
 
 /** The settings of this deployment cannot be used. `faults` says in one sentence for each what to change, without its value. */
@@ -164,6 +166,7 @@ function readSettings(env: Env): Settings {
     stripeApiBase: url('STRIPE_API_BASE'),
     stripeSecretKey: text('STRIPE_SECRET_KEY'),
     stripeWebhookSecret: text('STRIPE_WEBHOOK_SECRET'),
+    mail: read(() => mailOf(bindings['EMAIL'] as SendEmail | undefined, text('MAIL_FROM'))),
   }
   if (settings.billingProvider === 'stripe')
     for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'])
@@ -179,6 +182,13 @@ function readSettings(env: Env): Settings {
 
 /** The form of the variables that name a sink, which only a local service has (platform/egress). */
 const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?\/?$/
+
+function mailOf(binding: SendEmail | undefined, from: string): Settings['mail'] {
+  if (binding === undefined && from === '') return null
+  if (binding === undefined) throw new Error('MAIL_FROM must be empty, because no mail is sent without the binding EMAIL.')
+  if (!/^[^\s@<>]+@[^\s@<>]+$/.test(from)) throw new Error('MAIL_FROM must be the address that mail comes from, because EMAIL is bound.')
+  return { binding, from }
+}
 
 const LIST_URL = /^(sat_[a-z0-9_]+)=(https?:\/\/\S+)$/
 

@@ -53,7 +53,6 @@ export const PURE: readonly string[] = [
   'src/accounts/plans/plans.ts',
   'src/platform/csv.ts',
   'src/platform/hash.ts',
-  'src/platform/http/network.ts',
   'src/platform/target.ts',
   'src/platform/time/calendar.ts',
   'src/platform/time/months.ts',

@@ -33,7 +33,7 @@ const membersOf = ({ $ref, properties = {}, allOf = [], anyOf = [], oneOf = [] }
   ...[...allOf, ...anyOf, ...oneOf].flatMap(membersOf),
 ]
 /** Requests that change nothing, that are recorded by parts, or for which nobody has a credential yet. */
-const UNRECORDED = /\/(preview|lookup|batch|accept|signup)$/
+const UNRECORDED = /\/(preview|lookup|batch|accept|signup|confirm)$/
 const sent = Object.entries(api.paths)
   .filter(([path]) => !UNRECORDED.test(path))
   .flatMap(([, operations]) => Object.values(operations))

@@ -13,8 +13,8 @@ const of = (env?: string, config = join(ROOT, 'wrangler.toml')): Json =>
     JSON.stringify(unstable_readConfig({ config, ...(env && { env }) }), (name, value) => (OF_THE_FILE.includes(name) ? undefined : value)),
   )
 
-/** What an environment has of its own: its ids, its routes, the sizes of its limits, what stands behind EGRESS, the Worker with the objects. */
-const OWN = ['targetEnvironment', 'database_id', 'routes', 'service', 'namespace_id', 'simple', 'command', 'script_name']
+/** What an environment has of its own: its ids, its routes, whether it sends mail, the sizes of its limits, what stands behind EGRESS, the Worker with the objects. */
+const OWN = ['targetEnvironment', 'database_id', 'routes', 'send_email', 'service', 'namespace_id', 'simple', 'command', 'script_name']
 /** An environment grows by more ledgers and events shards. */
 const FURTHER_SHARD = /"binding":"(LEDGER|EVENTS)_[1-9]/
 

@@ -33,6 +33,8 @@ const RIGHT = {
   STRIPE_API_BASE: 'http://127.0.0.1:4000',
   STRIPE_SECRET_KEY: 'sk_test_1',
   STRIPE_WEBHOOK_SECRET: 'whsec_1',
+  EMAIL: { send: 'mail' },
+  MAIL_FROM: ' avisos@example.com ',
 }
 
 const read = (changed: Record<string, unknown> = {}) => settingsOf({ ...RIGHT, ...changed } as unknown as Env)
@@ -106,6 +108,12 @@ const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]
     [undefined, '', ' '],
     ['sk_live_2'],
   ]),
+  [
+    'MAIL_FROM',
+    'must be the address that mail comes from, because EMAIL is bound.',
+    [undefined, '', 'avisos', 'Avisos <avisos@example.com>', 'a@b@c'],
+    ['otro@example.com'],
+  ],
 ]
 
 describe('settings', () => {
@@ -132,6 +140,7 @@ describe('settings', () => {
       stripeApiBase: 'http://127.0.0.1:4000',
       stripeSecretKey: 'sk_test_1',
       stripeWebhookSecret: 'whsec_1',
+      mail: { binding: { send: 'mail' }, from: 'avisos@example.com' },
     })
     for (const ring of [settings.apiSecretKeys, settings.ciecKeys, settings.cursorKeys, settings.webhookKeys, settings.sessionKeys])
       expect(ring.all.map(({ version }) => version)).toEqual(['2', '1'])
@@ -150,6 +159,7 @@ describe('settings', () => {
       'LEDGER_1',
       'EVENTS_0',
       'EVENTS_1',
+      'EMAIL',
     ])
     expect(read({ PUBLIC_HOSTS: undefined }).publicHosts).toEqual([])
     expect([read({ LIST_URLS: '' }).listUrls, read({ FX_RATES_URL: '' }).fxRatesUrl]).toEqual([{}, null])
@@ -185,6 +195,11 @@ describe('settings', () => {
     expect([undefined, '', '0.5', ' 2 '].map((AUTHORITY_WAIT_FACTOR) => read({ AUTHORITY_WAIT_FACTOR }).authorityWaitFactor)).toEqual([
       1, 1, 0.5, 2,
     ])
+  })
+
+  it('send mail with a binding and an address, or none at all', () => {
+    expect(read({ EMAIL: undefined, MAIL_FROM: ' ' }).mail).toBeNull()
+    expect(faultsOf({ EMAIL: undefined })).toEqual(['MAIL_FROM must be empty, because no mail is sent without the binding EMAIL.'])
   })
 
   it('need no secret of Stripe when operators record payments', () => {

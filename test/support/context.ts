@@ -45,6 +45,7 @@ export const contextOf = (
   db: connect(env.DB),
   now: more.now ?? new Date('2026-03-10T18:00:00Z'),
   requestId: 'req_test',
+  network: '',
   organization: {
     id: more.organization ?? 'org_01kabcdefghjkmnpqrstvwxyz0',
     name: 'Prueba',
@@ -52,6 +53,7 @@ export const contextOf = (
     plan: 'api',
     extractor_count: more.extractor_count ?? 0,
     events_shard: 0,
+    email_confirmed_at: new Date('2026-01-01T00:00:00Z'),
   },
   actor: { kind: 'system', process: 'test' },
   connection: connection && {

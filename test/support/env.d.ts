@@ -8,6 +8,8 @@ declare global {
       LEDGER_MIGRATIONS: D1Migration[]
       /** Three a minute. */
       TIGHT: RateLimit
+      /** Writes mail into files. */
+      MAIL: SendEmail
     }
   }
 }

@@ -344,6 +344,9 @@ export const ROWS: Record<string, Row> = {
     answers: 201,
     json: () => ({ organization_name: 'Nueva', name: 'Ana', email: `matrix${++mails}@example.com` }),
   },
+  // Here no mail is sent: tests of confirmations have a deployment of their own.
+  'POST /v1/auth/email/confirm': { may: 'public', answers: 404, json: () => ({ token: 'x' }) },
+  'POST /v1/auth/email/resend': { may: WRITERS, answers: 409 },
   'POST /v1/auth/invitations/accept': { may: 'public', answers: 201, given: invited, json: ({ token }) => ({ token, name: 'Bea' }) },
   'GET /v1/team/members': { may: ALL, answers: 200 },
   'POST /v1/team/members/invite': {

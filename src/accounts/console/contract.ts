@@ -5,7 +5,7 @@ export const Pair = z.strictObject({ api_key: z.string().trim().max(200), api_se
 /** The text after `#link=` in a sign-in link. */
 export const Link = z.strictObject({ link: z.string().max(2_100) })
 
-/** The token of an invitation. */
+/** The token of an invitation, or of a mail that asks to confirm an address. */
 export const Token = z.strictObject({ token: z.string().min(1).max(200) })
 
 /** Who is signed in, or whom a link signs in. */
@@ -18,6 +18,8 @@ export interface SessionView {
   organization: { id: string; name: string; timezone: string }
   /** The member behind the credential. */
   person: { name: string; email: string } | null
+  /** Whether the e-mail address of the sign-up is to be confirmed before an RFC is connected. */
+  awaits_confirmation: boolean
   /** When the session, or the link, ends; at the latest with its credential. */
   expires_at: string
 }

@@ -1,16 +1,17 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { deleteCookie, setCookie } from 'hono/cookie'
 import { validator } from 'hono/validator'
-import { type App, systemOf } from '../../platform/context.ts'
+import type { App } from '../../platform/context.ts'
 import { Failure } from '../../platform/failures.ts'
 import { admitJson } from '../../platform/http/body.ts'
-import { apiHeaders, ownRequestId, requestLog } from '../../platform/http/envelope.ts'
+import { apiHeaders, ownRequestId, requestLog, systemOfRequest } from '../../platform/http/envelope.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { limitFailures } from '../../platform/http/limits.ts'
 import { perAddress } from '../../platform/http/operation.ts'
 import { isOfOwnPage, readAuthorization, sessionCookie, sessionOf } from '../../platform/http/presented/session.ts'
 import { problem, unknownPath } from '../../platform/http/problem.ts'
 import { parse } from '../../platform/http/validation/faults.ts'
+import { viewConfirmation } from '../confirmation/confirmation.ts'
 import { viewInvitation } from '../identity.ts'
 import { Link, Pair, Token } from './contract.ts'
 import { consoleFile, makeLink, signIn, signInWithLink, viewLink, viewSession } from './sessions.ts'
@@ -20,7 +21,13 @@ export const consoleApp: Hono<App> = new Hono<App>()
 
 export const isOfConsole = (pathname: string): boolean => pathname === '/' || pathname === '/console' || pathname.startsWith('/console/')
 
-const DOORS = ['/console/session', '/console/links', '/console/links/holder', '/console/invitations/holder']
+const DOORS = [
+  '/console/session',
+  '/console/links',
+  '/console/links/holder',
+  '/console/invitations/holder',
+  '/console/confirmations/holder',
+]
 
 const ofOwnPage: MiddlewareHandler<App> = (c, next) => {
   if (!isOfOwnPage(c)) throw new Failure('forbidden', 'session.foreign', 'Only a page of the console may ask for this.')
@@ -45,7 +52,7 @@ consoleApp
   .use(ownRequestId, requestLog, apiHeaders)
   .use((c, next) => {
     c.set('route', DOORS.includes(c.req.path) ? c.req.path : '/console/*')
-    c.set('system', systemOf(c.env, new Date(), c.var.requestId))
+    c.set('system', systemOfRequest(c))
     return next()
   })
   .get('/', (c) => c.redirect('/console/', 302))
@@ -75,6 +82,11 @@ consoleApp
   .post('/console/invitations/holder', ofOwnPage, perAddress(), admitted, sent, async (c) => {
     const { token } = parse('json', Token, c.req.valid('json'))
     return c.json(await viewInvitation(c.var.system, token))
+  })
+  // And for the mail of a sign-up: a stranger may have signed up with the address of whoever reads it.
+  .post('/console/confirmations/holder', ofOwnPage, perAddress(), admitted, sent, async (c) => {
+    const { token } = parse('json', Token, c.req.valid('json'))
+    return c.json(await viewConfirmation(c.var.system, token))
   })
   // For scripts, which hold a credential: no session makes a link.
   .post('/console/links', async (c) => {

@@ -1,4 +1,4 @@
-import type { System } from '../../platform/context.ts'
+import { awaitsConfirmation, type System } from '../../platform/context.ts'
 import { openCredential, type SealedCredential, sealCredential } from '../../platform/crypto/sealed-credential.ts'
 import { Failure } from '../../platform/failures.ts'
 import type { PresentedCredential } from '../../platform/tenant/tenant.ts'
@@ -57,6 +57,7 @@ export async function viewSession(system: System, { until, ...presented }: Seale
     environment: system.settings.environment,
     tax_authority: system.settings.taxAuthority,
     organization: { id, name, timezone },
+    awaits_confirmation: awaitsConfirmation({ settings: system.settings, organization }),
     person,
     expires_at: new Date(Math.min(until, expires_at?.getTime() ?? until)).toISOString(),
   }

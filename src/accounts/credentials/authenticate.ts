@@ -63,8 +63,9 @@ export async function authenticate(
   if (!row || (presented.api_key !== null && !constantTimeEqual(row.api_key, presented.api_key))) throw unknown()
   if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw ended(row)
   const { organization_id: id, organization_name: name, timezone, plan, extractor_count, events_shard } = row
+  const email_confirmed_at = row.email_confirmed_at === null ? null : new Date(row.email_confirmed_at)
   return {
-    organization: { id, name, timezone, plan, extractor_count, events_shard },
+    organization: { id, name, timezone, plan, extractor_count, events_shard, email_confirmed_at },
     actor: { kind: 'credential', api_key: row.api_key, role: row.role },
     connection: connectionOf(row),
     isFirstUse: row.last_used_on === null || row.last_used_on < utcDay(system),

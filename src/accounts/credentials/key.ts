@@ -37,8 +37,8 @@ export function checksum(text: string): string {
   return encoded
 }
 
-/** Secrets of credentials and tokens of invitations have the same form and differ in this word. */
-type Noun = 'secret' | 'invitation'
+/** Secrets of credentials and tokens of invitations and confirmations have the same form and differ in this word. */
+type Noun = 'secret' | 'invitation' | 'confirmation'
 
 function randomText(environment: Environment, noun: Noun): string {
   const unchecked = `fds_${environment}_${noun}_${random62(RANDOM_LENGTH)}`
@@ -52,6 +52,8 @@ export const newKeyPair = (environment: Environment): KeyPair => ({
 
 export const newInvitationToken = (environment: Environment): string => randomText(environment, 'invitation')
 
+export const newConfirmationToken = (environment: Environment): string => randomText(environment, 'confirmation')
+
 const isWellFormed = (environment: Environment, noun: Noun, text: string): boolean =>
   new RegExp(`^fds_${environment}_${noun}_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`).test(text) &&
   checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
@@ -60,6 +62,8 @@ const isWellFormed = (environment: Environment, noun: Noun, text: string): boole
 export const isSecret = (environment: Environment, text: string): boolean => isWellFormed(environment, 'secret', text)
 
 export const isInvitationToken = (environment: Environment, text: string): boolean => isWellFormed(environment, 'invitation', text)
+
+export const isConfirmationToken = (environment: Environment, text: string): boolean => isWellFormed(environment, 'confirmation', text)
 
 export const isApiKey = (environment: Environment, text: string): boolean =>
   new RegExp(`^fds_${environment}_key_[0-9A-Za-z]{${ID_LENGTH}}$`).test(text)

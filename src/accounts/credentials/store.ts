@@ -139,6 +139,7 @@ export interface AuthenticatedRow {
   plan: string
   extractor_count: number
   events_shard: number
+  email_confirmed_at: number | null
   connection: number | null
   fiscal_entity_id: string | null
   entity: number | null
@@ -161,7 +162,7 @@ export interface AuthenticatedRow {
 }
 
 const OF_CREDENTIAL = rendered(sql`${c.api_key}, ${c.role}, ${c.expires_at}, ${c.revoked_at}, ${c.last_used_on},
-  ${o.id} as organization_id, ${o.name} as organization_name, ${o.timezone}, ${o.plan}, ${o.extractor_count}, ${o.events_shard},
+  ${o.id} as organization_id, ${o.name} as organization_name, ${o.timezone}, ${o.plan}, ${o.extractor_count}, ${o.events_shard}, ${o.email_confirmed_at},
   ${n.connection}, ${n.fiscal_entity_id}, ${n.entity}, ${n.rfc}, ${n.shard}, ${n.state}, ${n.paused_by}, ${n.first_active_at},
   ${n.unnotified}->>'since' as inactive_since, ${n.issued_from}, ${n.issued_to}, ${n.received_from}, ${n.received_to},
   ${n.issued_granted_ranges}, ${n.received_granted_ranges}, ${n.asked_ranges}, ${n.imported_at}, ${n.listed}, ${n.listed_version}`)

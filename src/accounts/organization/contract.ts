@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { documented, Email, Id, trimmedText } from '../../platform/http/shapes.ts'
+import { documented, Email, Id, Instant, trimmedText } from '../../platform/http/shapes.ts'
 import { targetFault } from '../../platform/target.ts'
 import { isTimeZone } from '../../platform/time/zones.ts'
 
@@ -10,6 +10,11 @@ export const OrganizationProfile = z
     contact_email: z.string().nullable(),
     logo_url: z.string().nullable(),
     timezone: z.string().meta({ examples: ['America/Mexico_City'] }),
+    email_confirmed_at: Instant.nullable().meta({
+      description:
+        'When the e-mail address of the sign-up was confirmed; at the sign-up where the service sends no mail. Until then no RFC can be connected and nothing ' +
+        'imported (`email.unconfirmed`).',
+    }),
   })
   .meta({ id: 'Organization' })
 export type OrganizationProfile = z.infer<typeof OrganizationProfile>

@@ -8,12 +8,20 @@ import { findOrganization, type OrganizationRow, updateOrganization } from './st
 export { findOrganization, insertOrganization, type OrganizationRow, suspendOrganizations, updateOrganization } from './store.ts'
 
 /** Shows a stored organization. */
-export const viewOrganization = ({ id, name, contact_email, logo_url, timezone }: OrganizationRow): OrganizationProfile => ({
+export const viewOrganization = ({
   id,
   name,
   contact_email,
   logo_url,
   timezone,
+  email_confirmed_at,
+}: OrganizationRow): OrganizationProfile => ({
+  id,
+  name,
+  contact_email,
+  logo_url,
+  timezone,
+  email_confirmed_at: email_confirmed_at?.toISOString() ?? null,
 })
 
 /** Returns the organization of the credential. */

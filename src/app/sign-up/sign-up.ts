@@ -1,4 +1,5 @@
 import { trialSubscription } from '../../accounts/billing/subscription/status.ts'
+import { commitSignUp } from '../../accounts/confirmation/confirmation.ts'
 import { insertCredential, mintCredential } from '../../accounts/credentials/credentials.ts'
 import { insertOrganization, type OrganizationRow, viewOrganization } from '../../accounts/organization/organization.ts'
 import type { Signup } from '../../accounts/team/contract.ts'
@@ -8,16 +9,16 @@ import { loginsOf } from '../../authority/logins.ts'
 import { defaultExtractors, insertExtractors } from '../../connections/extractors/extractors.ts'
 import { audited } from '../../platform/audit/audit.ts'
 import type { System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
 import { newId } from '../../platform/db/id.ts'
 import { shardAmong } from '../../platform/hash.ts'
+import { sendsMail } from '../../platform/mail/mail.ts'
 import type { SignupDraft } from './contract.ts'
 
 const TIMEZONE = 'America/Mexico_City'
 
 /**
- * Creates an organization on the trial plan, its first owner, the owner's credential and the two default extractors, in one commit. Throws
- * Failure 422 email.disposable.
+ * Creates an organization on the trial plan, its first owner, the owner's credential and the two default extractors, in one commit. Where
+ * the deployment sends mail, a mail asks to confirm the address. Throws Failure 422 email.disposable and 429 email.confirmation_limit.
  */
 export async function signUp(system: System, { organization_name, name, email }: SignupDraft): Promise<Signup> {
   await refuseDisposable(system, email)
@@ -31,6 +32,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     timezone: TIMEZONE,
     ...trialSubscription(now, TIMEZONE, email),
     extractor_count: 0,
+    email_confirmed_at: sendsMail(system) ? null : now,
     extractors_since: null,
     events_shard: shardAmong(id, system.settings.openEvents),
     created_at: now,
@@ -52,7 +54,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     expires_at: null,
   })
   const extractors = defaultExtractors(organization.id, now, loginsOf(system).sources)
-  await commit(db.$client, [
+  await commitSignUp(system, { organization_id: id, email }, [
     insertOrganization(db, { ...organization, extractor_count: extractors.length }),
     insertMember(db, member),
     insertCredential(db, row),

@@ -1,7 +1,18 @@
 import type { App } from '../../platform/context.ts'
 import { MOST_BODY_BYTES } from '../../platform/http/body.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { idempotent, operation, params, query, refuses, returns, roles, storedUpload } from '../../platform/http/operation.ts'
+import {
+  confirmed,
+  idempotent,
+  operation,
+  params,
+  query,
+  refuses,
+  refusesAny,
+  returns,
+  roles,
+  storedUpload,
+} from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityPath } from '../../taxpayers/contract.ts'
 import { Import, ImportPath, ImportQuery, ImportSummary } from './contract.ts'
@@ -26,11 +37,14 @@ export const importRoutes = new Hono<App>()
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
+    confirmed(),
     storedUpload(CONTENT_TYPES, MOST_BODY_BYTES, 'One XML, one metadata TXT, or a ZIP.', UPLOADS, ({ connection }) => connection !== null),
     returns(202, Import, 'The import. It is queued.'),
-    refuses(404, 'The organization has no connection to the fiscal entity.'),
-    refuses(409, 'The upload does not fit into the bytes that the plan allows a day or in all (`import.plan_limit`). Nothing is stored.'),
-    refuses(422, 'The body is empty.'),
+    refusesAny({
+      404: 'The organization has no connection to the fiscal entity.',
+      409: 'The upload does not fit into the bytes that the plan allows a day or in all (`import.plan_limit`). Nothing is stored.',
+      422: 'The body is empty.',
+    }),
     idempotent(),
     async (c) => c.json(await importFiles(c.var.ctx, c.var.stored), 202),
   )

@@ -56,6 +56,7 @@ export type Prefix =
   | 'mem'
   | 'ivt'
   | 'fe'
+  | 'eco'
   | 'ext'
   | 'run'
   | 'job'

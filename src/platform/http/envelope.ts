@@ -1,10 +1,17 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { requestId } from 'hono/request-id'
-import type { App } from '../context.ts'
+import { type App, type System, systemOf } from '../context.ts'
 import { log } from '../log.ts'
+import { networkOf } from '../network.ts'
 
 /** Gives every request an id of ours. A client's own id is longer than 0 characters, so that none is accepted. */
 export const ownRequestId = requestId({ limitLength: 0, generator: () => `req_${crypto.randomUUID().replaceAll('-', '')}` })
+
+/** The system of a request. Throws UnusableSettings. */
+export const systemOfRequest = ({ env, req, var: { requestId } }: Context<App>): System => ({
+  ...systemOf(env, new Date(), requestId),
+  network: networkOf(req.header('cf-connecting-ip') ?? ''),
+})
 
 const HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",

@@ -3,7 +3,6 @@ import type { App, Ctx } from '../context.ts'
 import { Failure } from '../failures.ts'
 import type { Settings } from '../settings.ts'
 import type { PresentedCredential } from '../tenant/tenant.ts'
-import { networkOf } from './network.ts'
 
 /** As many keys as one set holds in memory. When there are more, all are forgotten. */
 const MAX = 10_000
@@ -63,8 +62,6 @@ const ofCredential = (env: Env, settings: Settings) => ({ binding: env.PER_CREDE
 export const limitCredential = ({ env, settings, actor }: Ctx): Promise<void> =>
   count({ name: 'credential', ...ofCredential(env, settings) }, actor.kind === 'credential' ? actor.api_key : actor.process)
 
-const networkOfRequest = ({ req }: Context<App>): string => networkOf(req.header('cf-connecting-ip') ?? '')
-
 const perAddress = ({ env, var: { system } }: Context<App>): RequestLimit => ({
   name: 'address',
   binding: env.PER_ADDRESS,
@@ -72,7 +69,7 @@ const perAddress = ({ env, var: { system } }: Context<App>): RequestLimit => ({
 })
 
 /** Counts a request without a credential for the network that it comes from. Throws Failure 429 beyond the limit. */
-export const limitAddress = (c: Context<App>): Promise<void> => count(perAddress(c), networkOfRequest(c))
+export const limitAddress = (c: Context<App>): Promise<void> => count(perAddress(c), c.var.system.network)
 
 /** Credentials that failed beyond the limit of their network, and the networks themselves: they are remembered for a minute. */
 const refused = new ExpiringSet(WINDOW * 1_000)
@@ -97,7 +94,7 @@ export async function limitFailures<T>(
   authenticate: () => Promise<T>,
 ): Promise<T> {
   const limit = { ...perAddress(c), counted: 'requests without a valid credential' }
-  const network = networkOfRequest(c)
+  const { network } = c.var.system
   const presented = await hashOf(network, credential, c.req.header('authorization') ?? '')
   if (refused.has(presented)) throw tooMany(limit)
   if (overLimit.has(network) && !admitted.has(presented))

@@ -5,7 +5,7 @@ import { accepts } from 'hono/accepts'
 import { routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
-import type { App, Ctx, StoredUpload } from '../context.ts'
+import { type App, awaitsConfirmation, type Ctx, type StoredUpload } from '../context.ts'
 import { type Column, columnsOf, csvOf } from '../csv.ts'
 import { Failure } from '../failures.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
@@ -79,6 +79,32 @@ export const roles = (...allowed: [Role, ...Role[]]) =>
       throw new Failure('forbidden', 'credential.role', `This request needs a credential with the role ${allowed.join(' or ')}.`)
     return next()
   }) as MiddlewareHandler<App>)
+
+/**
+ * Admits only organizations whose e-mail address is confirmed, where the deployment sends mail; 403 for others. It stands after the roles,
+ * so that nothing of the body is looked at or stored.
+ */
+export const confirmed = () =>
+  described(
+    {
+      outputs: [
+        {
+          status: 403,
+          description:
+            'The role of the credential does not permit this (`credential.role`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).',
+        },
+      ],
+    },
+    ((c, next) => {
+      if (awaitsConfirmation(c.var.ctx))
+        throw new Failure(
+          'forbidden',
+          'email.unconfirmed',
+          'Confirm the e-mail address of the sign-up first: open the link in the mail that was sent to it. POST /v1/auth/email/resend sends the mail again.',
+        )
+      return next()
+    }) as MiddlewareHandler<App>,
+  )
 
 /** Makes the values that `parse` reads from this part of a request available under `c.req.valid(target)`, after a check of ours. */
 const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: S, check: (c: Context) => unknown, hint = memberHint) => {

@@ -17,6 +17,8 @@ export const organizations = sqliteTable(
     trial_ends_at: instant(),
     /** The address to which the trial of the sign-up belongs, in its normal form; null when the trial was granted. */
     trial_email: text(),
+    /** When the address of the sign-up was confirmed: at the sign-up where the deployment sends no mail, and null until it is. */
+    email_confirmed_at: instant(),
     /** Why billing paused the connections; they change in the commit that writes it. */
     suspension: text({ enum: SUSPENSIONS }),
     /** The last local month, `YYYY-MM`, that was invoiced or found to owe nothing; null before the first run. */

@@ -18,6 +18,8 @@ export interface ActingOrganization {
   extractor_count: number
   /** The number of its events shard. */
   events_shard: number
+  /** When the e-mail address of the sign-up was confirmed; null until it is. */
+  email_confirmed_at: Date | null
 }
 
 /** A credential as a request presents it, not checked yet. */

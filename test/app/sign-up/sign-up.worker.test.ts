@@ -30,6 +30,7 @@ describe('signing up', () => {
       contact_email: 'ana@example.com',
       logo_url: null,
       timezone: 'America/Mexico_City',
+      email_confirmed_at: '2026-11-18T18:00:00.000Z',
     })
     expect(member).toEqual({
       member_id: expect.stringMatching(/^mem_[0-9a-z]{26}$/),
@@ -114,7 +115,7 @@ describe('the organization', () => {
       name: '  Grupo Ñandú ',
       contact_email: ' hola@example.com ',
     })
-    expect(body).toEqual({ id: owner.organization_id, timezone: 'America/Mexico_City', ...full })
+    expect(body).toEqual({ id: owner.organization_id, timezone: 'America/Mexico_City', email_confirmed_at: expect.any(String), ...full })
     for (const changes of [
       {},
       { name: null },

@@ -19,6 +19,8 @@ const ACTIONS: Record<string, string | null> = {
   'PATCH /v1/team/members/:member_id': 'member.updated',
   'DELETE /v1/team/members/:member_id': 'member.removed',
   'DELETE /v1/team/invitations/:invitation_id': 'invitation.withdrawn',
+  // The sign-up is confirmed here.
+  'POST /v1/auth/email/resend': null,
   'POST /v1/credentials': 'credential.created',
   'DELETE /v1/credentials/:api_key': 'credential.revoked',
   'POST /v1/extractors': 'extractor.created',

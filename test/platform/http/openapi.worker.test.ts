@@ -290,7 +290,14 @@ describe('what integrators read in it', () => {
   })
 
   it('the account, a secret in one answer only, the extractor’s documented members', () => {
-    expect(Object.keys(schema('Organization').properties)).toEqual(['id', 'name', 'contact_email', 'logo_url', 'timezone'])
+    expect(Object.keys(schema('Organization').properties)).toEqual([
+      'id',
+      'name',
+      'contact_email',
+      'logo_url',
+      'timezone',
+      'email_confirmed_at',
+    ])
     expect(Object.keys(schema('OrganizationStats').properties)).toEqual(['total_members', 'active_rfcs'])
     const secret = Object.entries(document.components.schemas).filter(
       ([, one]) => 'api_secret' in ((one as { properties?: object }).properties ?? {}),

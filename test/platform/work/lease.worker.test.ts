@@ -3,6 +3,8 @@ import { getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { confirmationLease } from '../../../src/accounts/confirmation/store.ts'
+import { confirmations } from '../../../src/accounts/confirmation/tables.ts'
 import { reportLease } from '../../../src/analytics/reports/state-store.ts'
 import { reportStates } from '../../../src/analytics/reports/tables.ts'
 import { fetchLease } from '../../../src/authority/fetcher/fetches.ts'
@@ -45,6 +47,7 @@ const KINDS: Record<string, Kind> = {
   imports: kind(importLease, imports, env.LEDGER_0),
   reports: kind(reportLease, reportStates, env.LEDGER_0),
   exports: kind(exportLease, exports_, env.DB),
+  confirmations: kind(confirmationLease, confirmations, env.DB),
   mailbox: kind(requestLease, mailboxRequests, env.DB),
   lookups: kind(lookupLease, repseRecords, env.DB),
   mirror: kind(connectorLease, storageConnectors, env.EVENTS_0),

@@ -16,7 +16,12 @@ export const REMEDIES: Record<string, string> = {
     'The message says the state and the way out: send a new CIEC or e.firma, resume the connection, or pay. Keep what you have mirrored.',
   'fiscal_entity.already_linked': 'List the connections with `GET /v1/fiscal-entities` and use the one that there is.',
   'fiscal_entity.ciec_attempts':
-    'Wait as long as Retry-After says, and ask the taxpayer for the right CIEC first. More attempts would lock the account at the authority.',
+    'Send the e.firma of the RFC, which refused CIECs do not hold up. Or wait as long as Retry-After says, and ask the taxpayer for the right CIEC first: more attempts would lock the account at the authority.',
+  'fiscal_entity.efirma_attempts':
+    'Wait as long as Retry-After says. Send each e.firma once, and look at the reason of a 422 before you send it again.',
+  'email.unconfirmed':
+    'Open the link in the mail that was sent to the address of the sign-up. `POST /v1/auth/email/resend` sends it again; look into the spam, too.',
+  'email.confirmation_limit': 'Use the link in one of the mails, which is good for 24 hours, or wait as long as Retry-After says.',
   'idempotency.in_flight': 'The first request is still being carried out. Send the same one again in some seconds.',
   'idempotency.done': '`resource_id` names what the first request made: read it.',
   'idempotency.other_credential': 'Send the request with the credential that sent it first, or with a new key.',

@@ -1,6 +1,7 @@
 /** What the processes of the service are called in Spanish. */
 export const PROCESSES: Record<string, string> = {
   billing: 'facturación',
+  confirmation: 'el enlace del correo',
   downloads: 'descargas',
   exports: 'exportaciones',
   fetcher: 'acceso al portal del SAT',

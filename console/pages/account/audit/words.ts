@@ -45,6 +45,8 @@ export const ACTIONS: Record<string, string> = {
   'organization.created': 'Organización creada',
   'organization.reactivated': 'Organización reactivada',
   'organization.suspended': 'Organización suspendida',
+  'organization.confirmation_requested': 'Correo de confirmación pedido',
+  'organization.email_confirmed': 'Correo confirmado',
   'organization.updated': 'Organización cambiada',
   'report.refresh_requested': 'Reporte actualizado a petición',
   'repse.refresh_requested': 'Consulta REPSE pedida',

@@ -1,3 +1,5 @@
+import type { System } from './context.ts'
+
 const group = (text: string): string => Number.parseInt(text, 16).toString(16)
 
 /**
@@ -12,4 +14,13 @@ export function networkOf(address: string): string {
   const [left, right] = [before, after].map((text) => (text === '' ? [] : text.split(':')))
   const zeros = address.includes('::') ? Array<string>(Math.max(0, 8 - left!.length - right!.length)).fill('0') : []
   return [...left!, ...zeros, ...right!].slice(0, 4).map(group).join(':')
+}
+
+/**
+ * The key under which is counted what comes from a network: the first 24 bits of an IPv4 address, which one attacker easily has all of, or
+ * the first 64 of an IPv6 address. It is an HMAC, so that no address is kept.
+ */
+export async function networkKey({ settings, network }: Pick<System, 'settings' | 'network'>): Promise<string> {
+  const prefix = network.includes(':') ? network : network.split('.').slice(0, 3).join('.')
+  return (await settings.apiSecretKeys.current.hmac(`network ${prefix}`)).subarray(0, 16).toBase64()
 }
