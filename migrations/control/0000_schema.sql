@@ -4,11 +4,13 @@ CREATE TABLE `ciec_attempts` (
 	`rfc` text NOT NULL,
 	`kind` text DEFAULT 'ciec' NOT NULL,
 	`is_stranger` integer NOT NULL,
-	`is_refused` integer NOT NULL,
+	`network` text NOT NULL,
+	`state` text NOT NULL,
 	`attempted_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `ciec_attempts_rfc` ON `ciec_attempts` (`rfc`,`attempted_at`);--> statement-breakpoint
+CREATE INDEX `ciec_attempts_efirmas` ON `ciec_attempts` (`organization_id`,`attempted_at`) WHERE kind = 'efirma';--> statement-breakpoint
 CREATE TABLE `connections` (
 	`connection` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`organization_id` text NOT NULL,

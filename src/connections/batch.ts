@@ -61,7 +61,7 @@ export async function connectRfcs(ctx: Ctx, read: readonly ReadDraft[], refusalO
   for (const one of read) {
     if ('error' in one) results.push(refused(null, one.error, refusalOf))
     else {
-      // Opening the key of an e.firma takes up to a tenth of a second: other requests run in between.
+      // Opening the key of an e.firma takes milliseconds of the processor: other requests run in between.
       await scheduler.wait(1)
       results.push(await connectOne(several, one.draft, known, refusalOf))
     }

@@ -1,10 +1,10 @@
 import { checkLoginEntitlement } from '../accounts/billing/billing.ts'
 import { reserveQuota } from '../accounts/plans/reserve-quota.ts'
-import { EfirmaRefused } from '../authority/efirma/der.ts'
-import { type EfirmaInput, openEfirma } from '../authority/efirma/efirma.ts'
+import { EfirmaRefused, iterationsOf } from '../authority/efirma/der.ts'
+import { type EfirmaInput, openEfirma, type ReadEfirma, readEfirma } from '../authority/efirma/efirma.ts'
 import { loginsOf } from '../authority/logins.ts'
 import type { DataSourceKey } from '../authority/port/authority.ts'
-import { kindOf, LOGIN_KINDS, type Login, type LoginKind } from '../authority/port/login.ts'
+import { LOGIN_KINDS, type Login, type LoginKind } from '../authority/port/login.ts'
 import { refuseUnknownKeys, withMandatory } from '../authority/sources.ts'
 import { withdrawOpenings } from '../documents/mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
@@ -55,23 +55,25 @@ function checkDataSources(ctx: Ctx, keys: readonly string[] | null | undefined):
   return withMandatory(keys as DataSourceKey[])
 }
 
-/** The logins of a request: its opened e.firma, and its CIEC. Throws Failure 422 with the code of the e.firma's fault. */
-async function loginsIn(
+/** A login as a request has it: an e.firma that is not opened, or a CIEC. */
+type SentLogin = ReadEfirma | { rfc: string; ciec: string }
+
+const isCiec = (sent: SentLogin): sent is { rfc: string; ciec: string } => 'ciec' in sent
+
+/** The logins of a request: its e.firma, and its CIEC. Throws Failure 422 with the code of the fault of the e.firma's files. */
+const loginsIn = (
   { now }: Ctx,
   rfc: string,
   { ciec, efirma }: { ciec?: string | null | undefined; efirma?: EfirmaInput | null | undefined },
-): Promise<Login[]> {
-  return [...(efirma ? [{ rfc, efirma: await orInvalid(() => openEfirma(efirma, rfc, now)) }] : []), ...(ciec ? [{ rfc, ciec }] : [])]
-}
-
-async function orInvalid<T>(open: () => Promise<T>): Promise<T> {
+): SentLogin[] => {
   try {
-    return await open()
+    return [...(efirma ? [readEfirma(efirma, rfc, now)] : []), ...(ciec ? [{ rfc, ciec }] : [])]
   } catch (error) {
-    if (!(error instanceof EfirmaRefused)) throw error
-    throw invalid(error.code, [{ path: `efirma.${error.member}`, message: error.message }])
+    throw error instanceof EfirmaRefused ? faultOf(error) : error
   }
 }
+
+const faultOf = ({ code, member, message }: EfirmaRefused): Failure => invalid(code, [{ path: `efirma.${member}`, message }])
 
 /** The logins of a request: those that the tax authority accepts, and those that it cannot be asked about. */
 interface Taken {
@@ -80,19 +82,20 @@ interface Taken {
 }
 
 /**
- * Asks the tax authority whether logins are right, one after the other. `known` is the organization's connection to the RFC, also an unlinked
- * one. Throws Failure 429 fiscal_entity.ciec_attempts without asking, 422 fiscal_entity.ciec_rejected or fiscal_entity.efirma_rejected, and
- * Unavailable.
+ * Opens e.firmas and asks the tax authority whether logins are right, one after the other. `known` is the organization's connection to the
+ * RFC, also an unlinked one. Throws Failure 429 fiscal_entity.ciec_attempts or fiscal_entity.efirma_attempts before either, 422 with the
+ * code of an e.firma's fault, fiscal_entity.ciec_rejected or fiscal_entity.efirma_rejected, and Unavailable.
  */
-async function verifyLogins(ctx: Ctx, logins: readonly Login[], known: ConnectionRow | undefined): Promise<Taken> {
+async function verifyLogins(ctx: Ctx, logins: readonly SentLogin[], known: ConnectionRow | undefined): Promise<Taken> {
   const { kinds } = loginsOf(ctx)
   const taken: Taken = { accepted: [], unasked: [] }
-  for (const login of logins)
-    if (kinds.includes(kindOf(login))) taken.accepted.push(await verifyLogin(ctx, login, known))
+  // Every authority takes e.firmas.
+  for (const sent of logins)
+    if (!isCiec(sent) || kinds.includes('ciec')) taken.accepted.push(await verifyLogin(ctx, sent, known))
     else {
       // It stays an attempt, because a fetcher will ask.
-      if (ctx.settings.fetcherKeys !== null) await reserveAttempt(ctx, login, known)
-      taken.unasked.push(login)
+      if (ctx.settings.fetcherKeys !== null) await reserveAttempt(ctx, { rfc: sent.rfc, kind: 'ciec' }, known)
+      taken.unasked.push(sent)
     }
   return taken
 }
@@ -103,24 +106,37 @@ const REJECTED: Record<LoginKind, string> = {
     'The tax authority rejected this e.firma, as it does when the certificate is revoked. Nothing was stored. Send the current e.firma.',
 }
 
-async function verifyLogin(ctx: Ctx, login: Login, known: ConnectionRow | undefined): Promise<VersionedLogin> {
-  const kind = kindOf(login)
-  const asked = { login, version: await loginVersionOf(ctx, login) }
-  const attempt = await reserveAttempt(ctx, login, known)
-  if (await isAccepted(ctx, login, attempt)) return asked
-  await recordRefusal(ctx, attempt, known && known.state !== 'unlinked' ? known.fiscal_entity_id : login.rfc, kind)
-  throw invalid(`fiscal_entity.${kind}_rejected`, [{ path: kind, message: REJECTED[kind] }])
+async function verifyLogin(ctx: Ctx, sent: SentLogin, known: ConnectionRow | undefined): Promise<VersionedLogin> {
+  const { rfc } = sent
+  const kind = isCiec(sent) ? 'ciec' : 'efirma'
+  const attempt = await reserveAttempt(ctx, { rfc, kind }, known)
+  const answer = await answerTo(ctx, sent, attempt)
+  if (!(answer instanceof Failure)) return answer
+  await recordRefusal(ctx, attempt, known && known.state !== 'unlinked' ? known.fiscal_entity_id : rfc, kind)
+  throw answer
 }
 
-/** Only a refusal keeps the attempt. */
-async function isAccepted(ctx: Ctx, login: Login, attempt: Attempt): Promise<boolean> {
-  let isRefused = false
+/** The login if it is right, and its refusal otherwise. Only a refusal keeps the attempt. Throws Unavailable. */
+async function answerTo(ctx: Ctx, sent: SentLogin, attempt: Attempt): Promise<VersionedLogin | Failure> {
+  let refusal: Failure | null = null
   try {
-    isRefused = !(await loginsOf(ctx).verify(login))
+    const login = isCiec(sent) ? sent : await openCounted(ctx, sent)
+    const asked = { login, version: await loginVersionOf(ctx, login) }
+    if (await loginsOf(ctx).verify(login)) return asked
+    refusal = invalid(`fiscal_entity.${attempt.kind}_rejected`, [{ path: attempt.kind, message: REJECTED[attempt.kind] }])
+  } catch (error) {
+    if (!(error instanceof EfirmaRefused)) throw error
+    refusal = faultOf(error)
   } finally {
-    if (!isRefused) await releaseAttempt(ctx, attempt)
+    if (refusal === null) await releaseAttempt(ctx, attempt)
   }
-  return !isRefused
+  return refusal
+}
+
+/** Opens an e.firma at the cost of the budget of the invocation. */
+async function openCounted({ budget }: Ctx, sent: ReadEfirma): Promise<Login> {
+  budget.derive(iterationsOf(sent.key))
+  return { rfc: sent.rfc, efirma: await openEfirma(sent) }
 }
 
 /**
@@ -232,7 +248,7 @@ async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<Con
  * or when the authority cannot be asked about it, it is a draft. An RFC that was unlinked gets its former visibility window back. Throws
  * Failure 402 before the tax authority is asked, as checkLoginEntitlement; 409 fiscal_entity.already_linked,
  * fiscal_entity.external_id_taken, and fiscal_entity.plan_limit for a draft beyond the plan's; 422 data_source.unknown or .inactive,
- * fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and Unavailable.
+ * fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 as verifyLogins; and Unavailable.
  */
 export const connectRfc = async (ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> =>
   viewConnection(ctx, await connect(ctx, draft))
@@ -241,7 +257,7 @@ export const connectRfc = async (ctx: Ctx, draft: FiscalEntityDraft): Promise<Fi
 export async function connect(ctx: Ctx, draft: FiscalEntityDraft, read?: { former: ConnectionRow | undefined }): Promise<ShownRow> {
   const { rfc } = draft
   const keys = checkDataSources(ctx, draft.data_source_keys)
-  const logins = await loginsIn(ctx, rfc, draft)
+  const logins = loginsIn(ctx, rfc, draft)
   if (logins.length > 0) await checkLoginEntitlement(ctx, rfc)
   const known = read ? read.former : await findUnlinked(ctx, rfc)
   if (logins.length > 0) await refuseTaken(ctx, draft)
@@ -324,13 +340,13 @@ interface Submitted {
  * one; a paused connection stays paused. Null erases the stored one, even with unpaid invoices: an active connection without another one
  * becomes invalid_ciec. Throws Failure 402 before the tax authority is asked, as checkLoginEntitlement; 404 fiscal_entity.not_found; 409
  * fiscal_entity.changed and fiscal_entity.external_id_taken; 422 fiscal_entity.metadata_keys, data_source.unknown or .inactive,
- * fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and Unavailable.
+ * fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 as verifyLogins; and Unavailable.
  */
 export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, changes: FiscalEntityChanges): Promise<FiscalEntity> {
   const { data_source_keys, name } = changes
   const read = await requireConnection(ctx, fiscal_entity_id)
   const keys = checkDataSources(ctx, data_source_keys)
-  const logins = await loginsIn(ctx, read.rfc, changes)
+  const logins = loginsIn(ctx, read.rfc, changes)
   await refuseTaken(ctx, changes, fiscal_entity_id)
   if (logins.length > 0) await seatFor(ctx, read)
   const taken = await verifyLogins(ctx, logins, read)

@@ -158,8 +158,8 @@ const {
 export { connectionColumns }
 
 /**
- * CIECs and e.firmas that organizations sent and the authority did not accept: refused ones, and those whose answer is still awaited. Kept
- * for a day.
+ * CIECs and e.firmas that organizations sent: refused ones, those whose answer is awaited, and e.firmas that were opened and not refused,
+ * because opening one costs time of the processor. Kept for a day.
  */
 export const ciecAttempts = sqliteTable(
   'ciec_attempts',
@@ -172,12 +172,16 @@ export const ciecAttempts = sqliteTable(
       .default('ciec'),
     /** Whether the organization never had a CIEC or e.firma accepted for the RFC. */
     is_stranger: flag().notNull(),
-    /** False while the answer is awaited. An attempt whose answer a crash lost stays so, and counts as refused. */
-    is_refused: flag().notNull(),
+    /** The network that it came from, as a keyed hash (platform/network.ts). */
+    network: text().notNull(),
+    /** An attempt whose answer a crash lost stays awaited, and counts as refused. An answered one counts as an opened e.firma alone. */
+    state: text({ enum: ['awaited', 'refused', 'answered'] }).notNull(),
     attempted_at: instant().notNull(),
   },
   (table) => [
     // Counting the attempts of an RFC.
     index('ciec_attempts_rfc').on(table.rfc, table.attempted_at),
+    // Counting the e.firmas that an organization has opened.
+    index('ciec_attempts_efirmas').on(table.organization_id, table.attempted_at).where(sql`kind = 'efirma'`),
   ],
 )

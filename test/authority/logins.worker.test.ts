@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
-import { openEfirma } from '../../src/authority/efirma/efirma.ts'
 import { loginsOf } from '../../src/authority/logins.ts'
 import type { Login } from '../../src/authority/port/authority.ts'
 import { rateLimiterOf } from '../../src/authority/sat/send.ts'
@@ -10,6 +9,7 @@ import { makeEfirma } from '../../tools/stand-in/certificates.ts'
 import type { FalseAnswer } from '../../tools/stand-in/script.ts'
 import { newAuthority, sendTo } from '../../tools/stand-in/stand-in.ts'
 import { freshRfc } from '../support/tenants.ts'
+import { openFiles } from './support/open-files.ts'
 
 /** The logins of TAX_AUTHORITY = sat, in workerd and by the binding EGRESS, with the authority's stand-in behind it. */
 
@@ -19,7 +19,7 @@ const system = (changed: object = {}) =>
   systemOf({ ...env, TAX_AUTHORITY: 'sat', EGRESS: { fetch: fetched }, ...changed } as unknown as Env, new Date('2020-01-01'), 'req')
 
 async function loginOf(rfc: string, more?: Parameters<typeof makeEfirma>[1]): Promise<Login> {
-  return { rfc, efirma: await openEfirma(makeEfirma(rfc, more), rfc, new Date()) }
+  return { rfc, efirma: await openFiles(makeEfirma(rfc, more), rfc, new Date()) }
 }
 
 describe('the logins of the real authority', () => {

@@ -1,11 +1,11 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { EfirmaRefused } from '../../src/authority/efirma/der.ts'
-import { openPrivateKey } from '../../src/authority/efirma/der.ts'
-import { openEfirma } from '../../src/authority/efirma/efirma.ts'
+import { openPrivateKey, readPrivateKey } from '../../src/authority/efirma/der.ts'
 import { exchange, textOf } from '../../src/authority/sat/exchange.ts'
 import { loginRequest, packageRequest, readPackage, signerOf } from '../../src/authority/sat/session.ts'
-import { authorityKey, certificateOf, HASHES, newKey, opensslKey, pem, subjectOf } from './support/certificates.ts'
+import { authorityKey, certificateOf, damaged, HASHES, newKey, opensslKey, pem, subjectOf } from './support/certificates.ts'
+import { openFiles } from './support/open-files.ts'
 import { packageAnswer } from './support/sat-answers.ts'
 import { verified } from './support/signatures.ts'
 
@@ -20,14 +20,14 @@ describe('in workerd', () => {
   const certificate = new Uint8Array(certificateOf(key, { subject: subjectOf(`${RFC} / VADA800927DJ3`, 't61') }))
 
   it.each([
-    ['as the authority encrypts it', () => authorityKey(key, PASSWORD, { iterations: 100_000 })],
+    ['as the authority encrypts it', () => authorityKey(key, PASSWORD, { iterations: 10_000 })],
     ['by AES', () => opensslKey(key, 'aes-256-cbc', PASSWORD)],
     ['by AES with 192 bits', () => opensslKey(key, 'aes-192-cbc', PASSWORD)],
     ...HASHES.map((hash) => [`with ${hash}`, () => authorityKey(key, PASSWORD, { hash })] as [string, () => Buffer]),
   ])('an e.firma whose key is encrypted %s is opened and signs requests', async (_, encrypted) => {
     const files = { certificate: certificate.toBase64(), private_key: new Uint8Array(encrypted()).toBase64() }
-    await expect(openEfirma({ ...files, password: 'other' }, RFC, NOW)).rejects.toMatchObject({ code: 'efirma.wrong_password' })
-    const efirma = await openEfirma({ ...files, password: PASSWORD }, RFC, NOW)
+    await expect(openFiles({ ...files, password: 'other' }, RFC, NOW)).rejects.toMatchObject({ code: 'efirma.wrong_password' })
+    const efirma = await openFiles({ ...files, password: PASSWORD }, RFC, NOW)
     expect(efirma.certificate.number).toBe('30001000000500003415')
     const signer = await signerOf(efirma)
     const requests = [
@@ -39,7 +39,7 @@ describe('in workerd', () => {
 
   it('a key of another certificate, and one that is none, are refused', async () => {
     const open = (private_key: string) =>
-      openEfirma({ certificate: pem('CERTIFICATE', certificate), private_key, password: PASSWORD }, RFC, NOW)
+      openFiles({ certificate: pem('CERTIFICATE', certificate), private_key, password: PASSWORD }, RFC, NOW)
     const other = new Uint8Array(newKey().export({ format: 'der', type: 'pkcs8' }))
     await expect(open(pem('PRIVATE KEY', other))).rejects.toMatchObject({ code: 'efirma.key_mismatch' })
     const broken = other.slice()
@@ -50,7 +50,7 @@ describe('in workerd', () => {
   it('a damaged key, a wrong password and a key of another kind are three answers', async () => {
     const code = (bytes: Uint8Array, password = PASSWORD) => {
       try {
-        openPrivateKey(bytes, password)
+        openPrivateKey(readPrivateKey(bytes), password)
       } catch (error) {
         return (error as EfirmaRefused).code
       }
@@ -63,6 +63,15 @@ describe('in workerd', () => {
     for (const length of [0, 7, 8, 100]) expect(code(authorityKey(new Uint8Array(length), PASSWORD))).toBe('efirma.wrong_password')
     const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
     expect(code(authorityKey(curve, PASSWORD))).toBe('efirma.key_unsupported')
+  })
+
+  it('a key that the password opens is damaged, wherever that is, and its password is not called wrong', async () => {
+    const file = authorityKey(key, PASSWORD)
+    const open = (bytes: Uint8Array) =>
+      openFiles({ certificate: certificate.toBase64(), private_key: bytes.toBase64(), password: PASSWORD }, RFC, NOW)
+    await open(new Uint8Array(file))
+    for (const at of [-1, -9, -300, -600, -1_000])
+      await expect(open(damaged(file, at)), `${at}`).rejects.toMatchObject({ code: 'efirma.key_damaged', member: 'private_key' })
   })
 
   it('an answer that stops coming is aborted when it took longer than its size is worth', async () => {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { EfirmaInput } from '../../src/authority/efirma/efirma.ts'
-import { authorityKey, certificateOf, newKey, pem, subjectOf } from '../authority/support/certificates.ts'
+import { authorityKey, certificateOf, damaged, newKey, pem, subjectOf } from '../authority/support/certificates.ts'
 import { callOf, ISSUED, later, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
 import { factsOf } from '../platform/outbox/support/outbox-events.ts'
 import { basic, request } from '../support/client.ts'
@@ -37,6 +37,11 @@ async function linked(more: object | null = {}, ciec: string | null = null, rfc 
     alerts: async (kind: string) => (await one.ask('GET', `/v1/alerts?kind=${kind}`)).body.data as { message: string; severity: string }[],
   }
 }
+
+const attempts = async ({ id }: { id: string }) =>
+  (await env.DB.prepare('select state from ciec_attempts where organization_id = ?').bind(id).all<{ state: string }>()).results.map(
+    ({ state }) => state,
+  )
 
 const SHOWN = {
   certificate_number: numberOf('0001'),
@@ -129,30 +134,102 @@ describe('an e.firma is refused', () => {
     ['efirma.not_yet_valid', 'certificate', { certificate: certificate({ from: day('2026-05-21'), to: day('2029-01-01') }) }],
     ['efirma.expired', 'certificate', { certificate: certificate({ to: day('2026-05-20') }) }],
     ['efirma.key_unreadable', 'private_key', { private_key: base64(new TextEncoder().encode('Canario')) }],
+    ['efirma.key_unsupported', 'private_key', () => ({ private_key: base64(authorityKey(key, PASSWORD, { iterations: 1, stated: 0 })) })],
     [
-      'efirma.key_unsupported',
+      'efirma.key_iterations',
       'private_key',
-      () => ({ private_key: base64(authorityKey(key, PASSWORD, { iterations: 10, stated: 200_000 })) }),
+      () => ({ private_key: base64(authorityKey(key, PASSWORD, { iterations: 1, stated: 100_000 })) }),
     ],
-    ['efirma.wrong_password', 'password', { password: 'Canario' }],
+  ])(
+    'with %s, naming %s: nothing is stored, opened or asked, it does not count, and the sentence repeats nothing',
+    async (code, member, wrong) => {
+      const acme = await organization('enterprise_gold')
+      const { asked } = watchLogins()
+      const efirma = { ...efirmaOf(RFC), ...(typeof wrong === 'function' ? wrong() : wrong) }
+      for (let n = 0; n < 4; n++) {
+        const { status, body } = await acme.ask('POST', PATH, { rfc: RFC, efirma })
+        expect([status, body.code, body.errors]).toEqual([422, code, [{ path: `efirma.${member}`, message: expect.stringMatching(/\.$/) }]])
+        expect(JSON.stringify(body)).not.toContain('Canario')
+      }
+      const draft = (await acme.ask('POST', PATH, { rfc: RFC })).body
+      expect([(await acme.ask('PATCH', `${PATH}/${draft.fiscal_entity_id}`, { efirma, name: 'Otro' })).body.code, asked]).toEqual([
+        code,
+        [],
+      ])
+      expect((await acme.ask('GET', `${PATH}/${draft.fiscal_entity_id}`)).body).toMatchObject({
+        status: 'draft',
+        credential_kind: null,
+        name: null,
+      })
+      expect(await audited(acme, 'fiscal_entity.efirma_refused')).toEqual([])
+      expect(await attempts(acme)).toEqual([])
+    },
+  )
+
+  it.each<[string, string, () => Partial<EfirmaInput>]>([
+    ['efirma.wrong_password', 'password', () => ({ password: 'Canario' })],
+    ['efirma.key_damaged', 'private_key', () => ({ private_key: base64(damaged(authorityKey(key, PASSWORD), -1)) })],
     ['efirma.key_mismatch', 'private_key', () => ({ private_key: unencrypted(newKey()) })],
-  ])('with %s, naming %s: nothing is stored or asked, it does not count, and the sentence repeats nothing', async (code, member, wrong) => {
-    const acme = await organization('enterprise_gold')
+  ])('with %s, naming %s, once it is opened: each is an attempt, audited, and the fourth is not opened', async (code, member, wrong) => {
+    const [acme, rfc] = [await organization('enterprise_gold'), freshRfc()]
     const { asked } = watchLogins()
-    const efirma = { ...efirmaOf(RFC), ...(typeof wrong === 'function' ? wrong() : wrong) }
-    for (let n = 0; n < 4; n++) {
-      const { status, body } = await acme.ask('POST', PATH, { rfc: RFC, efirma })
+    const efirma = { ...efirmaOf(rfc), ...wrong() }
+    for (let n = 0; n < 3; n++) {
+      const { status, body } = await acme.ask('POST', PATH, { rfc, efirma })
       expect([status, body.code, body.errors]).toEqual([422, code, [{ path: `efirma.${member}`, message: expect.stringMatching(/\.$/) }]])
       expect(JSON.stringify(body)).not.toContain('Canario')
     }
-    const draft = (await acme.ask('POST', PATH, { rfc: RFC })).body
-    expect([(await acme.ask('PATCH', `${PATH}/${draft.fiscal_entity_id}`, { efirma, name: 'Otro' })).body.code, asked]).toEqual([code, []])
-    expect((await acme.ask('GET', `${PATH}/${draft.fiscal_entity_id}`)).body).toMatchObject({
-      status: 'draft',
-      credential_kind: null,
-      name: null,
-    })
-    expect(await audited(acme, 'fiscal_entity.efirma_refused')).toEqual([])
+    const { status, body } = await acme.ask('POST', PATH, { rfc, efirma: efirmaOf(rfc) })
+    expect([status, body.code, body.detail]).toEqual([
+      429,
+      'fiscal_entity.ciec_attempts',
+      {
+        message: expect.stringMatching(/^3 e\.firmas that your organization sent .* Check the files and the password\. /),
+        retry_after_seconds: 900,
+      },
+    ])
+    expect([asked, (await acme.ask('GET', PATH)).body.data]).toEqual([[], []])
+    expect(await audited(acme, 'fiscal_entity.efirma_refused')).toHaveLength(3)
+    expect(await attempts(acme)).toEqual(Array(3).fill('refused'))
+    // Its CIEC, and the e.firma of another RFC, are not held up.
+    const other = freshRfc()
+    expect((await acme.ask('POST', PATH, { rfc: other, efirma: efirmaOf(other) })).status).toBe(201)
+    expect((await acme.ask('POST', PATH, { rfc, ciec: 'secreta1' })).status).toBe(201)
+  })
+
+  it('after 402, 404 and 409, which open nothing', async () => {
+    const acme = await organization('starter')
+    const rfc = freshRfc()
+    const { fiscal_entity_id } = (await acme.ask('POST', PATH, { rfc })).body
+    const efirma = { ...efirmaOf(rfc), password: 'Canario' }
+    const answers = [
+      await acme.ask('POST', PATH, { rfc, efirma }),
+      await acme.ask('PATCH', `${PATH}/fe_01kabcdefghjkmnpqrstvwxyz0`, { efirma }),
+    ]
+    await acme.ask('POST', '/v1/test-helpers/organization', { plan: 'diagnostic', trial_ends_at: '2026-01-01T00:00:00Z' })
+    answers.push(await acme.ask('PATCH', `${PATH}/${fiscal_entity_id}`, { efirma }))
+    expect(answers.map(({ status }) => status)).toEqual([409, 404, 402])
+    expect(await attempts(acme)).toEqual([])
+  })
+
+  it('beyond 600 that were opened within an hour, whatever became of them: others are not held up', async () => {
+    const [acme, other] = [await organization('enterprise_gold'), await organization('enterprise_gold')]
+    const [one, two] = [freshRfc(), freshRfc()]
+    expect((await acme.ask('POST', PATH, { rfc: one, efirma: efirmaOf(one) })).status).toBe(201)
+    expect(await attempts(acme)).toEqual(['answered'])
+    await env.DB.prepare(
+      `insert into ciec_attempts select 'a' || value, organization_id, 'RFC' || value, kind, network, is_stranger, state, attempted_at + 1000
+         from ciec_attempts, json_each(?2) where organization_id = ?1`,
+    )
+      .bind(acme.id, JSON.stringify(Array.from({ length: 599 }, (_, n) => n)))
+      .run()
+    later(60)
+    const send = (of: typeof acme) => of.ask('POST', PATH, { rfc: two, efirma: efirmaOf(two) })
+    const { status, body } = await send(acme)
+    expect([status, body.code, body.detail.retry_after_seconds]).toEqual([429, 'fiscal_entity.efirma_attempts', 3_540])
+    expect((await send(other)).status).toBe(201)
+    later(3_600)
+    expect((await send(acme)).status).toBe(201)
   })
 
   it('by the shape of the body, before anything else: unknown, missing and other members', async () => {
@@ -165,22 +242,42 @@ describe('an e.firma is refused', () => {
   })
 
   it.each(['0304', '0305'])(
-    'by the authority, like the number %s in the sandbox: it is stored nowhere, audited, and counted with CIECs',
+    'by the authority, like the number %s in the sandbox: it is stored nowhere, audited, and counted apart from CIECs',
     async (end) => {
       const [acme, rfc] = [await organization('enterprise_gold'), freshRfc()]
       const refused = { rfc, efirma: efirmaOf(rfc, { number: numberOf(end) }) }
       const { status, body } = await acme.ask('POST', PATH, refused)
       expect([status, body.code, body.errors[0].path]).toEqual([422, 'fiscal_entity.efirma_rejected', 'efirma'])
-      expect((await acme.ask('POST', PATH, { rfc, ciec: 'rejected' })).body.code).toBe('fiscal_entity.ciec_rejected')
-      expect((await acme.ask('POST', PATH, refused)).status).toBe(422)
-      for (const more of [refused, { rfc, ciec: 'secreta1' }, { rfc, efirma: efirmaOf(rfc) }])
+      for (let n = 0; n < 2; n++) expect((await acme.ask('POST', PATH, refused)).status).toBe(422)
+      for (const more of [refused, { rfc, efirma: efirmaOf(rfc) }])
         expect((await acme.ask('POST', PATH, more)).body.code).toBe('fiscal_entity.ciec_attempts')
+      expect((await acme.ask('POST', PATH, { rfc, ciec: 'rejected' })).body.code).toBe('fiscal_entity.ciec_rejected')
       expect(await audited(acme, 'fiscal_entity.efirma_refused')).toEqual(
-        Array(2).fill(expect.objectContaining({ resource_id: rfc, changed: ['efirma'] })),
+        Array(3).fill(expect.objectContaining({ resource_id: rfc, changed: ['efirma'] })),
       )
       expect((await acme.ask('GET', PATH)).body.data).toEqual([])
     },
   )
+
+  it('in a batch, which opens what 400,000 iterations of PBKDF2 open and leaves the rest', async () => {
+    const acme = await organization('enterprise_gold')
+    const slow = base64(authorityKey(key, PASSWORD, { iterations: 10_000 }))
+    const items = Array.from({ length: 42 }, () => freshRfc()).map((rfc) => ({
+      rfc,
+      efirma: { ...efirmaOf(rfc), private_key: slow, password: 'Canario' },
+    }))
+    const { status, body } = await acme.ask('POST', `${PATH}/batch`, { fiscal_entities: items })
+    expect([status, body.counts]).toEqual([200, { connected: 0, already_connected: 0, refused: 40, not_attempted: 2 }])
+    expect(new Set(body.data.slice(0, 40).map(({ refusal }: { refusal: { code: string } }) => refusal.code))).toEqual(
+      new Set(['efirma.wrong_password']),
+    )
+    const bombs = items.map((item) => ({
+      ...item,
+      efirma: { ...item.efirma, private_key: base64(authorityKey(key, PASSWORD, { iterations: 1, stated: 100_000 })) },
+    }))
+    const { refused, not_attempted } = (await acme.ask('POST', `${PATH}/batch`, { fiscal_entities: bombs })).body.counts
+    expect([refused, not_attempted, (await attempts(acme)).length]).toEqual([42, 0, 40])
+  })
 
   it('or its CIEC is: of two, each must be accepted, and else neither is stored', async () => {
     const [acme, rfc] = [await organization('enterprise_gold'), freshRfc()]

@@ -1,6 +1,7 @@
 import { describe, expect, inject, it } from 'vitest'
 import { EfirmaRefused } from '../../src/authority/efirma/der.ts'
-import { openEfirma, readCertificate, readFile } from '../../src/authority/efirma/efirma.ts'
+import { readCertificate, readFile } from '../../src/authority/efirma/efirma.ts'
+import { openFiles } from '../authority/support/open-files.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -18,7 +19,7 @@ describe.skipIf(Object.keys(files).length === 0)('certificates of the authority'
   const NOW = new Date('2026-11-22')
   const PASSWORD = '12345678a'
   const open = (certificate: string, key: string, rfc: string, now = NOW, password = PASSWORD): Promise<unknown> =>
-    openEfirma({ certificate: base64(certificate), private_key: base64(key), password }, rfc, now).then(
+    openFiles({ certificate: base64(certificate), private_key: base64(key), password }, rfc, now).then(
       ({ certificate }) => certificate.number,
       (error: unknown) => (error instanceof EfirmaRefused ? error.code : error),
     )
@@ -45,7 +46,7 @@ describe.skipIf(Object.keys(files).length === 0)('certificates of the authority'
       for (const key of ['private_key.key', 'private_key.key.pem'])
         expect(await open(aaa(certificate), aaa(key), 'AAA010101AAA', then)).toBe('30001000000300023685')
     const input = { certificate: text(aaa('certificate_plain.pem')), private_key: base64(aaa('private_key.key')) }
-    expect((await openEfirma({ ...input, password: PASSWORD }, 'AAA010101AAA', then)).certificate.number).toBe('30001000000300023685')
+    expect((await openFiles({ ...input, password: PASSWORD }, 'AAA010101AAA', then)).certificate.number).toBe('30001000000300023685')
     expect(await open(aaa('certificate.cer'), aaa('private_key_protected.key.pem'), 'AAA010101AAA', then)).toBe('efirma.key_unreadable')
     expect(await open(aaa('certificate.cer'), aaa('public_key.pem'), 'AAA010101AAA', then)).toBe('efirma.key_unreadable')
     expect(await open(aaa('public_key.pem'), aaa('private_key.key'), 'AAA010101AAA', then)).toBe('efirma.certificate_unreadable')

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Efirma, openEfirma } from '../../src/authority/efirma/efirma.ts'
+import type { Efirma } from '../../src/authority/efirma/efirma.ts'
 import { readRequested, readToken, readVerified } from '../../src/authority/sat/answers.ts'
 import {
   folioRequest,
@@ -16,6 +16,7 @@ import {
 } from '../../src/authority/sat/session.ts'
 import { expressionOf, expressionRequest, readStatus } from '../../src/authority/sat/status.ts'
 import { readCfdi } from '../../src/cfdi/xml/parse.ts'
+import { openFiles } from '../authority/support/open-files.ts'
 import { verified } from '../authority/support/signatures.ts'
 import { entriesIn } from '../cfdi/support/entries.ts'
 
@@ -27,7 +28,7 @@ const base64 = (path: string): string => readFileSync(join(root ?? '', path)).to
 const efirma = (): Promise<Efirma> => {
   const folder = 'efirma/EKU9003173C9-fiel/EKU9003173C9'
   const files = { certificate: base64(`${folder}.cer`), private_key: base64(`${folder}.key`), password: text(`${folder}-password.txt`) }
-  return openEfirma(files, 'EKU9003173C9', new Date('2026-11-22'))
+  return openFiles(files, 'EKU9003173C9', new Date('2026-11-22'))
 }
 
 const caller = async (): Promise<LoggedIn> => ({ signer: await signerOf(await efirma()), family: 'cfdi', token: 'token' })

@@ -1,8 +1,13 @@
 import { env } from 'cloudflare:workers'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { pruneAttempts } from '../../src/taxpayers/attempts/attempts.ts'
+import type { Failure } from '../../src/platform/failures.ts'
+import { pruneAttempts, reserveAttempt } from '../../src/taxpayers/attempts/attempts.ts'
 import { beforeBatch } from '../authority/support/authority.ts'
 import { ISSUED, jobsOf, later, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
+import { basic, type Reply, request } from '../support/client.ts'
+import { contextOf } from '../support/context.ts'
+import { runs } from '../support/fuzz.ts'
 import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
 import { systemNow, watchLogins } from './support/ciec.ts'
 import { efirmaOf } from './support/efirmas.ts'
@@ -108,7 +113,6 @@ describe('wrong CIECs of one organization for an RFC', () => {
   it('repeated under an Idempotency-Key are one', async () => {
     const [acme, rfc] = [await organization(), freshRfc()]
     const { asked } = watchLogins()
-    const { request, basic } = await import('../support/client.ts')
     for (let n = 0; n < 5; n++) {
       const headers = { authorization: basic(acme.owner), 'content-type': 'application/json', 'idempotency-key': 'the-same-key-1' }
       expect((await request('POST', PATH, { headers, body: JSON.stringify({ rfc, ciec: 'rejected' }) })).status).toBe(422)
@@ -118,23 +122,116 @@ describe('wrong CIECs of one organization for an RFC', () => {
 })
 
 describe('wrong CIECs of organizations that never had one accepted for the RFC', () => {
-  it('are ten a day over all of them; an organization that had one accepted is not held up', async () => {
+  const from = async (address: string, of: Organization, rfc: string, ciec = 'rejected') =>
+    (await request('POST', PATH, {
+      headers: { authorization: basic(of.owner), 'content-type': 'application/json', 'cf-connecting-ip': address },
+      body: JSON.stringify({ rfc, ciec }),
+    })) as Reply<{ code: string; detail: { message: string; retry_after_seconds: number } }>
+  const several = (count: number) => Promise.all(Array.from({ length: count }, () => organization()))
+
+  it('from one network: four sign-ups send eight, and neither the owner nor who was connected before is held up', async () => {
     const rfc = freshRfc()
     const own = await subscriber(rfc, ISSUED)
     const { asked } = watchLogins()
-    const strangers = await Promise.all(Array.from({ length: 5 }, () => organization()))
-    const replies = await Promise.all(strangers.flatMap((of) => Array.from({ length: 4 }, () => send(of, rfc, 'rejected'))))
-    expect([replies.filter(({ status }) => status === 422).length, asked.length]).toEqual([10, 10])
-    const late = await organization()
+    const [a, b, c, d, owner, late] = (await several(6)) as [Organization, ...Organization[]] & Organization[]
+    const statuses: number[][] = []
+    for (const [n, of] of [a, b!, c!, d!].entries()) {
+      const mine: number[] = []
+      for (let made = 0; made < 4; made++) mine.push((await from(`203.0.113.${n}`, of, rfc)).status)
+      statuses.push(mine)
+    }
+    expect(statuses).toEqual([
+      [422, 422, 422, 429],
+      [422, 422, 422, 429],
+      [422, 429, 429, 429],
+      [422, 429, 429, 429],
+    ])
+    expect(asked).toHaveLength(8)
     later(60)
-    const { status, body } = await send(late, rfc, 'secreta1')
-    expect([status, body.detail.retry_after_seconds, asked.length]).toEqual([429, DAY - 60, 10])
-    // Its private key proves whose an e.firma is: wrong CIECs of others do not hold it up.
-    expect(await late.ask('POST', PATH, { rfc, efirma: efirmaOf(rfc) })).toMatchObject({ status: 201 })
+    const { status, body } = await from('203.0.113.77', c!, rfc, 'secreta1')
+    expect([status, body.code, body.detail]).toEqual([
+      429,
+      'fiscal_entity.ciec_attempts',
+      { message: expect.stringMatching(/An e\.firma of the RFC is not held up: send it instead\./), retry_after_seconds: DAY - 60 },
+    ])
+    // The private key proves whose an e.firma is.
+    expect(await c!.ask('POST', PATH, { rfc, efirma: efirmaOf(rfc) })).toMatchObject({ status: 201 })
+    expect((await from('203.0.113.5', owner!, rfc, 'secreta1')).status).toBe(201)
     expect((await own.give('rejected')).status).toBe(422)
     expect((await own.give('secreta2')).status).toBe(200)
     later(DAY)
-    expect((await send(await organization(), rfc, 'secreta1')).status).toBe(201)
+    expect((await from('203.0.113.5', late!, rfc, 'secreta1')).status).toBe(201)
+  })
+
+  it('from many networks: ten a day, and then only the first of an organization from a network without one', async () => {
+    const rfc = freshRfc()
+    const { asked } = watchLogins()
+    const [a, b, c, d, e, owner] = (await several(6)) as [Organization, ...Organization[]] & Organization[]
+    for (const [n, of] of [a, b!, c!].entries())
+      for (let made = 0; made < 3; made++) expect((await from(`2001:db8:0:${n}::${made}`, of, rfc)).status).toBe(422)
+    expect((await from('198.51.100.1', d!, rfc)).status).toBe(422)
+    expect((await from('198.51.100.2', d!, rfc)).status).toBe(429)
+    expect((await from('192.0.2.1', d!, rfc)).status).toBe(429)
+    expect((await from('198.51.100.3', e!, rfc)).status).toBe(429)
+    expect(asked).toHaveLength(10)
+    expect((await from('192.0.2.1', owner!, rfc, 'secreta1')).status).toBe(201)
+    const { results } = await env.DB.prepare('select * from ciec_attempts where rfc = ?').bind(rfc).all<{ network: string }>()
+    expect(JSON.stringify(results)).not.toMatch(/2001:db8|198\.51/)
+    expect(new Set(results.map(({ network }) => network)).size).toBe(4)
+  })
+
+  it('all at once are no more than one after the other', async () => {
+    const rfc = freshRfc()
+    const { asked } = watchLogins()
+    const strangers = await several(5)
+    await Promise.all(strangers.flatMap((of) => Array.from({ length: 4 }, () => from('203.0.113.1', of, rfc))))
+    // Six of any, and the first of each organization that has none among these.
+    expect([asked.length >= 6, asked.length <= 9]).toEqual([true, true])
+  })
+
+  it('are admitted as a plain count admits them, and Retry-After is when they are', async () => {
+    interface Sent {
+      organization: string
+      network: string
+      at: number
+    }
+    const isAdmitted = (sent: readonly Sent[], { organization, network, at }: Sent): boolean => {
+      const day = sent.filter((one) => one.at > at - DAY * 1_000)
+      const quarter = sent.filter((one) => one.at > at - 15 * MINUTE * 1_000 && one.organization === organization)
+      const near = day.filter((one) => one.network === network).length
+      const isFirst = !day.some((one) => one.organization === organization)
+      if (quarter.length >= 3) return false
+      if (day.length >= 10 && !(isFirst && near === 0)) return false
+      return near < 6 || (isFirst && near < 10)
+    }
+    const one = fc.record({ organization: fc.nat({ max: 6 }), network: fc.nat({ max: 3 }), pause: fc.integer({ min: 61, max: 9_000 }) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { minLength: 20, maxLength: 40 }), async (moves) => {
+        await env.DB.prepare('delete from ciec_attempts').run()
+        const sent: Sent[] = []
+        let passed = 0
+        for (const { organization: of, network, pause } of moves) {
+          passed += pause
+          later(passed)
+          const next = { organization: `org_${of}`, network: `10.0.${network}.1`, at: Date.now() }
+          const ctx = { ...contextOf(null, { organization: next.organization }), network: next.network }
+          const refused = await reserveAttempt(ctx, { rfc: 'X', kind: 'ciec' }, undefined).then(
+            () => null,
+            (error: Failure) => error.extra.retry_after_seconds!,
+          )
+          if (refused === null) {
+            expect(isAdmitted(sent, next)).toBe(true)
+            sent.push(next)
+          } else {
+            expect(isAdmitted(sent, next)).toBe(false)
+            expect(isAdmitted(sent, { ...next, at: next.at + refused * 1_000 })).toBe(true)
+            for (let wait = 1; wait < refused; wait += 997)
+              expect(isAdmitted(sent, { ...next, at: next.at + wait * 1_000 }), `${wait} of ${refused}`).toBe(false)
+          }
+        }
+      }),
+      { numRuns: runs(8, 100) },
+    )
   })
 
   it('alert everybody who is connected after the third, once a day, without naming anybody', async () => {

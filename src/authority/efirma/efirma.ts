@@ -4,9 +4,11 @@ import {
   type EfirmaReason,
   EfirmaRefused,
   integerOf,
+  type KeyFile,
   NotDer,
   oidOf,
   openPrivateKey,
+  readPrivateKey,
   TAG,
   takeTime,
   textOf,
@@ -95,6 +97,8 @@ export interface TaxCertificate {
 }
 
 const VERSION = 0xa0
+/** 20 bytes (RFC 5280, 4.1.2.2), and a leading zero. */
+const MAX_SERIAL_BYTES = 21
 
 /** Reads a certificate in DER. Throws EfirmaRefused efirma.certificate_unreadable. */
 export function readCertificate(bytes: Uint8Array): TaxCertificate {
@@ -120,6 +124,7 @@ function certificateOf(der: Uint8Array): TaxCertificate {
 
   if (signed.tag === VERSION) signed.take(VERSION)
   const serial = signed.take(TAG.integer)
+  if (serial.length > MAX_SERIAL_BYTES) throw new NotDer('The serial number is too long.')
   signed.take(TAG.sequence)
   const issuer = takeName(signed)
   const validity = signed.enter(TAG.sequence)
@@ -149,6 +154,8 @@ const rfcOf = (subject: readonly NameAttribute[]): string | null => {
 
 /** In characters of base64. The files of the authority have a quarter of this. */
 const MAX_CHARACTERS = 12_000
+/** The keys of the authority have 1,300 bytes and its certificates 1,700; a key of 4,096 bits has 2,500. */
+const MAX_BYTES = 4_096
 const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,40})-----/g
 
 /**
@@ -157,12 +164,14 @@ const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,40})-----/g
  */
 export function readFile(text: string, label: 'CERTIFICATE' | 'PRIVATE KEY'): Uint8Array | null {
   if (text.length > MAX_CHARACTERS) return null
-  if (text.includes('-----')) return readPem(text, label)
+  if (text.includes('-----')) return bounded(readPem(text, label))
   const bytes = fromBase64(text)
   if (bytes === null) return null
   const inside = String.fromCharCode(...bytes)
-  return inside.includes('-----BEGIN ') ? readPem(inside, label) : bytes
+  return bounded(inside.includes('-----BEGIN ') ? readPem(inside, label) : bytes)
 }
+
+const bounded = (bytes: Uint8Array | null): Uint8Array | null => (bytes !== null && bytes.length <= MAX_BYTES ? bytes : null)
 
 function readPem(text: string, wanted: string): Uint8Array | null {
   for (const { 0: line, 1: label, index } of text.matchAll(BEGIN)) {
@@ -199,11 +208,19 @@ export interface Efirma {
 /** The signatures that the web services of the authority take. */
 const ALGORITHM = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-1' }
 
+/** The files of an e.firma that were read, and its password. The key is not opened. */
+export interface ReadEfirma {
+  rfc: string
+  certificate: TaxCertificate
+  key: KeyFile
+  password: string
+}
+
 /**
- * Opens an e.firma of an RFC with its password: a certificate of that RFC which is valid now, and its key. Throws EfirmaRefused with the
- * first reason why it cannot be used.
+ * Reads the files of an e.firma: a certificate of this RFC which is valid now, and a key. It costs next to nothing whatever they say.
+ * Throws EfirmaRefused with the first reason why it cannot be used.
  */
-export async function openEfirma({ certificate: file, private_key, password }: EfirmaInput, rfc: string, now: Date): Promise<Efirma> {
+export function readEfirma({ certificate: file, private_key, password }: EfirmaInput, rfc: string, now: Date): ReadEfirma {
   const certificateFile = readFile(file, 'CERTIFICATE')
   if (certificateFile === null) throw new EfirmaRefused('efirma.certificate_unreadable')
   const certificate = readCertificate(certificateFile)
@@ -214,7 +231,15 @@ export async function openEfirma({ certificate: file, private_key, password }: E
   if (now > certificate.valid_to) throw new EfirmaRefused('efirma.expired')
   const keyFile = readFile(private_key, 'PRIVATE KEY')
   if (keyFile === null) throw new EfirmaRefused('efirma.key_unreadable')
-  const pkcs8 = openPrivateKey(keyFile, password)
+  return { rfc, certificate, key: readPrivateKey(keyFile), password }
+}
+
+/**
+ * Opens an e.firma, which takes milliseconds of the processor: whoever calls it has counted the attempt. Throws EfirmaRefused with the
+ * reason why the password, the key and the certificate do not belong together.
+ */
+export async function openEfirma({ rfc, certificate, key, password }: ReadEfirma): Promise<Efirma> {
+  const pkcs8 = openPrivateKey(key, password)
   if (!(await belongTogether(certificate, pkcs8))) throw new EfirmaRefused('efirma.key_mismatch')
   return { rfc, certificate, pkcs8 }
 }
@@ -229,7 +254,7 @@ export const sign = async (key: CryptoKey, data: Uint8Array): Promise<Uint8Array
 /** Whether the certificate's public key accepts what the private key signs. */
 async function belongTogether({ publicKey }: TaxCertificate, pkcs8: Uint8Array): Promise<boolean> {
   const probe = new TextEncoder().encode('e.firma')
-  const signature = await orUnreadable('efirma.key_unreadable', async () => sign(await signingKey(pkcs8), probe))
+  const signature = await orUnreadable('efirma.key_damaged', async () => sign(await signingKey(pkcs8), probe))
   const verifier = await orUnreadable('efirma.certificate_unreadable', () =>
     crypto.subtle.importKey('spki', publicKey, ALGORITHM, false, ['verify']),
   )

@@ -1,10 +1,11 @@
-import { kindOf, type Login, type LoginKind } from '../../authority/port/login.ts'
+import type { LoginKind } from '../../authority/port/login.ts'
 import { raiseAlerts } from '../../platform/alerts/alerts.ts'
 import { audited } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { Failure } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
+import { networkKey } from '../../platform/network.ts'
 import type { ConnectionRow } from '../taxpayers.ts'
 import {
   type AttemptLimit,
@@ -12,9 +13,11 @@ import {
   attemptsAgainst,
   deleteAttempt,
   deleteAttempts,
+  efirmasOpened,
   findGuessed,
   insertAttempt,
-  markRefused,
+  markAttempt,
+  type StrangerLimits,
 } from './store.ts'
 
 export type Attempt = AttemptRow
@@ -22,10 +25,16 @@ export type Attempt = AttemptRow
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** How many refused CIECs and e.firmas an organization may send for an RFC. */
+/** How many refused CIECs, and how many refused e.firmas, an organization may send for an RFC. */
 const OF_ORGANIZATION: AttemptLimit = { attempts: 3, milliseconds: 15 * MINUTE_MS }
-/** The most refused ones of a kind from all organizations without one accepted for the RFC. */
-const OF_STRANGERS: AttemptLimit = { attempts: 10, milliseconds: DAY_MS }
+/**
+ * The refused CIECs of organizations without one accepted for the RFC. The authority locks the account of an RFC after wrong passwords, it
+ * does not say how many. One sender cannot use up what all may send: the first CIEC of an organization is admitted beyond the limit of all
+ * when its network has sent none, and beyond that of its network a few times.
+ */
+const OF_STRANGERS: StrangerLimits = { milliseconds: DAY_MS, all: 10, network: 6, networkOfFirst: 10 }
+/** How many e.firmas an organization may have opened, whatever becomes of them. */
+const EFIRMAS: AttemptLimit = { attempts: 600, milliseconds: 60 * MINUTE_MS }
 /** How many refused ones of others raise an alert for an organization that is connected to the RFC. */
 const ALERT_AFTER: AttemptLimit = { attempts: 3, milliseconds: DAY_MS }
 /** An attempt without an answer after this long lost it in a crash. */
@@ -36,63 +45,111 @@ const isStranger = (known: ConnectionRow | undefined): boolean =>
   !known || (known.first_active_at === null && known.ciec_accepted_at === null && known.efirma_accepted_at === null)
 
 /**
- * Reserves an attempt to have a CIEC or e.firma verified, before the authority is asked. A refused attempt counts until its time has
- * passed, and so does one whose answer a crash lost. An accepted one does not count, and does not clear earlier refusals. For strangers
- * each kind counts separately: guessed CIECs do not hold up an e.firma, whose private key proves its owner. Throws Failure 429
- * fiscal_entity.ciec_attempts.
+ * Reserves an attempt to have a CIEC or e.firma verified, before an e.firma is opened and the authority is asked. A refused attempt counts
+ * until its time has passed, and so does one whose answer a crash lost. An accepted one does not count, and does not clear earlier refusals.
+ * CIECs and e.firmas count separately, and e.firmas of strangers hold up nobody else: the private key proves its owner, and no account is
+ * locked for them. Throws Failure 429 fiscal_entity.ciec_attempts, and fiscal_entity.efirma_attempts when the organization has had too many
+ * e.firmas opened.
  */
-export async function reserveAttempt({ db, organization }: Ctx, login: Login, known: ConnectionRow | undefined): Promise<Attempt> {
+export async function reserveAttempt(
+  ctx: Ctx,
+  { rfc, kind }: { rfc: string; kind: LoginKind },
+  known: ConnectionRow | undefined,
+): Promise<Attempt> {
+  const { db, organization } = ctx
   const attempt: Attempt = {
     attempt_id: crypto.randomUUID(),
     organization_id: organization.id,
-    rfc: login.rfc,
-    kind: kindOf(login),
+    rfc,
+    kind,
+    network: await networkKey(ctx),
     is_stranger: isStranger(known),
-    is_refused: false,
+    state: 'awaited',
     attempted_at: new Date(),
   }
-  if (await insertAttempt(db, attempt, { ofOrganization: OF_ORGANIZATION, ofStrangers: OF_STRANGERS })) return attempt
+  if (await insertAttempt(db, attempt, { ofOrganization: OF_ORGANIZATION, ofStrangers: OF_STRANGERS, efirmas: EFIRMAS })) return attempt
   throw await tooMany(db, attempt)
 }
 
 async function tooMany(db: Ctx['db'], attempt: AttemptRow): Promise<Failure> {
+  const { kind, organization_id } = attempt
   const now = attempt.attempted_at.getTime()
+  const opened = kind === 'efirma' ? await efirmasOpened(db, attempt, EFIRMAS) : { count: 0, first: now }
+  if (opened.count >= EFIRMAS.attempts) {
+    const why = `Your organization has sent ${EFIRMAS.attempts} e.firmas within an hour, so this one was not opened.`
+    return new Failure('too_many_requests', 'fiscal_entity.efirma_attempts', ...waiting(opened.first + EFIRMAS.milliseconds - now, why))
+  }
   const counted = (await attemptsAgainst(db, attempt)).filter(
-    ({ is_refused, attempted_at }) => is_refused || attempted_at.getTime() <= now - ANSWERED_WITHIN_MS,
+    ({ state, attempted_at }) => state === 'refused' || (state === 'awaited' && attempted_at.getTime() <= now - ANSWERED_WITHIN_MS),
   )
-  const own = counted.filter(({ organization_id }) => organization_id === attempt.organization_id)
-  const strangers = attempt.is_stranger ? counted.filter(({ is_stranger, kind }) => is_stranger && kind === attempt.kind) : []
-  const wait = Math.max(waitFor(own, OF_ORGANIZATION, now), waitFor(strangers, OF_STRANGERS, now))
-  // Without a wait, the attempts that stand in the way still await their answers.
-  const retry_after_seconds = Math.max(1, Math.ceil(wait / 1_000))
-  const why =
-    wait > 0
-      ? 'The tax authority refused too many CIECs or e.firmas for this RFC, so it was not asked about this one.'
-      : 'Other CIECs or e.firmas of this RFC are being verified at this moment, so the tax authority was not asked about this one.'
-  return new Failure('too_many_requests', 'fiscal_entity.ciec_attempts', `${why} Try again in ${retry_after_seconds} s.`, {
-    retry_after_seconds,
-  })
+  const ofOwn = waitOfOwn(
+    counted.filter((one) => one.organization_id === organization_id),
+    now,
+  )
+  const ofStrangers = kind === 'ciec' && attempt.is_stranger ? waitOfStranger(counted, attempt) : 0
+  const why = reasonOf(kind, ofOwn, ofStrangers)
+  return new Failure('too_many_requests', 'fiscal_entity.ciec_attempts', ...waiting(Math.max(ofOwn, ofStrangers), why))
 }
 
-/** The milliseconds until one more attempt is allowed; 0 when it is allowed now. */
-function waitFor(attempts: readonly AttemptRow[], { attempts: limit, milliseconds }: AttemptLimit, now: number): number {
+/** The message and the extra members of a refusal that ends after so many milliseconds. */
+function waiting(milliseconds: number, why: string): [string, { retry_after_seconds: number }] {
+  // Without a wait, the attempts that stand in the way still await their answers.
+  const retry_after_seconds = Math.max(1, Math.ceil(milliseconds / 1_000))
+  return [`${why} Try again in ${retry_after_seconds} s.`, { retry_after_seconds }]
+}
+
+const EFIRMA_INSTEAD = 'An e.firma of the RFC is not held up: send it instead.'
+
+function reasonOf(kind: LoginKind, ofOwn: number, ofStrangers: number): string {
+  const several = kind === 'ciec' ? 'CIECs' : 'e.firmas'
+  if (ofOwn === 0 && ofStrangers === 0)
+    return `Other ${several} of this RFC are being verified at this moment, so the tax authority was not asked about this one.`
+  if (ofStrangers > ofOwn)
+    return (
+      'The tax authority refused too many CIECs that came from organizations without an accepted one for this RFC, so it was not asked ' +
+      `about this one: it locks accounts. ${EFIRMA_INSTEAD}`
+    )
+  const refused = `${OF_ORGANIZATION.attempts} ${several} that your organization sent for this RFC within 15 minutes were refused`
+  return kind === 'ciec'
+    ? `${refused}, so the tax authority was not asked about this one. ${EFIRMA_INSTEAD}`
+    : `${refused}, so this one was not opened. Check the files and the password.`
+}
+
+/** The milliseconds until one more attempt of an organization is allowed; 0 when it is allowed now. */
+function waitOfOwn(attempts: readonly AttemptRow[], now: number): number {
+  const { attempts: limit, milliseconds } = OF_ORGANIZATION
   const ends = attempts.map(({ attempted_at }) => attempted_at.getTime() + milliseconds - now).filter((wait) => wait > 0)
   return ends.sort((a, b) => b - a)[limit - 1] ?? 0
 }
 
-/** Forgets an attempt, because it was not refused. */
-export const releaseAttempt = async ({ db }: System, { attempt_id }: Attempt): Promise<void> => {
-  await deleteAttempt(db, attempt_id)
+/** The same of a CIEC of a stranger. */
+function waitOfStranger(attempts: readonly AttemptRow[], { organization_id, network, attempted_at: at }: AttemptRow): number {
+  const { all, network: ofNetwork, networkOfFirst, milliseconds } = OF_STRANGERS
+  const strangers = attempts
+    .filter(({ is_stranger }) => is_stranger)
+    .map((one) => ({ ...one, wait: one.attempted_at.getTime() + milliseconds - at.getTime() }))
+  const isAdmittedAfter = (wait: number): boolean => {
+    const left = strangers.filter((one) => one.wait > wait)
+    const isFirst = left.every((one) => one.organization_id !== organization_id)
+    const near = left.filter((one) => one.network === network).length
+    return (left.length < all || (isFirst && near === 0)) && (near < ofNetwork || (isFirst && near < networkOfFirst))
+  }
+  return [0, ...strangers.map(({ wait }) => wait).filter((wait) => wait > 0)].sort((a, b) => a - b).find(isAdmittedAfter) ?? 0
+}
+
+/** Notes that an attempt was not refused: an e.firma was opened all the same. */
+export const releaseAttempt = async ({ db }: System, { attempt_id, kind }: Attempt): Promise<void> => {
+  await (kind === 'efirma' ? markAttempt(db, attempt_id, 'answered') : deleteAttempt(db, attempt_id))
 }
 
 /**
- * Records that the authority refused an attempt, with an audit event of the organization. From the third refusal of others within a day,
+ * Records that an attempt was refused, by the authority or because the e.firma cannot be opened, with an audit event of the organization. From the third refusal of others within a day,
  * each organization that is connected to the RFC then gets an alert, one a day.
  */
 export async function recordRefusal(ctx: Ctx, { attempt_id }: Attempt, resource_id: string, kind: LoginKind): Promise<void> {
   const { db, organization } = ctx
   await commit(db.$client, [
-    markRefused(db, attempt_id),
+    markAttempt(db, attempt_id, 'refused'),
     audited(ctx, organization.id, { action: `fiscal_entity.${kind}_refused`, resource_id, changed: [kind] }),
   ])
   await alertGuessed(ctx, attempt_id).catch((error: unknown) =>

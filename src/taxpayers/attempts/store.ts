@@ -14,64 +14,77 @@ export interface AttemptLimit {
   milliseconds: number
 }
 
-const countSince = (condition: SQL, now: Date, { milliseconds }: AttemptLimit): SQL =>
-  sql`(select count(*) from ${ciecAttempts} where ${condition} and ${ciecAttempts.attempted_at} > ${now.getTime() - milliseconds})`
+/** What strangers may send of refused CIECs for an RFC in so many milliseconds. */
+export interface StrangerLimits {
+  milliseconds: number
+  /** All of them, and those of one network. */
+  all: number
+  network: number
+  /** Those of one network, for the first CIEC of an organization. */
+  networkOfFirst: number
+}
 
-const COLUMNS = [
-  ...[ciecAttempts.attempt_id, ciecAttempts.organization_id, ciecAttempts.rfc, ciecAttempts.kind],
-  ...[ciecAttempts.is_stranger, ciecAttempts.is_refused, ciecAttempts.attempted_at],
-].map(bare)
+const { attempt_id, organization_id, rfc, kind, network, is_stranger, state, attempted_at } = ciecAttempts
+const COLUMNS = [attempt_id, organization_id, rfc, kind, network, is_stranger, state, attempted_at].map(bare)
 
 /** Inserts an attempt, unless a limit is reached. Returns whether it was inserted. */
 export const insertAttempt = async (
   db: Database,
-  { attempt_id, organization_id, rfc, kind, is_stranger, attempted_at }: AttemptRow,
-  limits: { ofOrganization: AttemptLimit; ofStrangers: AttemptLimit },
+  row: AttemptRow,
+  limits: { ofOrganization: AttemptLimit; ofStrangers: StrangerLimits; efirmas: AttemptLimit },
 ): Promise<boolean> => {
-  const own = countSince(
-    sql`${ciecAttempts.rfc} = ${rfc} and ${ciecAttempts.organization_id} = ${organization_id}`,
-    attempted_at,
-    limits.ofOrganization,
-  )
-  const strangers = countSince(
-    sql`${ciecAttempts.rfc} = ${rfc} and ${ciecAttempts.is_stranger} = 1 and ${ciecAttempts.kind} = ${kind}`,
-    attempted_at,
-    limits.ofStrangers,
-  )
+  const { ofOrganization, ofStrangers, efirmas } = limits
+  const since = ({ milliseconds }: { milliseconds: number }): SQL => sql`${attempted_at} > ${row.attempted_at.getTime() - milliseconds}`
+  const counted = sql`${rfc} = ${row.rfc} and ${kind} = ${row.kind} and ${state} <> 'answered'`
+  const own = sql`(select count(*) from ${ciecAttempts}
+    where ${counted} and ${organization_id} = ${row.organization_id} and ${since(ofOrganization)})`
+  const opened = sql`(select count(*) from ${ciecAttempts} indexed by ciec_attempts_efirmas
+    where ${organization_id} = ${row.organization_id} and ${kind} = 'efirma' and ${since(efirmas)})`
+  const admitted = sql`exists (select 1 from (
+      select count(*) as every, count(*) filter (where ${organization_id} = ${row.organization_id}) as own,
+        count(*) filter (where ${network} = ${row.network}) as near
+      from ${ciecAttempts} where ${counted} and ${is_stranger} = 1 and ${since(ofStrangers)})
+    where (every < ${ofStrangers.all} or (own = 0 and near = 0))
+      and (near < ${ofStrangers.network} or (own = 0 and near < ${ofStrangers.networkOfFirst})))`
   const { meta } = await prepared(
     db.$client,
     sql`insert into ${ciecAttempts} ${COLUMNS}
-      select ${attempt_id}, ${organization_id}, ${rfc}, ${kind}, ${Number(is_stranger)}, 0, ${attempted_at.getTime()}
-      where ${own} < ${limits.ofOrganization.attempts}
-        and (${Number(is_stranger)} = 0 or ${strangers} < ${limits.ofStrangers.attempts})`,
+      select ${row.attempt_id}, ${row.organization_id}, ${row.rfc}, ${row.kind}, ${row.network}, ${Number(row.is_stranger)}, ${row.state},
+        ${row.attempted_at.getTime()}
+      where ${own} < ${ofOrganization.attempts}
+        and ${row.kind === 'efirma' ? sql`${opened} < ${efirmas.attempts}` : row.is_stranger ? admitted : sql`true`}`,
   ).run()
   return meta.changes > 0
 }
 
-/** The attempts that count against one by this organization, in no order. */
-export const attemptsAgainst = (
-  db: Database,
-  { organization_id, rfc, kind, is_stranger }: Pick<AttemptRow, 'organization_id' | 'rfc' | 'kind' | 'is_stranger'>,
-) =>
+/** The attempts that may count against one by this organization, in no order. */
+export const attemptsAgainst = (db: Database, row: AttemptRow) =>
   db
     .select()
     .from(ciecAttempts)
     .where(
       and(
-        eq(ciecAttempts.rfc, rfc),
-        or(
-          eq(ciecAttempts.organization_id, organization_id),
-          is_stranger ? and(eq(ciecAttempts.is_stranger, true), eq(ciecAttempts.kind, kind)) : undefined,
-        ),
+        eq(rfc, row.rfc),
+        eq(kind, row.kind),
+        or(eq(organization_id, row.organization_id), row.is_stranger ? eq(is_stranger, true) : undefined),
       ),
     )
 
-export const deleteAttempt = (db: Database, attempt_id: string) => db.delete(ciecAttempts).where(eq(ciecAttempts.attempt_id, attempt_id))
+/** How many e.firmas of the organization were opened in the time of a limit, and when the first of them was, in milliseconds. */
+export const efirmasOpened = async (db: Database, row: AttemptRow, { milliseconds }: AttemptLimit) =>
+  (await prepared(
+    db.$client,
+    sql`select count(*) as count, min(${attempted_at}) as first from ${ciecAttempts} indexed by ciec_attempts_efirmas
+      where ${organization_id} = ${row.organization_id} and ${kind} = 'efirma'
+        and ${attempted_at} > ${row.attempted_at.getTime() - milliseconds}`,
+  ).first<{ count: number; first: number }>())!
 
-export const markRefused = (db: Database, attempt_id: string) =>
-  db.update(ciecAttempts).set({ is_refused: true }).where(eq(ciecAttempts.attempt_id, attempt_id))
+export const deleteAttempt = (db: Database, id: string) => db.delete(ciecAttempts).where(eq(attempt_id, id))
 
-export const deleteAttempts = (db: Database, until: Date) => db.delete(ciecAttempts).where(lte(ciecAttempts.attempted_at, until))
+export const markAttempt = (db: Database, id: string, state: AttemptRow['state']) =>
+  db.update(ciecAttempts).set({ state }).where(eq(attempt_id, id))
+
+export const deleteAttempts = (db: Database, until: Date) => db.delete(ciecAttempts).where(lte(attempted_at, until))
 
 /** A connection to an RFC for which others sent wrong CIECs or e.firmas, and the time of the attempt that causes its alert. */
 export interface GuessedRow {
@@ -100,9 +113,9 @@ export const findGuessed = async (
         cross join ${connections} ${c} indexed by connections_entity on ${c.entity} = ${f.entity}
           and (${c.state} = 'active' or (${c.state} = 'paused' and ${c.paused_from} <> 'draft'))
         cross join organizations o on o.id = ${c.organization_id}
-        where ${a.is_refused} = 1 and ${attempt_id === undefined ? sql`true` : sql`${a.attempt_id} = ${attempt_id}`} and (
+        where ${a.state} = 'refused' and ${attempt_id === undefined ? sql`true` : sql`${a.attempt_id} = ${attempt_id}`} and (
           select count(*) from ${ciecAttempts} ${n} where ${n.rfc} = ${a.rfc} and ${n.organization_id} <> ${c.organization_id}
-            and ${n.is_refused} = 1
+            and ${n.state} = 'refused'
             and ${n.attempted_at} > ${a.attempted_at} - ${milliseconds}
               and ${n.attempted_at} <= ${a.attempted_at} + ${within}) >= ${attempts}`,
     ).all<GuessedRow>()

@@ -1,12 +1,13 @@
 import { createVerify, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EfirmaRefused, openPrivateKey } from '../../../src/authority/efirma/der.ts'
-import { type EfirmaInput, openEfirma, readCertificate, sign, signingKey } from '../../../src/authority/efirma/efirma.ts'
+import { EfirmaRefused, openPrivateKey, readPrivateKey } from '../../../src/authority/efirma/der.ts'
+import { type EfirmaInput, readCertificate, sign, signingKey } from '../../../src/authority/efirma/efirma.ts'
 import { runs } from '../../support/fuzz.ts'
 import {
   authorityKey,
   certificateOf,
+  damaged,
   der,
   HASHES,
   newKey,
@@ -16,6 +17,7 @@ import {
   subjectOf,
   type TestCertificate,
 } from '../support/certificates.ts'
+import { openFiles } from '../support/open-files.ts'
 
 const NOW = new Date('2026-11-22T12:00:00Z')
 const RFC = 'EKU9003173C9'
@@ -34,8 +36,8 @@ const input = (changes: Partial<EfirmaInput> = {}): EfirmaInput => ({
   password: PASSWORD,
   ...changes,
 })
-const open = (changes: Partial<EfirmaInput> = {}, rfc = RFC, now = NOW) => openEfirma(input(changes), rfc, now)
-const openKey = async (bytes: Uint8Array, password = PASSWORD) => openPrivateKey(bytes, password)
+const open = (changes: Partial<EfirmaInput> = {}, rfc = RFC, now = NOW) => openFiles(input(changes), rfc, now)
+const openKey = async (bytes: Uint8Array, password = PASSWORD) => openPrivateKey(readPrivateKey(bytes), password)
 const reason = (opened: Promise<unknown>): Promise<unknown> =>
   opened.then(
     () => 'accepted',
@@ -90,8 +92,8 @@ describe('an e.firma', () => {
   })
 
   it('may have a key that states its length, many iterations, or no encryption', async () => {
-    expect(await reason(open({ private_key: base64(authorityKey(key, PASSWORD, { keyLength: true })) }))).toBe('accepted')
-    expect(await reason(open({ private_key: base64(authorityKey(key, PASSWORD, { iterations: 100_000 })) }))).toBe('accepted')
+    expect(await reason(open({ private_key: base64(authorityKey(key, PASSWORD, { keyLength: 24 })) }))).toBe('accepted')
+    expect(await reason(open({ private_key: base64(authorityKey(key, PASSWORD, { iterations: 10_000 })) }))).toBe('accepted')
     expect(await reason(open({ private_key: pem('PRIVATE KEY', key.export({ format: 'der', type: 'pkcs8' })) }))).toBe('accepted')
   })
 
@@ -204,14 +206,44 @@ describe('an e.firma is refused', () => {
     ],
     [
       'when the key has too many iterations',
-      { private_key: base64(authorityKey(key, PASSWORD, { iterations: 100_001 })) },
-      'efirma.key_unsupported',
+      { private_key: base64(authorityKey(key, PASSWORD, { iterations: 1, stated: 10_001 })) },
+      'efirma.key_iterations',
       'private_key',
     ],
     [
       'when the key states no iterations',
       { private_key: base64(authorityKey(key, PASSWORD, { stated: 0 })) },
       'efirma.key_unsupported',
+      'private_key',
+    ],
+    [
+      'when the key has a huge salt',
+      { private_key: base64(authorityKey(key, PASSWORD, { salt: 65 })) },
+      'efirma.key_unsupported',
+      'private_key',
+    ],
+    [
+      'when the key states another length than its cipher has',
+      { private_key: base64(authorityKey(key, PASSWORD, { keyLength: 1_000_000 })) },
+      'efirma.key_unsupported',
+      'private_key',
+    ],
+    [
+      'when the key is larger than any of the authority',
+      { private_key: base64(authorityKey(new Uint8Array(4_100), PASSWORD)) },
+      'efirma.key_unreadable',
+      'private_key',
+    ],
+    [
+      'when the certificate has a serial number that no authority gives',
+      { certificate: base64(certificate({ number: '3'.repeat(22) })) },
+      'efirma.certificate_unreadable',
+      'certificate',
+    ],
+    [
+      'when the encrypted key is damaged at its end',
+      { private_key: base64(damaged(authorityKey(key, PASSWORD), -1)) },
+      'efirma.key_damaged',
       'private_key',
     ],
     [
@@ -295,7 +327,14 @@ describe('a file that is changed anywhere', () => {
       }),
       { numRuns: runs(300, 10_000) },
     )
-    const expected = ['accepted', 'efirma.key_unreadable', 'efirma.key_unsupported', 'efirma.wrong_password']
+    const expected = [
+      'accepted',
+      'efirma.key_unreadable',
+      'efirma.key_damaged',
+      'efirma.key_unsupported',
+      'efirma.key_iterations',
+      'efirma.wrong_password',
+    ]
     expect([...codes].filter((code) => !expected.includes(code as string))).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openPrivateKey } from '../../../src/authority/efirma/der.ts'
-import { type Efirma, openEfirma, readCertificate } from '../../../src/authority/efirma/efirma.ts'
+import { openPrivateKey, readPrivateKey } from '../../../src/authority/efirma/der.ts'
+import { type Efirma, readCertificate } from '../../../src/authority/efirma/efirma.ts'
 import { Unanswered } from '../../../src/authority/sat/answers.ts'
 import type { Send } from '../../../src/authority/sat/exchange.ts'
 import type { Solicitud } from '../../../src/authority/sat/session.ts'
@@ -10,6 +10,7 @@ import type { FalseAnswer, Operation, Step } from '../../../tools/stand-in/scrip
 import { sendOver } from '../../../tools/stand-in/send-over.ts'
 import { type StandIn, startStandIn } from '../../../tools/stand-in/stand-in.ts'
 import { generate } from '../../../tools/stand-in/truth/generate.ts'
+import { openFiles } from '../support/open-files.ts'
 import { unzip } from '../support/unzip.ts'
 
 const RFC = 'EKU9003173C9'
@@ -21,7 +22,7 @@ const METADATA: Solicitud = {
   EstadoComprobante: 'Todos',
 }
 
-const opened = (more?: Parameters<typeof makeEfirma>[1], rfc = RFC): Promise<Efirma> => openEfirma(makeEfirma(rfc, more), rfc, new Date())
+const opened = (more?: Parameters<typeof makeEfirma>[1], rfc = RFC): Promise<Efirma> => openFiles(makeEfirma(rfc, more), rfc, new Date())
 
 let standIn: StandIn
 const rateLimiter: RateLimiter = { turn: async () => {} }
@@ -232,7 +233,7 @@ describe('a certificate that the authority refuses', () => {
 function files(more: Parameters<typeof makeEfirma>[1]): Efirma {
   const { certificate, private_key, password } = makeEfirma(RFC, more)
   const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'))
-  return { rfc: RFC, certificate: readCertificate(bytes(certificate)), pkcs8: openPrivateKey(bytes(private_key), password) }
+  return { rfc: RFC, certificate: readCertificate(bytes(certificate)), pkcs8: openPrivateKey(readPrivateKey(bytes(private_key)), password) }
 }
 
 describe('a request without an answer', () => {

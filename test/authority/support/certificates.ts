@@ -112,14 +112,20 @@ export const HASHES = Object.keys(HMACS) as Hash[]
 export function authorityKey(
   key: KeyObject | Uint8Array,
   password: string,
-  { iterations = 2048, keyLength = false, stated, hash }: { iterations?: number; keyLength?: boolean; stated?: number; hash?: Hash } = {},
+  {
+    iterations = 2048,
+    keyLength,
+    salt: saltBytes = 8,
+    stated,
+    hash,
+  }: { iterations?: number; keyLength?: number; salt?: number; stated?: number; hash?: Hash } = {},
 ): Buffer {
   const plain = key instanceof Uint8Array ? key : key.export({ format: 'der', type: 'pkcs8' })
-  const [salt, iv] = [randomBytes(8), randomBytes(8)]
+  const [salt, iv] = [randomBytes(saltBytes), randomBytes(8)]
   const cipher = createCipheriv('des-ede3-cbc', pbkdf2Sync(password, salt, iterations, 24, hash ?? 'sha1'), iv)
   const encrypted = Buffer.concat([cipher.update(plain), cipher.final()])
   const derivation = [
-    ...[der(0x04, salt), integer(stated ?? iterations), ...(keyLength ? [integer(24)] : [])],
+    ...[der(0x04, salt), integer(stated ?? iterations), ...(keyLength === undefined ? [] : [integer(keyLength)])],
     ...(hash ? [der(SEQUENCE, oid(HMACS[hash]), der(0x05))] : []),
   ]
   return der(
@@ -135,6 +141,13 @@ export function authorityKey(
     ),
     der(0x04, encrypted),
   )
+}
+
+/** A file with another byte at a place, which is counted from its end. */
+export const damaged = (file: Uint8Array, at: number): Uint8Array => {
+  const copy = new Uint8Array(file)
+  copy[file.length + at]! ^= 0xff
+  return copy
 }
 
 /** A key that OpenSSL encrypts. */

@@ -614,11 +614,21 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
   async pruneAttempts(platform) {
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000)
-       insert into ciec_attempts (attempt_id, organization_id, rfc, is_stranger, is_refused, attempted_at)
-       select 'attempt' || n.i, 'org_many', 'X', 1, 1, 0 from n`,
+       insert into ciec_attempts (attempt_id, organization_id, rfc, network, is_stranger, state, attempted_at)
+       select 'attempt' || n.i, 'org_many', 'X', 'n', 1, 'refused', 0 from n`,
     ).run()
     await finish(platform, 'pruneAttempts')
     expect(await countOf('ciec_attempts')).toBe(0)
+  },
+
+  async pruneConfirmations(platform) {
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000)
+       insert into email_confirmations (confirmation_id, organization_id, email, address, network, created_at)
+       select 'confirmation' || n.i, 'org_many', 'X', 'x', 'n', 0 from n`,
+    ).run()
+    await finish(platform, 'pruneConfirmations')
+    expect(await countOf('email_confirmations')).toBe(0)
   },
 
   async verifyIdle(platform) {

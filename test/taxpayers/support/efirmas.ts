@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto'
-import { type EfirmaInput, openEfirma } from '../../../src/authority/efirma/efirma.ts'
+import type { EfirmaInput } from '../../../src/authority/efirma/efirma.ts'
 import type { Login } from '../../../src/authority/port/login.ts'
 import { authorityKey, certificateOf, newKey, subjectOf, type TestCertificate } from '../../authority/support/certificates.ts'
+import { openFiles } from '../../authority/support/open-files.ts'
 
 export const PASSWORD = 'Contraseña "1" ñ'
 export const base64 = (bytes: Uint8Array): string => new Uint8Array(bytes).toBase64()
@@ -33,5 +34,5 @@ export const efirmaOf = (
 /** The same, opened. */
 export const efirmaLogin = async (rfc: string, end: string): Promise<Login> => ({
   rfc,
-  efirma: await openEfirma(efirmaOf(rfc, { number: numberOf(end) }), rfc, new Date()),
+  efirma: await openFiles(efirmaOf(rfc, { number: numberOf(end) }), rfc, new Date()),
 })
