@@ -2,6 +2,7 @@ import type { Ctx, System } from '../platform/context.ts'
 import { type Fault, invalid } from '../platform/failures.ts'
 import { meant } from '../platform/names/nearest.ts'
 import type { Page } from '../platform/paging/cursor.ts'
+import { WHOLE } from '../platform/paging/cursor.ts'
 import type { DataSource, SourceWarnings } from './contract.ts'
 import { loginsOf } from './logins.ts'
 import { DATA_SOURCE_KEYS, type DataSourceKey } from './port/authority.ts'
@@ -127,5 +128,5 @@ export function refuseUnknownKeys(keys: readonly string[], path: string, active:
 export function listDataSources(ctx: Ctx): Page<DataSource> {
   const active = activeKeys(ctx)
   const data = DATA_SOURCE_KEYS.map((key) => ({ key, ...SOURCES[key], is_active: active.includes(key) }))
-  return { data, has_more: false, next_cursor: null }
+  return { data, ...WHOLE }
 }

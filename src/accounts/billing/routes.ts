@@ -3,6 +3,7 @@ import type { App, Ctx } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, publicOperation, query, refuses, returns, upload } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
+import { WHOLE } from '../../platform/paging/cursor.ts'
 import { getBilling, getPlan, listPlans } from './billing.ts'
 import { Billing, BillingPlan, BillingUsage, OfferedPlan } from './contract.ts'
 import { Invoice, InvoiceQuery } from './invoices/contract.ts'
@@ -41,8 +42,8 @@ export const billingRoutes = (getUsage: (ctx: Ctx) => Promise<BillingUsage>, res
         'Each plan comes with its seats, limits and prices, and with a link where your organization can buy what it can buy now.',
       ),
       query(nothing),
-      returns(200, z.strictObject({ data: z.array(OfferedPlan) })),
-      async (c) => c.json({ data: await listPlans(c.var.ctx) }),
+      returns(200, pageOf(OfferedPlan)),
+      async (c) => c.json({ data: await listPlans(c.var.ctx), ...WHOLE }),
     )
     .get(
       '/usage',

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { AsOf } from '../../cfdi/contract.ts'
+import { pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Drilldown, Envelope, entriesOf, keyOfRow, money, percent, Range, UNMATCHED } from '../common/contract.ts'
 
@@ -75,7 +76,7 @@ export const FxExposure = z
     total_purchases: money.meta({ description: 'Net purchases in all currencies: what share_of_purchases is a share of.' }),
     drilldown: Drilldown,
     missing_rates: z.array(z.string()).meta({ description: 'The currencies of the rows without a rate of the day.' }),
-    data: z.array(FxRow),
+    ...pageOf(FxRow).shape,
   })
   .meta({ id: 'FxExposure' })
 export type FxExposure = z.infer<typeof FxExposure>

@@ -6,6 +6,7 @@ import { own } from '../../cfdi/population/aliases.ts'
 import { parseSum, sumOf } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { decimal, inPesos, type Micros, sumAll, times } from '../../platform/money.ts'
+import { WHOLE } from '../../platform/paging/cursor.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import {
@@ -87,6 +88,7 @@ export async function getFxExposure(ctx: Ctx, query: FxQuery): Promise<FxExposur
     drilldown: Object.fromEntries(TOTALS.map((figure) => [figure, links.entries(figure)])),
     missing_rates: currencies.filter((currency) => rateOf(currency) === null),
     data,
+    ...WHOLE,
   }
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Drilldown, Envelope, entriesOf, Range } from '../common/contract.ts'
 
@@ -43,5 +44,5 @@ const Indicator = z
   .meta({ id: 'RiskIndicator' })
 export type Indicator = z.infer<typeof Indicator>
 
-export const Portfolio = z.strictObject({ ...Envelope, data: z.array(Indicator) }).meta({ id: 'RiskIndicators' })
+export const Portfolio = z.strictObject({ ...Envelope, ...pageOf(Indicator).shape }).meta({ id: 'RiskIndicators' })
 export type Portfolio = z.infer<typeof Portfolio>

@@ -9,6 +9,7 @@ import type { Listing } from '../../lists/listings/listing.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { prepared, readAll } from '../../platform/db/statement.ts'
 import { type Micros, micros, sumAll } from '../../platform/money.ts'
+import { WHOLE } from '../../platform/paging/cursor.ts'
 import type { Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { EntriesPage, WorstListing } from '../common/contract.ts'
 import {
@@ -258,6 +259,7 @@ export async function getPortfolio(ctx: Ctx, query: PortfolioQuery): Promise<Por
       { dof_rate, drilldown: qualityLinks(links) },
     ),
     data: indicators.map((one) => ({ ...one, drilldown: leads[one.key] ?? {} })),
+    ...WHOLE,
   }
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DataStatusName } from '../../cfdi/quality/data-quality.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
-import { Paging } from '../../platform/http/shapes.ts'
+import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CounterpartyRfc, Drilldown, Envelope, InsightQuality, keyOfRow, money, OMITTED } from '../common/contract.ts'
 
@@ -120,5 +120,5 @@ const VatQuality = InsightQuality.extend({
   }),
 }).meta({ id: 'VatQuality' })
 
-export const VatPosition = z.strictObject({ ...Envelope, data_quality: VatQuality, data: z.array(VatMonth) }).meta({ id: 'VatPosition' })
+export const VatPosition = z.strictObject({ ...Envelope, data_quality: VatQuality, ...pageOf(VatMonth).shape }).meta({ id: 'VatPosition' })
 export type VatPosition = z.infer<typeof VatPosition>

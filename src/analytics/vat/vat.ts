@@ -6,6 +6,7 @@ import type { StatusOf } from '../../cfdi/summary/summary.ts'
 import type { ReturnRow } from '../../documents/returns.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { dividedBy, fixed, type Micros, micros, decimal as money } from '../../platform/money.ts'
+import { WHOLE } from '../../platform/paging/cursor.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { DIRECTION_NAMES, latestOf } from '../../taxpayers/visibility/window.ts'
@@ -196,6 +197,7 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
     ...head,
     data_quality: { ...head.data_quality, [CREDITS_OF_UNPAID]: reading.notes.of_unpaid },
     data: months.map(({ month }) => rowOf(insight, sums, reading.returns, month, statusOf)),
+    ...WHOLE,
   }
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { pageOf } from '../../platform/http/shapes.ts'
 import { Cfdi, Estatus, PaymentStatus } from '../contract.ts'
 import { NOT_COUNTED_REASONS } from '../totals.ts'
 import { REPAIRS } from '../xml/document.ts'
@@ -58,7 +59,7 @@ export const CfdiPayments = z
         'imp_saldo_insoluto of the payment with the highest num_parcialidad of those that count: the balance that the issuer states.',
     }),
     balance_mismatch: z.boolean().meta({ description: 'Whether reported_balance and balance differ by more than 0.01.' }),
-    data: z.array(Application),
+    ...pageOf(Application).shape,
   })
   .meta({ id: 'CfdiPayments' })
 export type CfdiPayments = z.infer<typeof CfdiPayments>

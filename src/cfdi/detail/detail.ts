@@ -2,6 +2,7 @@ import { listedOf } from '../../lists/listed/counterparties.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
 import { decimal, micros } from '../../platform/money.ts'
+import { WHOLE } from '../../platform/paging/cursor.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedOf } from '../applied/applied.ts'
@@ -57,6 +58,7 @@ export async function listPayments(ctx: Ctx, uuid: string): Promise<CfdiPayments
     reported_balance,
     balance_mismatch: reported_balance !== null && isMismatch(row, found.applied, reported_balance),
     data: applicationsOf(found),
+    ...WHOLE,
   }
 }
 

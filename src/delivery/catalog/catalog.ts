@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { WHOLE } from '../../platform/paging/cursor.ts'
 import { EVENT_KEYS, type EventCatalog, type EventKey, type EventPayload, PAYLOADS } from './payload-contract.ts'
 import { RECORDED_ONLY } from './recorded-only.ts'
 
@@ -200,6 +201,7 @@ export const listCatalog = (): EventCatalog => ({
     const schema = sample ? (z.toJSONSchema(payload) as Record<string, unknown>) : null
     return { key, description, available: sample !== null, schema, sample }
   }),
+  ...WHOLE,
 })
 
 const HEADERS = {

@@ -6,6 +6,7 @@ import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
 import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../documents/mailbox/deadlines.ts'
 import { LIST_CHANGES, SEVERITIES, SITUACIONES } from '../../lists/catalog.ts'
 import { ALERT_KINDS, SEVERITIES as ALERT_SEVERITIES } from '../../platform/alerts/kinds.ts'
+import { pageOf } from '../../platform/http/shapes.ts'
 import { REFUSED_REASONS } from '../../platform/tenant/tenant.ts'
 
 /** Every event key: those of the specification in its order, then further ones. */
@@ -59,7 +60,7 @@ export const EventCatalogItem = z
   .meta({ id: 'EventCatalogItem' })
 export type EventCatalogItem = z.infer<typeof EventCatalogItem>
 
-export const EventCatalog = z.strictObject({ data: z.array(EventCatalogItem) }).meta({ id: 'EventCatalog' })
+export const EventCatalog = pageOf(EventCatalogItem).meta({ id: 'EventCatalog' })
 export type EventCatalog = z.infer<typeof EventCatalog>
 
 /** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */

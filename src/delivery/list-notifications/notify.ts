@@ -112,6 +112,11 @@ const eventOf = (
   body: { counterparty_rfc: rfc, counterparty_name: name, list_label, ...change } satisfies BlacklistChangedBody,
 })
 
-/** Returns a page of the changes of lists that concern counterparties of the organization, oldest first, as its feed of events has them. */
-export const watchBlacklists = (ctx: Ctx, query: WatchQuery): Promise<Page<EventPayload>> =>
-  listEvents(ctx, { ...query, event_key: BLACKLIST_CHANGED })
+/**
+ * Returns a page of the changes of lists that concern counterparties of the organization, oldest first, as its feed of events has them. It ends
+ * like a list: who follows the feed does so with its own cursors.
+ */
+export async function watchBlacklists(ctx: Ctx, query: WatchQuery): Promise<Page<EventPayload>> {
+  const page = await listEvents(ctx, { ...query, event_key: BLACKLIST_CHANGED })
+  return page.has_more ? page : { ...page, next_cursor: null }
+}

@@ -14,9 +14,10 @@ export const watchRoutes = new Hono<App>().get(
     'Blacklists',
     'List what changed on blacklists about your counterparties, oldest first',
     'Lists the events `blacklist.changed` of the last 90 days: a counterparty of a document that your windows show came onto a list, left it, ' +
-      'or got another situation, with a new version of that list. The first load of a list changes nothing. To follow the changes, store ' +
-      '`next_cursor` and send it with the next request, as with `GET /v1/events`: a page may hold fewer items than `limit`, or none, ' +
-      'although `has_more` is true, and the last page has a `next_cursor` too.',
+      'or got another situation, with a new version of that list. The first load of a list changes nothing. A page may hold ' +
+      'fewer items than `limit`, or none, although `has_more` is true. The list ends with `next_cursor: null`. To follow the changes, ask `GET /v1/events` with ' +
+      '`event_key=blacklist.changed`, whose last page has a cursor for what comes later; or ask again here with `since`, the time of your last ' +
+      'request less a minute, and leave out each `event_id` that you have.',
   ),
   query(WatchQuery),
   returns(200, pageOf(EventPayload)),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { SourceWarnings } from '../../authority/contract.ts'
 import { RuleBasis } from '../../authority/rules/contract.ts'
-import { Id } from '../../platform/http/shapes.ts'
+import { Id, pageOf } from '../../platform/http/shapes.ts'
 
 const day = z.iso.date().nullable()
 
@@ -45,7 +45,7 @@ export const Obligations = z
       .meta({ description: 'The document that names the obligations. Null while you can read none: then there are no rows.' }),
     basis: z.strictObject({ rules: z.array(RuleBasis), notes: z.array(z.string()) }),
     warnings: SourceWarnings,
-    data: z.array(Obligation),
+    ...pageOf(Obligation).shape,
   })
   .meta({ id: 'Obligations' })
 export type Obligations = z.infer<typeof Obligations>

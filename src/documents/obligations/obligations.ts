@@ -1,6 +1,7 @@
 import { rulesAt } from '../../authority/rules/rules.ts'
 import { inactiveWarnings } from '../../authority/sources.ts'
 import type { Ctx } from '../../platform/context.ts'
+import { WHOLE } from '../../platform/paging/cursor.ts'
 import { centralDayOf } from '../../platform/time/months.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Obligations } from './contract.ts'
@@ -39,5 +40,6 @@ export async function listObligations(ctx: Ctx): Promise<Obligations> {
     basis: { rules: rules.basis(), notes: NOTES },
     warnings: inactiveWarnings(ctx, SOURCES),
     data,
+    ...WHOLE,
   }
 }

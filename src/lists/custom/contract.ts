@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { documented, Instant, trimmedText } from '../../platform/http/shapes.ts'
+import { documented, Instant, pageOf, trimmedText } from '../../platform/http/shapes.ts'
 import { isCustom } from '../catalog.ts'
 
 const Slug = documented(
@@ -32,5 +32,5 @@ export const CustomList = z
   .meta({ id: 'CustomBlacklist' })
 export type CustomList = z.infer<typeof CustomList>
 
-export const CustomLists = z.strictObject({ data: z.array(CustomList) }).meta({ id: 'CustomBlacklists' })
+export const CustomLists = pageOf(CustomList).meta({ id: 'CustomBlacklists' })
 export type CustomLists = z.infer<typeof CustomLists>

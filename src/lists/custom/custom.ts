@@ -6,6 +6,7 @@ import { recordsOf, textsOf } from '../../platform/csv.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure, type Fault, invalid, notFound } from '../../platform/failures.ts'
+import { WHOLE } from '../../platform/paging/cursor.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
@@ -109,6 +110,7 @@ const view = ({ source, label, row_count, version, fetched_at }: ListState): Cus
 /** Returns the organization's own lists, by slug. */
 export const listCustomLists = async ({ db, organization }: Ctx): Promise<CustomLists> => ({
   data: (await findCustomLists(db.$client, organization.id)).map(view),
+  ...WHOLE,
 })
 
 async function requireList({ db, organization }: Ctx, source: string): Promise<ListState> {

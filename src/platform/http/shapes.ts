@@ -39,13 +39,14 @@ export const Paging = {
     .meta({ description: 'The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.' }),
 }
 
+/** The members of every list beside `data`. */
+export const pageMembers = {
+  has_more: z.boolean().meta({ description: 'Whether more follows.' }),
+  next_cursor: z.string().nullable().meta({ description: 'The `cursor` of the next page. Null on the last one.' }),
+}
+
 /** The envelope of every list. */
-export const pageOf = <T extends z.ZodType>(item: T) =>
-  z.strictObject({
-    data: z.array(item),
-    has_more: z.boolean(),
-    next_cursor: z.string().nullable(),
-  })
+export const pageOf = <T extends z.ZodType>(item: T) => z.strictObject({ data: z.array(item), ...pageMembers })
 
 /** Line ends, and characters that change the direction of the text after them, count as control characters. */
 const CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u

@@ -18,6 +18,9 @@ export interface Page<T> {
   next_cursor: string | null
 }
 
+/** The members beside `data` of a list that has one page only. */
+export const WHOLE = { has_more: false, next_cursor: null } as const
+
 const MAC_BYTES = 16
 const urlsafe = (bytes: Uint8Array): string => bytes.toBase64({ alphabet: 'base64url', omitPadding: true })
 const utf8 = new TextEncoder()

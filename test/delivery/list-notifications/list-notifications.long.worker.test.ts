@@ -87,6 +87,16 @@ describe('a new version of a list', () => {
     const { body } = await of.ask('GET', '/v1/blacklists/watch?limit=2')
     const next = await of.ask('GET', `/v1/blacklists/watch?cursor=${encodeURIComponent(body.next_cursor)}`)
     expect(inBrief(next.body.data)).toEqual([[customer, 'removed', 'presunto', null]])
+    expect([body.has_more, next.body.has_more, next.body.next_cursor]).toEqual([true, false, null])
+    // Who follows asks the feed, whose last page has a cursor, or asks again since some instant.
+    const feed = (cursor = '') => of.ask('GET', `/v1/events?event_key=blacklist.changed${cursor}`)
+    const { next_cursor } = (await feed()).body
+    const now = new Date(Date.now() + 1_000).toISOString()
+    expect((await of.ask('GET', `/v1/blacklists/watch?since=${now}`)).body).toEqual({ data: [], has_more: false, next_cursor: null })
+    await load([], '4')
+    await notify()
+    const told = [[supplier, 'removed', 'definitivo', null]]
+    expect(inBrief((await feed(`&cursor=${encodeURIComponent(next_cursor)}`)).body.data)).toEqual(told)
   })
 
   it('is told to those whose windows show a document of the counterparty, and to nobody else', async () => {
