@@ -221,8 +221,8 @@ const NAME = 'A label of your choice.'
 const FISCAL_ENTITIES = 'The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.'
 const KINDS =
   'The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance ' +
-  'opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the ' +
-  'registered obligations, the registration data, the lists of certificates, nor the collateral registry.'
+  'opinions, `obligations` registered obligations, `declaracion` returns, `acuse` receipts for returns, `registration` the registration data, ' +
+  '`certificates` lists of certificates, `rug` the collateral registry, `buzon` documents of the tax mailbox. That is every kind that the service holds.'
 
 const Kind = z.enum(MIRRORED_KINDS, {
   error: ({ input }) => (input === 'cfdi_pdf' ? 'Must not be cfdi_pdf: the service holds no PDFs of CFDIs.' : undefined),

@@ -220,8 +220,7 @@ export async function getDocument(ctx: Ctx, document_id: string): Promise<Docume
 }
 
 /** A document that an organization may read, for those that copy it elsewhere. */
-export interface MirroredDocument extends Pick<DocumentRow, 'document_id' | 'content_type' | 'size' | 'document_date'> {
-  document_kind: DocumentRow['kind']
+export interface MirroredDocument extends Pick<DocumentRow, 'document_id' | 'kind' | 'content_type' | 'size' | 'document_date'> {
   /** When the organization got it, in milliseconds. */
   got_at: number
   /** The object that holds its bytes. */
@@ -232,7 +231,6 @@ export interface MirroredDocument extends Pick<DocumentRow, 'document_id' | 'con
 export const mirroredDocuments = async (ledger: ScopedLedger, after: string | null, limit: number): Promise<MirroredDocument[]> =>
   (await listDocuments(ledger, { before: after, limit })).map((row) => ({
     ...row,
-    document_kind: row.kind,
     got_at: gotAtMs(ledger.organization_id, ledger.first_active_at, row),
     object: objectOf(row.sha256),
   }))

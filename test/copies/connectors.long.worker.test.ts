@@ -10,7 +10,7 @@ import { json, send } from '../support/wire.ts'
 import { CONNECTORS, connector, DRAFTS, type DraftedProvider, rowOf } from './support/connectors.ts'
 
 const INSTANT = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-const KINDS = ['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse']
+const KINDS = [...['cfdi_xml', 'csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug', 'buzon']]
 const TEMPLATE = '{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml'
 
 const acme = await organization()

@@ -1,3 +1,5 @@
+import { MIRRORED_KINDS } from '../../src/copies/kinds.ts'
+
 /** The names of enumerations that several members have, by their values. Others are named after their member. */
 const NAMED: Record<string, readonly string[]> = {
   Direction: ['issued', 'received'],
@@ -19,7 +21,7 @@ const NAMED: Record<string, readonly string[]> = {
   PeriodicityOrUnknown: ['monthly', 'annual', 'unknown'],
   ObligationStatus: ['pending', 'filed', 'overdue', 'unknown'],
   StorageProvider: ['s3', 'azure_blob', 'google_drive', 'onedrive'],
-  StorageKind: ['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse'],
+  StorageKind: [...MIRRORED_KINDS],
   Plan: ['diagnostic', 'starter', 'api', 'enterprise_bronze', 'enterprise_silver', 'enterprise_gold'],
   DeadlineBasis: ['published', 'estimated'],
   Situacion: ['presunto', 'definitivo', 'desvirtuado', 'sentencia_favorable'],

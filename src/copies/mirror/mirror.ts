@@ -22,7 +22,7 @@ import type { Leased } from '../../platform/work/lease.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Destination, DestinationError } from '../drivers/port.ts'
-import { MIRRORED_KINDS, type MirroredKind } from '../kinds.ts'
+import type { MirroredKind } from '../kinds.ts'
 import type { ConnectorScope } from '../provider-contract.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageRefused } from '../tables.ts'
 import { documentPathOf, pathOf } from '../template.ts'
@@ -125,16 +125,12 @@ interface KnownDocument {
 
 /** A page of documents that the organization may read, newest first, and whether each of them can be copied. */
 async function readPage(ledger: ScopedLedger, of: 'sources' | 'mailbox', after: string | null) {
-  if (of === 'sources')
-    return (await mirroredDocuments(ledger, after, PAGE)).map((one) => ({
-      ...one,
-      kind: MIRRORED_KINDS.find((kind) => kind === one.document_kind),
-    }))
+  if (of === 'sources') return mirroredDocuments(ledger, after, PAGE)
   return (await mirroredNotifications(ledger, after, PAGE)).map((one) => ({ ...one, kind: 'buzon' as const }))
 }
 
 type Row = Awaited<ReturnType<typeof readPage>>[number]
-const isKnown = (row: Row): row is Row & KnownDocument => row.kind !== undefined && row.object !== null && row.content_type !== null
+const isKnown = (row: Row): row is Row & KnownDocument => row.object !== null && row.content_type !== null
 
 /** Reads a page of documents after one, and returns those that are to be copied. `next` is the last one; null after the last page. */
 async function readDocuments(

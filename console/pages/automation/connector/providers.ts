@@ -44,7 +44,9 @@ const PLACE: readonly Member[] = [optional('prefix'), optional('path_template', 
 
 export const configOf = (provider: Provider): readonly Member[] => [...PROVIDERS[provider].config, ...PLACE]
 
-export const KINDS = ['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'acuse', 'buzon'] as const satisfies readonly Kind[]
+export const KINDS = [
+  ...(['cfdi_xml', 'csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug', 'buzon'] as const),
+] satisfies readonly Kind[]
 
 /** A chosen file is not the key file of a service account. */
 export class NotJson extends Error {}
