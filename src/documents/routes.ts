@@ -2,7 +2,7 @@ import { SourceWarnings } from '../authority/contract.ts'
 import { askedOf } from '../platform/content.ts'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { operation, params, query, refuses, returns, returnsFile, returnsRanges } from '../platform/http/operation.ts'
+import { operation, params, query, refuses, returns, returnsContent } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
 import { Document, DocumentPath, DocumentQuery, TaxProfile } from './contract.ts'
@@ -63,12 +63,13 @@ export const documentRoutes = new Hono<App>()
       'readDocument',
       TAG,
       'Download a document',
-      'Returns the file byte for byte as the tax authority delivered it. Its ETag is the SHA-256 of the content. The header Range may ask ' +
+      'Returns the file byte for byte as the tax authority delivered it, in the media type that `content_type` of the document names: ' +
+        '`application/pdf`, `application/json` for what the authority shows as a list (`obligations`, `registration`, `certificates`, `rug`), or ' +
+        '`application/octet-stream` for another format. Its ETag is the SHA-256 of the content. The header Range may ask ' +
         'for one part of it, If-Range for the part only if the ETag is still the same, and If-None-Match for the file only if it is not.',
     ),
     params(DocumentPath),
-    returnsFile('The document', ...TYPES),
-    returnsRanges(...TYPES),
+    returnsContent('The file of the document', ...TYPES),
     refuses(404, NO_DOCUMENT),
     async (c) => {
       const answer = await readDocument(c.var.ctx, c.req.valid('param').document_id, askedOf(c.req.raw))

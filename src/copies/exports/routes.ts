@@ -1,7 +1,7 @@
 import { askedOf } from '../../platform/content.ts'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { body, idempotent, operation, params, query, refuses, returns, returnsFile, returnsRanges } from '../../platform/http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns, returnsContent } from '../../platform/http/operation.ts'
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { Export, ExportPage, ExportPath, ExportQuery, NewExport } from './contract.ts'
 import { createExport, deleteExport, getExport, listExports, readContent } from './exports.ts'
@@ -76,8 +76,7 @@ export const exportRoutes = new Hono<App>()
         'still the same, and If-None-Match for the file only if it is not.',
     ),
     params(ExportPath),
-    returnsFile('The file', ...TYPES),
-    returnsRanges(...TYPES),
+    returnsContent('The file', ...TYPES),
     refuses(
       404,
       'There is no such export, its content is not ready yet (`export.not_ready`) or deleted (`export.expired`), or the connection to the ' +

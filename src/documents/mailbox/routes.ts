@@ -2,7 +2,7 @@ import { SourceWarnings } from '../../authority/contract.ts'
 import { askedOf } from '../../platform/content.ts'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { operation, params, query, refuses, refusesAny, returns, returnsFile, returnsRanges } from '../../platform/http/operation.ts'
+import { operation, params, query, refuses, refusesAny, returns, returnsContent } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../../taxpayers/contract.ts'
 import { Notification, NotificationDocumentQuery, NotificationFetching, NotificationPath, NotificationQuery } from './contract.ts'
@@ -59,8 +59,7 @@ export const mailboxRoutes = new Hono<App>()
     ),
     params(FiscalEntityPath),
     query(NotificationDocumentQuery),
-    returnsFile('The document', ...TYPES),
-    returnsRanges(...TYPES),
+    returnsContent('The document', ...TYPES),
     returns(202, NotificationFetching, 'The document is being fetched', {
       'Retry-After': 'Seconds to wait before the next request, as in the body.',
     }),

@@ -277,27 +277,39 @@ const prefersCsv = (c: Context): boolean =>
 export const returnsFile = (description: string, ...contentTypes: string[]) =>
   described({ outputs: [{ status: 200, description, contentTypes }] }, refuseUndeclared())
 
+/** The headers of a file, whole or in part (platform/content.ts). */
+const FILE_HEADERS = {
+  'Content-Disposition': '`attachment` with the name of the file.',
+  'Content-Length': 'How many bytes the body has.',
+  'Accept-Ranges': '`bytes`: Range may ask for a part.',
+  ETag: 'Changes with the content, in quotes. Of a tax document it is the SHA-256 that `sha256` names.',
+}
+
 /**
- * Declares that the header Range may ask for a part of the file, which is answered with 206, and 416 when the file has no such part; and that
- * If-None-Match may name the ETag of what the caller has, which is answered with 304.
+ * Declares an answer that is a file in the bucket: whole, or with 206 the part that the header Range asks for, 416 when the file has no such
+ * part, and 304 when If-None-Match names the ETag of what the caller has.
  */
-export const returnsRanges = (...contentTypes: string[]) =>
+export const returnsContent = (description: string, ...contentTypes: string[]) =>
   described(
     {
       outputs: [
+        { ...{ status: 200, description, contentTypes }, headers: FILE_HEADERS },
         {
           ...{ status: 206, description: 'The part that Range asks for', contentTypes },
-          headers: { 'Content-Range': 'Which bytes the part has, and how many there are.' },
+          headers: { ...FILE_HEADERS, 'Content-Range': 'Which bytes the part has, and how many there are.' },
         },
         {
           status: 304,
           description: 'The content is what If-None-Match names. There is no body.',
-          headers: { ETag: 'The ETag of the content.' },
+          headers: { ETag: FILE_HEADERS.ETag },
         },
-        { status: 416, description: 'The file has none of the bytes that Range asks for. Content-Range says how many it has.' },
+        {
+          ...{ status: 416, description: 'The file has none of the bytes that Range asks for.' },
+          headers: { 'Content-Range': '`bytes */` and how many bytes the file has.' },
+        },
       ],
     },
-    pass(),
+    refuseUndeclared(),
   )
 
 type Refusal = 400 | 401 | 402 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 503
