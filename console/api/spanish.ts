@@ -120,7 +120,8 @@ export const SENTENCES: Record<string, string> = {
   'report.changed': 'El reporte se actualizó mientras lo leía. Empiece otra vez desde el principio.',
   'report.cooldown': 'El reporte se actualizó hace menos de diez minutos. Espere un poco.',
   'report.not_found': 'Este reporte no existe.',
-  'report.window_bounded': 'Los reportes necesitan toda la historia del RFC, y usted ve una parte. Amplíe el alcance de un extractor.',
+  'report.window_bounded':
+    'Los reportes necesitan la historia del RFC desde 2018, y usted ve una parte. Extraiga emitidos y recibidos desde el 1 de enero de 2018.',
   'repse.cooldown': 'Hace menos de una hora se pidió consultar este RFC en el REPSE. Espere un poco.',
   'request.content_length': 'El archivo llegó incompleto. Envíelo otra vez.',
   'request.content_encoding': 'Envíe el archivo tal cual, sin comprimir la petición.',

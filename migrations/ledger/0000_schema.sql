@@ -449,4 +449,5 @@ CREATE TABLE `guards` (
 	`name` text NOT NULL
 );--> statement-breakpoint
 CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
-CREATE TRIGGER `report_states_due` AFTER INSERT ON `cfdi_commits` BEGIN UPDATE report_states SET due_at = new.committed_at + 30000 WHERE due_at IS NULL AND (entity = new.entity OR connection = -new.entity); END;
+CREATE TRIGGER `report_states_due` AFTER INSERT ON `cfdi_commits` BEGIN UPDATE report_states SET due_at = new.committed_at + 30000 WHERE due_at IS NULL AND (entity = new.entity OR connection = -new.entity); END;--> statement-breakpoint
+CREATE TRIGGER `report_states_due_of_run` AFTER INSERT ON `extractions` BEGIN UPDATE report_states SET due_at = new.requested_at + 30000 WHERE due_at IS NULL AND entity = new.entity AND organization_id = new.organization_id; END;

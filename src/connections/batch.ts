@@ -3,7 +3,7 @@ import { withMandatory } from '../authority/sources.ts'
 import type { Ctx } from '../platform/context.ts'
 import { findConnectionsByRfc } from '../taxpayers/taxpayers.ts'
 import { connect, mergeMetadata } from './connect.ts'
-import { type ShownRow, viewsOf } from './connections.ts'
+import { type ShownRow, viewOf } from './connections.ts'
 import type { BatchResult, FiscalEntityBatchAnswer, FiscalEntityDraft } from './contract.ts'
 
 /** The most statements of a draft, without conflicts; and of an RFC that is connected with a login, with the runs that it starts. */
@@ -66,10 +66,7 @@ export async function connectRfcs(ctx: Ctx, read: readonly ReadDraft[], refusalO
       results.push(await connectOne(several, one.draft, known, refusalOf))
     }
   }
-  const view = await viewsOf(
-    ctx,
-    results.flatMap(({ row }) => row ?? []),
-  )
+  const view = viewOf(ctx)
   const data = results.map(({ row, ...result }) => ({ ...result, fiscal_entity: row ? view(row) : null }))
   const count = (result: BatchResult['result']): number => data.filter((one) => one.result === result).length
   return {

@@ -44,7 +44,7 @@ import {
   resolveInvalid,
   type ShownRow,
   startDownloads,
-  viewConnection,
+  viewOf,
 } from './connections.ts'
 import type { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft } from './contract.ts'
 
@@ -250,8 +250,7 @@ async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<Con
  * fiscal_entity.external_id_taken, and fiscal_entity.plan_limit for a draft beyond the plan's; 422 data_source.unknown or .inactive,
  * fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 as verifyLogins; and Unavailable.
  */
-export const connectRfc = async (ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> =>
-  viewConnection(ctx, await connect(ctx, draft))
+export const connectRfc = async (ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> => viewOf(ctx)(await connect(ctx, draft))
 
 /** The same, answered as a row. `read` has the organization's unlinked connection to the RFC, if it was read before. */
 export async function connect(ctx: Ctx, draft: FiscalEntityDraft, read?: { former: ConnectionRow | undefined }): Promise<ShownRow> {

@@ -26,7 +26,6 @@ import {
   findConnection,
   isDraft,
   isInvalid,
-  latestCeilings,
   listConnections,
   listShown,
   unlinkConnection,
@@ -79,14 +78,10 @@ function viewEfirma({ now, organization }: Ctx, { efirma_number, efirma_valid_fr
   }
 }
 
-/** Makes the function that shows these connections of the organization. */
-export async function viewsOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<(row: ShownRow) => FiscalEntity> {
+/** Makes the function that shows connections of the organization. */
+export function viewOf(ctx: Ctx): (row: ShownRow) => FiscalEntity {
   const { sources: active, kinds, documentKind } = loginsOf(ctx)
   const isInteractive = ({ ciec_verify_at }: ShownRow): boolean => ciec_verify_at !== null && !kinds.includes('ciec')
-  const latest = await latestCeilings(
-    ctx.db,
-    rows.map(({ entity }) => entity),
-  )
   return (row) => {
     const bounds = { ...row, issued_to: row.issued_to?.getTime() ?? null, received_to: row.received_to?.getTime() ?? null }
     const reached = reachedWindowsOf(bounds)
@@ -105,7 +100,7 @@ export async function viewsOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<(row
       efirma: viewEfirma(ctx, row),
       ...viewWindow(combinedWindowOf(reached)),
       windows: viewWindows(reached),
-      window_state: windowStateOf(windowsOf(ctx.organization.extractor_count, bounds), latest.get(row.entity)),
+      window_state: windowStateOf(windowsOf(ctx.organization.extractor_count, bounds)),
       warnings: [
         ...(hasValidCheckDigit(row.rfc) ? [] : [CHECK_DIGIT]),
         ...(row.ciec === null ? [] : isUsed(ctx, 'ciec') ? (isInteractive(row) ? [NOT_VERIFIED] : []) : [noFetcher(row)]),
@@ -119,9 +114,6 @@ export async function viewsOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<(row
   }
 }
 
-/** Shows a connection. */
-export const viewConnection = async (ctx: Ctx, row: ShownRow): Promise<FiscalEntity> => (await viewsOf(ctx, [row]))(row)
-
 /** Returns the organization's connection to a fiscal entity. Throws Failure 404 fiscal_entity.not_found. */
 export async function requireConnection(ctx: Ctx, fiscal_entity_id: string): Promise<WithGrantedRanges> {
   const row = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
@@ -131,14 +123,14 @@ export async function requireConnection(ctx: Ctx, fiscal_entity_id: string): Pro
 
 /** Returns one connection of the organization as it is shown. Throws Failure 404 fiscal_entity.not_found. */
 export const getFiscalEntity = async (ctx: Ctx, fiscal_entity_id: string): Promise<FiscalEntity> =>
-  viewConnection(ctx, await requireConnection(ctx, fiscal_entity_id))
+  viewOf(ctx)(await requireConnection(ctx, fiscal_entity_id))
 
 /** Lists the organization's connections in the order of their ids. */
 export async function listFiscalEntities(ctx: Ctx, query: FiscalEntityQuery) {
   const scope = { list: 'fiscal_entities', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const rows = await listShown(ctx.db, ctx.organization.id, query, after === undefined ? undefined : String(after), query.limit + 1)
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], await viewsOf(ctx, rows))
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewOf(ctx))
 }
 
 /**

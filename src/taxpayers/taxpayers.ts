@@ -268,23 +268,6 @@ export const countActiveConnections = (db: Database, organization_id: string) =>
     .from(connections)
     .where(and(eq(connections.organization_id, organization_id), eq(connections.state, 'active')))
 
-/** The latest ceilings of any connection to an RFC, in milliseconds: when anybody last downloaded each source. Null before. */
-export interface LatestCeilings {
-  issued: number | null
-  received: number | null
-}
-
-/** Returns the latest ceilings of these entities. */
-export const latestCeilings = async (db: Database, entities: readonly number[]): Promise<Map<number, LatestCeilings>> => {
-  const { results } = await prepared(
-    db.$client,
-    sql`select ${connections.entity}, max(${connections.issued_to}) as issued, max(${connections.received_to}) as received
-      from ${connections} indexed by connections_entity
-       where ${connections.entity} in (select value from json_each(${JSON.stringify(entities)})) group by ${connections.entity}`,
-  ).all<LatestCeilings & { entity: number }>()
-  return new Map(results.map(({ entity, ...latest }) => [entity, latest]))
-}
-
 /** The RFCs that an organization is connected to, or the one of a fiscal entity. */
 export const connectionsOfOrganization = (db: Database, organization_id: string, fiscal_entity_id: string | null) =>
   db

@@ -6,7 +6,7 @@ import { at } from '../support/clock.ts'
 import { runs } from '../support/fuzz.ts'
 import { randomOf } from '../support/random.ts'
 import { Messages } from './support/messages.ts'
-import { answersTo, renamed } from './support/paired-answers.ts'
+import { answersTo, renamed, unread } from './support/paired-answers.ts'
 import { historyOf, join, type Player, perform, type Step, type World } from './support/paired-history.ts'
 
 /**
@@ -14,7 +14,7 @@ import { historyOf, join, type Player, perform, type Step, type World } from './
  * answered the same by both: nothing tells B that A exists.
  */
 
-const HISTORIES = runs(1, 2_000)
+const HISTORIES = runs(2, 2_000)
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -37,9 +37,12 @@ async function live(rfc: string, begin: number, steps: readonly Step[]) {
   const world: World = { rfc, messages: new Messages(), players: { A: await join('Ana'), B: await join('Beto') } }
   for (const step of steps) await perform(world, step)
   const { B } = world.players
-  const { cancellations, ciec_invalid, late, ...answers } = separated(await answersTo(B), B.bare)
+  const { cancellations, ciec_invalid, late, reports, known, ...answers } = separated(await answersTo(B), B.bare)
   vi.restoreAllMocks()
-  return { answers: comparable(renamed(B, { said: B.said, ...answers })), cancellations, ciec_invalid, late, bare: B.bare }
+  return {
+    ...{ answers: comparable(renamed(B, { said: B.said, ...answers })), cancellations, ciec_invalid, late, bare: B.bare },
+    ...{ reports: renamed(B, reports), reported: renamed(B, B.reported), known },
+  }
 }
 
 type Lived = Awaited<ReturnType<typeof live>>
@@ -51,8 +54,6 @@ type Any = any
 const EXCEPTIONS = [
   // A download that A's run has queued already is not queued again (service.md, Run rules 3).
   'dispatched',
-  // Something newer than B's ceiling is held for the RFC (decisions.md 6), with the 409 of precomputed reports.
-  'window_state',
   // A document that B's window shows changes when anybody's download finds it changed, or brings it late, as its updated_at tells.
   'latest_change_at',
 ]
@@ -140,6 +141,12 @@ function separated(answers: Any, bare: Player['bare']): Any {
     ),
     alerts: answers.alerts.filter(({ kind }: Any) => kind !== 'connection.invalid'),
     audit: answers.audit.filter(({ action }: Any) => !isOfCiec(action)),
+    xml: answers.xml.filter(({ uuid }: Any) => vigentes.has(uuid)),
+    history: answers.history.filter(({ uuid }: Any) => vigentes.has(uuid)),
+    relations: answers.relations
+      .filter(({ uuid }: Any) => vigentes.has(uuid))
+      .map(({ status, body }: Any) => ({ status, data: body.data?.filter(({ cfdi }: Any) => cfdi === null || isApplied(cfdi)) })),
+    known: answers.cfdi.map(({ uuid, estatus, version, updated_at }: Any) => [uuid, estatus, version, updated_at]).sort(),
     late: new Set(answers.cfdi.filter((one: Any) => isLate(one, ran)).map(({ uuid }: Any) => uuid)),
     ciec_invalid: answers.events.filter(({ event }: Any) => isOfCiec(event)).length,
     cancellations: answers.events.filter(({ event }: Any) => isOfCancellation(event)),
@@ -189,6 +196,24 @@ function ciecDifferences(alone: number, shared: number, steps: readonly Step[]):
   return alone <= shared && shared <= alone + replaced ? [] : [`ciec_invalid: alone ${alone}, shared ${shared}`]
 }
 
+const inBrief = ({ at: when, status, body: { code, through } }: Any): Any => ({ when, status, code, through })
+const inRows = ({ status, body: { generated_at: _, ...body } }: Any): Any => ({ status, body })
+
+/**
+ * Where the reports differ. They are there, or refused, at the same times and up to the same instant. Figures and times also depend on when a
+ * cancellation became known, and when a document came that was stamped late: the figures are compared where B knows the same in the end, and
+ * the times where it learned everything at the same time.
+ */
+function reportDifferences(alone: Lived, shared: Lived): string[] {
+  // Without extractors, B reads what others downloaded (decisions.md 6).
+  const isOwn = ({ at: when }: Any): boolean => !shared.bare.some(({ from, until }) => from <= when && when <= until)
+  const known = ({ known: documents }: Lived, members: number): Any => documents.map((one: Any) => one.slice(0, members))
+  const isSame = (members: number): boolean => differences(known(alone, members), known(shared, members)).length === 0
+  const viewed = isSame(4) ? (one: Any) => one : inBrief
+  const of = ({ reports, reported }: Lived): Any => [reports.map(isSame(3) ? inRows : inBrief), reported.filter(isOwn).map(viewed)]
+  return differences(of(alone), of(shared), 'reports')
+}
+
 /** Where two answers differ, as paths with both values. */
 function differences(a: Any, b: Any, path = ''): string[] {
   if (a === b) return []
@@ -214,8 +239,10 @@ describe('an organization is answered as if no other had connected its RFC', () 
       ...differences(alone.answers, shared.answers),
       ...cancellationDifferences(alone, shared),
       ...ciecDifferences(alone.ciec_invalid, shared.ciec_invalid, steps),
+      ...reportDifferences(alone, shared),
     ]
     const tale = steps.map(({ at: when, who, what }) => `${new Date(when).toISOString()} ${who} ${JSON.stringify(what)}`)
+    expect(unread()).toEqual([])
     expect(found.slice(0, 20), [`Seed ${seed}: ${found.length} differences`, ...tale].join('\n')).toEqual([])
   })
 })

@@ -353,13 +353,19 @@ describe.skipIf(isMissing)(name, () => {
       ...{ period: '2026-05', is_partial: false, rfc: 'AAA010101AAA', name: null, tipo_tercero: '04', tipo_operacion: '85', drilldown },
       ...Object.fromEntries(rates.map((member, n) => [member, `${n}1234.50`])),
     }
-    const report = { key: 'diot', generated_at: '2026-06-01T00:00:00.000Z', source_watermark: '2026-06-01T00:00:00.000Z', is_stale: true }
+    const report = {
+      key: 'diot',
+      generated_at: '2026-06-01T00:00:00.000Z',
+      source_watermark: '2026-06-01T00:00:00.000Z',
+      through: null,
+      is_stale: true,
+    }
     let asked = 0
     await page.route('**/v1/reports/diot?*', (route) => {
       const url = route.request().url()
       if (route.request().headers()['accept'] === 'text/csv') {
         const isSecond = url.includes('cursor=')
-        const next = `</v1/reports/diot?fiscal_entity_id=${entity}&limit=1000&cursor=c>; rel="next"`
+        const next = `</v1/reports/diot?fiscal_entity_id=${entity}&limit=100&cursor=c>; rel="next"`
         return route.fulfill({
           headers: { 'content-type': 'text/csv', ...(!isSecond && { link: next }) },
           body: `period,rfc\r\n${isSecond ? '2026-06,B' : '2026-05,A'}\r\n`,

@@ -11,7 +11,6 @@ import { invalid } from '../../platform/failures.ts'
 import { limitReadings } from '../../platform/locks/readings.ts'
 import { fits, type Micros, micros, times } from '../../platform/money.ts'
 import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
-import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../taxpayers/visibility/contract.ts'
 import {
   type DirectionNumber,
@@ -89,14 +88,11 @@ const DAY_OF_RULES =
 const CURRENCIES = 'Amounts whose currency is XXX (none) are taken as MXN, as they are; missing_rate does not count them.'
 
 /**
- * The members of every aggregate except its basis and quality. One of the two D1 calls also runs `more`, the surface's statements on the
+ * The members of every aggregate except its basis and quality. The D1 call also runs `more`, the surface's statements on the
  * ledger; `found` has a list of rows for each.
  */
 export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly SQL[] = []) {
-  const [latest, { counts, invoices, found, statusOf }] = await Promise.all([
-    latestCeilings(ctx.db, [ledger.entity]),
-    limitReadings(ctx, () => countDocuments(ledger, span, ctx.now.getTime(), more)),
-  ])
+  const { counts, invoices, found, statusOf } = await limitReadings(ctx, () => countDocuments(ledger, span, ctx.now.getTime(), more))
   const { windows, window } = ledger
   const [only] = span.directions.length === 1 ? span.directions : []
   const ceiling = only === undefined ? window.ceiling : windows[only === 0 ? 'issued' : 'received'].ceiling
@@ -114,7 +110,7 @@ export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly
       currency: 'MXN',
       basis: { rules: rules.basis(), ...basis, notes: [...basis.notes, CURRENCIES, DAY_OF_RULES] },
       windows: viewWindows(windows),
-      window_state: windowStateOf(windows, latest.get(ledger.entity)),
+      window_state: windowStateOf(windows),
       as_of: new Date(ceiling ?? ctx.now).toISOString(),
       data_quality: {
         ...counts,

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { Certificate, OpinionSense } from '../../authority/port/fields-contract.ts'
+import { Month } from '../../cfdi/summary/contract.ts'
 import { columnsOf } from '../../platform/csv.ts'
-import { documented, Instant, integerParameter, Paging } from '../../platform/http/shapes.ts'
+import { documented, Instant, Paging, pageMembers, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Basis, Drilldown, InsightQuality, Listed, money, percent } from '../common/contract.ts'
 
@@ -26,8 +27,15 @@ export const ReportQuery = z.strictObject(ofFiscalEntity).superRefine(requireFis
 export const ReportPageQuery = z
   .strictObject({
     ...ofFiscalEntity,
-    limit: integerParameter(1, 1_000, 500).meta({ description: 'The greatest number of rows in the page.' }),
-    cursor: Paging.cursor,
+    from: Month.optional().meta({
+      description:
+        'The first month. The default is the first one with a document. Rows by counterparty or reason are of the documents of the range; rows of ' +
+        '`compliance` have their date in it.',
+    }),
+    to: Month.optional().meta({
+      description: 'The last month. The default is the current month in America/Mexico_City. A range with `from` has at most 120 months.',
+    }),
+    ...Paging,
   })
   .superRefine(requireFiscalEntity)
 export type ReportPageQuery = z.infer<typeof ReportPageQuery>
@@ -37,7 +45,7 @@ const Key = z.enum(REPORT_KEYS).meta({ id: 'ReportKey' })
 const CatalogItem = z
   .strictObject({ key: Key, title: z.string(), description: z.string(), inputs: z.array(z.string()) })
   .meta({ id: 'ReportCatalogItem' })
-export const ReportCatalog = z.strictObject({ data: z.array(CatalogItem) }).meta({ id: 'ReportCatalog' })
+export const ReportCatalog = pageOf(CatalogItem).meta({ id: 'ReportCatalog' })
 export type ReportCatalog = z.infer<typeof ReportCatalog>
 
 const count = z.int()
@@ -46,7 +54,8 @@ const direction = z.enum(['issued', 'received'])
 const monies = <const Names extends readonly string[]>(...names: Names) =>
   Object.fromEntries(names.map((name) => [name, money])) as Record<Names[number], typeof money>
 const is_partial = z.boolean().meta({
-  description: 'Whether the year or month was not over at source_watermark, so that documents of it are still to come.',
+  description:
+    'Whether the year or month was not over at source_watermark, so that documents of it are still to come, or `from` or `to` divides the year.',
 })
 const row = <Shape extends z.ZodRawShape>(id: string, shape: Shape) =>
   z.strictObject({ ...shape, drilldown: Drilldown }).meta({ id: `Report${id}Row` })
@@ -135,16 +144,30 @@ export const columnsOfReport = (key: ReportKey) => [
 export const Report = z
   .strictObject({
     key: Key,
-    generated_at: Instant.meta({ description: 'When the report was last brought up to date.' }),
-    source_watermark: Instant.meta({ description: 'Up to when documents were known then.' }),
-    is_stale: z.boolean().meta({ description: 'Whether documents have come, or rules have changed, since then.' }),
+    from: z.string().nullable().meta({ description: 'The first month that was asked for. Null for the first one with a document.' }),
+    to: z.string().nullable().meta({ description: 'The last month that was asked for. Null for the current one.' }),
+    generated_at: Instant.meta({
+      description: 'When the report was last brought up to date because something of it had changed, or on request.',
+    }),
+    source_watermark: Instant.meta({
+      description:
+        'Up to when documents were known then: the later ceiling of your windows, or the last download or import for an organization ' +
+        'without extractors. It moves on with your runs while nothing changes.',
+    }),
+    through: Instant.nullable().meta({
+      description:
+        'Your own last extraction of both sources, up to which the report has all documents: the earlier ceiling of your windows. What others ' +
+        'downloaded later is not in it. Null for an organization without extractors, which sees everything that the service has.',
+    }),
+    is_stale: z.boolean().meta({
+      description: 'Whether a document that you can read has come or changed, or a rule has changed, since the report was made.',
+    }),
     data: z.strictObject({
       basis: Basis,
       data_quality: InsightQuality,
       rows: z.array(rows).meta({ description: 'Rows of the shape that is named after the report: a page of them.' }),
     }),
-    has_more: z.boolean(),
-    next_cursor: z.string().nullable(),
+    ...pageMembers,
   })
   .meta({ id: 'Report' })
 export type Report = z.infer<typeof Report>

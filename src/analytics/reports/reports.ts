@@ -1,18 +1,17 @@
 import { basisOf as basisOfRows, type RuleRow, type Rules } from '../../authority/rules/dated.ts'
 import { rulesAt } from '../../authority/rules/rules.ts'
-import { countDocuments } from '../../cfdi/summary/summary.ts'
+import { countDocuments, spanOf } from '../../cfdi/summary/summary.ts'
 import { type Filings, readFilings } from '../../documents/obligations/filings.ts'
 import { listedAmong } from '../../lists/listings/listing.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
 import { decimal } from '../../platform/money.ts'
-import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
+import { type CursorScope, openCursor, sealCursor, WHOLE } from '../../platform/paging/cursor.ts'
 import { epochDayOf } from '../../platform/time/calendar.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
-import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { type Window, windowStateOf } from '../../taxpayers/visibility/window.ts'
+import { EARLIEST_DAY, type Window, windowStateOf } from '../../taxpayers/visibility/window.ts'
 import { quotientText } from '../common/figures.ts'
 import { worstOf } from '../common/omitted.ts'
 import type { Report, ReportBuilding, ReportCatalog, ReportKey, ReportPageQuery, ReportQueued } from './contract.ts'
@@ -31,7 +30,7 @@ import {
   revenueExpenses,
 } from './rows/sums.ts'
 import { askStatement, readReport, type StateRow } from './state-store.ts'
-import { basisOf, FIRST_DAY, isSameBasis, type ReportRound, RULES_OF, rulesIn, TO_PLAN, wakeReports } from './work.ts'
+import { basisOf, FIRST_DAY, outdatedIn, RULES_OF, roundOf, rulesIn, TO_REFRESH, throughOf, wakeReports } from './work.ts'
 
 interface ReportEntry {
   title: string
@@ -147,8 +146,9 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
 export const listReports = (): ReportCatalog => ({
   data: Object.entries(REPORTS).map(([key, { title, description }]) => ({
     ...{ key: key as ReportKey, title, description },
-    inputs: ['fiscal_entity_id'],
+    inputs: ['fiscal_entity_id', 'from', 'to'],
   })),
+  ...WHOLE,
 })
 
 type Query = Record<string, string>
@@ -161,17 +161,33 @@ type DrilldownsRow = Record<string, unknown> &
 const LONGEST = 120
 const ZERO = '0.00'
 
-/** Adds to each row links from its figures to the documents that add up to them. Figures that no surface lists have no drilldown. */
+/** The months that were asked for. Without one the report begins, or ends, where the documents do. */
+type Months = Readonly<Pick<ReportPageQuery, 'from' | 'to'>>
+
+const isWithin = (month: string, { from, to }: Months): boolean =>
+  (from === undefined || month >= from) && (to === undefined || month <= to)
+
+/** The months, as a search for documents has them. */
+const issuedWithin = ({ from, to }: Months): Query => ({
+  ...(from !== undefined && { issued_from: `${from}-01` }),
+  ...(to !== undefined && { issued_to: lastDayOf(to) }),
+})
+
+/**
+ * Adds to each row links from its figures to the documents that add up to them. Figures that no surface lists have no drilldown, such as what
+ * is open of the invoices of some months.
+ */
 function withDrilldowns<One extends object>(
   key: ReportKey,
   fiscal_entity_id: string,
   rows: readonly One[],
+  months: Months,
 ): (One & { drilldown: Query })[] {
   const path = (name: string, query: Query) => `/v1/${name}?${new URLSearchParams({ fiscal_entity_id, ...query })}`
   const net = (direction: Direction, from: string, to: string, more: Query = {}) =>
     path('cfdi/concentration/entries', { from, to, direction, figure: 'total', ...more })
-  const accrued = (figure: string, year: string) =>
-    path('analytics/vat-position/entries', { from: `${year}-01`, to: `${year}-12`, figure: `devengado.${figure}` })
+  const accrued = (figure: string, from: string, to: string) =>
+    path('analytics/vat-position/entries', { from, to, figure: `devengado.${figure}` })
   const cancelled = (query: Query) =>
     path('cfdi', { estatus: 'cancelado', kind: 'cfdi', tipo_comprobante: 'I', to_itself: 'false', ...query })
   const operations = Map.groupBy(key === 'diot' ? (rows as readonly DrilldownsRow[]) : [], ({ period, rfc }) => `${period}|${rfc}`)
@@ -180,10 +196,10 @@ function withDrilldowns<One extends object>(
     const { year = '', rfc = '', relation, first_day = '', last_day = '', direction, period = '' } = row
     switch (key) {
       case 'fiscal-summary': {
-        const [from, to] = [`${year}-01`, `${year}-12`]
+        const [from, to] = monthsOfYear(year, months)
         return {
           ...{ ingresos: net('issued', from, to), egresos: net('received', from, to) },
-          ...{ iva_trasladado: accrued('trasladado', year), iva_acreditable: accrued('acreditable', year) },
+          ...{ iva_trasladado: accrued('trasladado', from, to), iva_acreditable: accrued('acreditable', from, to) },
         }
       }
       case 'revenue-expenses': {
@@ -204,10 +220,11 @@ function withDrilldowns<One extends object>(
         return {
           ...(relation === 'supplier' ? {} : { issued: net('issued', first_day, last_day, { rfc }) }),
           ...(relation === 'customer' ? {} : { received: net('received', first_day, last_day, { rfc }) }),
-          cancelled_count: cancelled({ counterparty_rfc: rfc }),
+          cancelled_count: cancelled({ counterparty_rfc: rfc, ...issuedWithin(months) }),
         }
       }
       case 'payment-behavior': {
+        if (months.from !== undefined || months.to !== undefined) return {}
         const side = direction === 'issued' ? 'receivables' : 'payables'
         const open = (figure: string) => path('analytics/financing/entries', { figure: `${side}.${figure}`, rfc })
         return { outstanding: open('outstanding'), overdue: open('overdue') }
@@ -275,7 +292,17 @@ function compliance({ opinions, changes, obligations, certificates }: Filings, t
   ]
 }
 
+/** The day of a row of compliance. */
+const dateOf = (row: ReturnType<typeof compliance>[number]): string =>
+  'date' in row ? row.date : 'due_date' in row ? row.due_date : row.valid_to
+
 type Row = Partial<Record<'year' | 'month' | 'period', string>>
+
+/** The months of a year that were asked for. */
+const monthsOfYear = (year: string, { from, to }: Months): [first: string, last: string] => [
+  from?.startsWith(year) ? from : `${year}-01`,
+  to?.startsWith(year) ? to : `${year}-12`,
+]
 
 /** The year or month of a row, in reports with a row for each. */
 const PERIODS: Partial<Record<ReportKey, (row: Row) => string | undefined>> = {
@@ -286,13 +313,15 @@ const PERIODS: Partial<Record<ReportKey, (row: Row) => string | undefined>> = {
   payroll: ({ month }) => month,
 }
 
-/** Marks in each row of a year or month whether it was not over on the day up to which documents were known. */
-function withPartial(key: ReportKey, known: string, rows: readonly object[]): readonly object[] {
+/** Marks in each row of a year or month whether it was not over on the day up to which documents were known, or is not in the range whole. */
+function withPartial(key: ReportKey, known: string, rows: readonly object[], months: Months): readonly object[] {
   const periodOf = PERIODS[key]
   if (periodOf === undefined) return rows
   return rows.map((row) => {
     const period = periodOf(row) ?? ''
-    return { ...row, is_partial: period >= known.slice(0, period.length) }
+    const [first, last] = monthsOfYear(period, months)
+    const isCut = key === 'fiscal-summary' && (first !== `${period}-01` || last !== `${period}-12`)
+    return { ...row, is_partial: isCut || period >= known.slice(0, period.length) }
   })
 }
 
@@ -300,7 +329,7 @@ const RETRY_AFTER_SECONDS = 15
 const COOLDOWN_SECONDS = 600
 
 const NOTES = [
-  'A report covers everything that the service holds of the RFC and your own imports, up to source_watermark.',
+  'A report covers what your windows show of the RFC, up to through, and your own imports.',
   'Amounts are in MXN at each document’s own TipoCambio, else at the published rate; a credit note counts in its own month.',
   'Rules are those of the day of the invoice, or of the month of a payment, as of when the report was made.',
 ]
@@ -315,37 +344,50 @@ const textOf = (name: string, { isEmpty, floor, ceiling }: Window): string =>
     ? `no ${name} CFDIs yet`
     : `${name} CFDIs from ${floor ?? 'the first one'} to ${ceiling === null ? 'the last one' : new Date(ceiling).toISOString()}`
 
-/** Opens the ledger of the request. Throws Failure 404, and 409 report.window_bounded unless the windows show everything there is. */
-async function openWhole(ctx: Ctx): Promise<ScopedLedger> {
+/** Opens the ledger of the request. Throws Failure 404, and 409 report.window_bounded while a floor hides anything. */
+function openWhole(ctx: Ctx): ScopedLedger {
   const ledger = openLedger(ctx)
-  const latest = await latestCeilings(ctx.db, [ledger.entity])
   const { issued, received } = ledger.windows
-  if (windowStateOf(ledger.windows, latest.get(ledger.entity)) !== 'open')
+  if (windowStateOf(ledger.windows) !== 'open')
     throw new Failure(
       'conflict',
       'report.window_bounded',
-      `Reports cover the whole history of the RFC, and your windows show ${textOf('issued', issued)} and ${textOf('received', received)}. ` +
-        'A run of an extractor with the scope full_history and the sources sat_cfdi_issued and sat_cfdi_received lifts this.',
+      `Reports cover the history of the RFC since ${EARLIEST_DAY}, and your windows show ${textOf('issued', issued)} and ` +
+        `${textOf('received', received)}. An owner or admin lifts this with POST /v1/fiscal-entities/${ledger.fiscal_entity_id}/extractions ` +
+        `and the body ${LIFTING}, or with a run of an extractor with the scope full_history and both sources.`,
     )
   return ledger
 }
 
-/** Asks for the reports to be made or brought up to date. */
-async function ask(ctx: Ctx, ledger: ScopedLedger): Promise<void> {
+/** The body of the extraction after which no floor hides anything. */
+const LIFTING = JSON.stringify({ data_source_keys: ['sat_cfdi_issued', 'sat_cfdi_received'], from: EARLIEST_DAY })
+
+/** Asks for the reports to be made or brought up to date; with a round, even if nothing has changed. */
+async function ask(ctx: Ctx, ledger: ScopedLedger, round: string | null): Promise<void> {
   const { connection, shard } = ctx.connection!
-  await askStatement(ledger, connection, Date.now()).run()
+  await askStatement(ledger, connection, Date.now(), round).run()
   await wakeReports(ctx, [{ shard, connection }])
 }
 
+/** The days of the months that were asked for. Throws Failure 422 range.invalid. */
+function daysOf({ from, to }: Months, now: Date): { first: string; last: string } {
+  if (from !== undefined) return spanOf({ from, to }, now, 'range.invalid')
+  const last = to === undefined ? centralDayOf(now.getTime()) : lastDayOf(to)
+  return { first: last < FIRST_DAY ? `${last.slice(0, 7)}-01` : FIRST_DAY, last }
+}
+
 /**
- * Returns a page of a report, or that it is being made for the first time. Takes at most five D1 calls beside authentication. Throws Failure 404
- * report.not_found and fiscal_entity.not_found, 409 report.window_bounded, 400 for a foreign cursor, and 409 report.changed when the report was
+ * Returns a page of a report, or that it is being made for the first time. Takes at most four D1 calls beside authentication, and a few more while
+ * something was committed, or a run has moved a ceiling, since the report was made. Throws Failure 404 report.not_found and
+ * fiscal_entity.not_found, 409 report.window_bounded, 422 range.invalid, 400 for a foreign cursor, and 409 report.changed when the report was
  * brought up to date since the page before.
  */
-export async function getReport(ctx: Ctx, name: string, { limit, cursor }: PageOf): Promise<Report | ReportBuilding> {
+export async function getReport(ctx: Ctx, name: string, { limit, cursor, from, to }: PageOf): Promise<Report | ReportBuilding> {
   const key = keyOf(name)
-  const ledger = await openWhole(ctx)
-  const scope: CursorScope = { list: `reports/${key}`, filters: { fiscal_entity_id: ledger.fiscal_entity_id } }
+  const ledger = openWhole(ctx)
+  const months: Months = { from, to }
+  const days = daysOf(months, ctx.now)
+  const scope: CursorScope = { list: `reports/${key}`, filters: { fiscal_entity_id: ledger.fiscal_entity_id, ...months } }
   const [made, first = 0] = ((await openCursor(ctx, scope, cursor)) ?? []) as readonly number[]
   const today = centralDayOf(ctx.now.getTime())
   const rules = await rulesAt(ctx, today)
@@ -353,35 +395,35 @@ export async function getReport(ctx: Ctx, name: string, { limit, cursor }: PageO
   const found = await readReport(ledger, ctx.connection!.connection, [...kinds, 'quality'])
   const { state, last } = found
   const basis = basisOf(ledger.windows, rules, today)
-  const isBehind =
-    state?.generated_at == null ||
-    last.sequence !== state.sequence ||
-    last.import_sequence !== state.import_sequence ||
-    !isSameBasis(state.basis!, basis)
-  if (isBehind && (state === null || (state.due_at === null && state.round === null))) await ask(ctx, ledger)
+  const outdated = state && (await outdatedIn(ledger, state, last, basis))
+  const isBehind = outdated === null || outdated.length > 0
+  if (isBehind && (state === null || (state.due_at === null && state.round === null))) await ask(ctx, ledger, null)
   if (state === null || state.generated_at === null) return { status: 'building', key, retry_after_seconds: RETRY_AFTER_SECONDS }
   if (made !== undefined && made !== state.generated_at) throw changed()
-  const span = { first: FIRST_DAY, last: today, directions: [0, 1] as const }
   const [{ counts }, rows] = await Promise.all([
-    countDocuments(ledger, span, ctx.now.getTime()),
-    rowsOf(ctx, ledger, key, { today, rules, found }),
+    countDocuments(ledger, { ...days, directions: [0, 1] }, ctx.now.getTime()),
+    rowsOf(ctx, ledger, key, { today, rules, found, months }),
   ])
-  const quality = found.cellsOf('quality')
+  const quality = found.cellsOf('quality').filter(({ of }) => isWithin(of, months))
   const dof_rate = count(quality, 'dof_rate')
   const end = first + limit
   const has_more = rows.length > end
+  // What has come since changes nothing in a report that is not behind.
+  const through = throughOf(isBehind ? state.basis! : basis)
+  const watermark = (isBehind ? null : ledger.window.ceiling) ?? state.watermark!
   return {
-    ...{ key, generated_at: new Date(state.generated_at).toISOString(), source_watermark: new Date(state.watermark!).toISOString() },
-    is_stale: isBehind || state.round !== null,
+    ...{ key, from: from ?? null, to: to ?? null, generated_at: new Date(state.generated_at).toISOString() },
+    ...{ source_watermark: new Date(watermark).toISOString(), through: through === null ? null : new Date(through).toISOString() },
+    is_stale: isBehind,
     data: {
       basis: { rules: key === 'compliance' ? rules.basis() : basisOfRows(rulesBehind(key, state)), formulas, notes: NOTES },
       data_quality: {
         ...{ ...counts, missing_rate: Math.max(counts.missing_rate - dof_rate, 0), dof_rate },
         unreconciled_payments: count(quality, 'unreconciled_payments'),
         other_parties: count(quality, 'other_parties'),
-        drilldown: linksOf(ledger),
+        drilldown: linksOf(ledger, months),
       },
-      rows: withDrilldowns(key, ledger.fiscal_entity_id, withPartial(key, centralDayOf(state.watermark!), rows)).slice(
+      rows: withDrilldowns(key, ledger.fiscal_entity_id, withPartial(key, centralDayOf(watermark), rows, months), months).slice(
         first,
         end,
       ) as Report['data']['rows'],
@@ -392,15 +434,13 @@ export async function getReport(ctx: Ctx, name: string, { limit, cursor }: PageO
 }
 
 /** The rules behind the rows, which are older than today’s while the report is behind. */
-const rulesBehind = (key: ReportKey, { basis, round }: StateRow): RuleRow[] =>
-  key === 'payment-behavior' || key === 'diot'
-    ? rulesIn([basis!, ...(round === null || round === TO_PLAN ? [] : [(JSON.parse(round) as ReportRound).basis])], RULES_OF[key])
-    : []
+const rulesBehind = (key: ReportKey, row: StateRow): RuleRow[] =>
+  key === 'payment-behavior' || key === 'diot' ? rulesIn([row.basis!, roundOf(row)?.basis ?? row.basis!], RULES_OF[key]) : []
 
 /** Links to documents that the report leaves out, as far as whole searches find them. */
-const linksOf = ({ fiscal_entity_id }: ScopedLedger): Record<string, string> => {
+const linksOf = ({ fiscal_entity_id }: ScopedLedger, months: Months): Record<string, string> => {
   const search = (more: Record<string, string>) =>
-    `/v1/cfdi?${new URLSearchParams({ fiscal_entity_id, estatus: 'vigente', kind: 'cfdi', to_itself: 'false', ...more })}`
+    `/v1/cfdi?${new URLSearchParams({ fiscal_entity_id, estatus: 'vigente', kind: 'cfdi', to_itself: 'false', ...issuedWithin(months), ...more })}`
   return { without_xml: search({ has_xml: 'false', is_substituted: 'false' }), substituted: search({ is_substituted: 'true' }) }
 }
 
@@ -408,28 +448,32 @@ interface Reading {
   today: string
   rules: Rules
   found: Awaited<ReturnType<typeof readReport>>
+  months: Months
 }
 
-async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, rules, found }: Reading): Promise<object[]> {
+async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, rules, found, months }: Reading): Promise<object[]> {
+  const cellsOf = <Kind extends PartKind>(kind: Kind) => found.cellsOf(kind).filter(({ of }) => isWithin(of, months))
   switch (key) {
     case 'fiscal-summary':
-      return fiscalSummary(found.cellsOf('sums'))
+      return fiscalSummary(cellsOf('sums'))
     case 'revenue-expenses':
-      return revenueExpenses(found.cellsOf('sums'))
+      return revenueExpenses(cellsOf('sums'))
     case 'annual-comparison':
-      return annualComparison(found.cellsOf('sums'))
+      // A month is compared with one before the range.
+      return annualComparison(found.cellsOf('sums')).filter(({ year, month }) => isWithin(`${year}-${month}`, months))
     case 'cancellations':
-      return cancellations(found.cellsOf('sums'))
+      return cancellations(cellsOf('sums'))
     case 'payroll':
-      return payroll(found.cellsOf('payroll'))
+      // A receipt counts in the month of its payment, which can be another one than that of its Fecha.
+      return payroll(found.cellsOf('payroll')).filter(({ month }) => isWithin(month, months))
     case 'payment-behavior':
-      return paymentBehavior(found.cellsOf('payments'), today)
+      return paymentBehavior(cellsOf('payments'), today)
     case 'diot':
-      return diot(found.cellsOf('cash'))
+      return diot(cellsOf('cash'))
     case 'compliance':
-      return compliance(await readFilings(ledger, today, rules), today)
+      return compliance(await readFilings(ledger, today, rules), today).filter((row) => isWithin(dateOf(row).slice(0, 7), months))
     case 'counterparty-network': {
-      const cells = found.cellsOf('documents')
+      const cells = cellsOf('documents')
       const rfcs = [...new Set(cells.map(({ rfc }) => String(rfc)))]
       const { listings } = await listedAmong({ db: ctx.db, organization_id: ctx.organization.id }, rfcs, today)
       return counterpartyNetwork(cells, (rfc) => worstOf(listings.get(rfc)))
@@ -443,14 +487,14 @@ async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, r
  */
 export async function refreshReport(ctx: Ctx, name: string): Promise<ReportQueued> {
   const key = keyOf(name)
-  const ledger = await openWhole(ctx)
+  const ledger = openWhole(ctx)
   const { fiscal_entity_id } = ledger
   const cooldown = ctx.env.COOLDOWNS.getByName(`report:${fiscal_entity_id}:${key}`)
   const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
     await change(ctx, { action: 'report.refresh_requested', resource_id: fiscal_entity_id, changed: [key] }, [])
-    await ask(ctx, ledger)
+    await ask(ctx, ledger, TO_REFRESH)
   } catch (error) {
     await cooldown.release()
     throw error
@@ -458,7 +502,7 @@ export async function refreshReport(ctx: Ctx, name: string): Promise<ReportQueue
   return { status: 'queued', key, fiscal_entity_id }
 }
 
-type PageOf = Pick<ReportPageQuery, 'limit' | 'cursor'>
+type PageOf = Pick<ReportPageQuery, 'limit' | 'cursor' | 'from' | 'to'>
 
 const changed = () =>
   new Failure('conflict', 'report.changed', 'The report was brought up to date since the page before. Begin again without a cursor.')

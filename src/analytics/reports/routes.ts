@@ -14,11 +14,9 @@ import {
 import { getReport, listReports, refreshReport } from './reports.ts'
 
 const BOUNDED =
-  'The windows hide CFDIs that the service has or can have for the RFC (`report.window_bounded`). The detail names the floor and the ' +
-  'ceiling of each source, and the extractor that lifts this.'
-const PAGED =
-  'The windows hide CFDIs that the service has or can have for the RFC (`report.window_bounded`): the detail names the floor and the ceiling of ' +
-  'each source, and the extractor that lifts this. Or the report was brought up to date since the page before (`report.changed`): begin again.'
+  'A floor of your windows is later than 2018-01-01, or one of the CFDI sources was never extracted (`report.window_bounded`). The detail names the ' +
+  'floor and the ceiling of each source, and the request that lifts this, with its body.'
+const PAGED = `${BOUNDED} Or the report was brought up to date since the page before (\`report.changed\`): begin again.`
 const ABSENT = 'There is no such report, or no active connection to the fiscal entity.'
 
 /** Mounted at /v1/reports. */
@@ -29,9 +27,10 @@ export const reportRoutes = new Hono<App>()
     operation(
       'getReport',
       'Insight',
-      'Get a report on the whole history of an RFC',
+      'Get a report on the whole history of an RFC, or on some months of it',
       'A report is made when it is first asked for, and brought up to date after each download or import that changes something: only ' +
-        'the months are read again that changed. Returns 202 while it is made for the first time. Repeat the request after the delay. A report ' +
+        'the months are read again that changed. It covers what your windows show, up to `through`: the ' +
+        'downloads of others change nothing in it. Returns 202 while it is made for the first time. Repeat the request after the delay. A report ' +
         'by counterparty can have several pages, all of which show the same state of it; the others have one.',
     ),
     params(ReportPath),

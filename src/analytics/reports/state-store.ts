@@ -1,10 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { type Changed, shownAmong } from '../../cfdi/changes/latest.ts'
 import { readTouched } from '../../cfdi/commits/touched.ts'
 import { cfdi, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/population/aliases.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { DIRECTIONS } from '../../taxpayers/visibility/window.ts'
 import { type Cell, type PartKind, parseCells } from './parts/month.ts'
 import { reportParts, reportStates as states } from './tables.ts'
 
@@ -38,6 +40,9 @@ const sequences = (entity: number, imports: number): SQL => {
     max(${lastOf(committed_at, entity)}, ${lastOf(committed_at, imports)}) as committed_at`
 }
 
+/** The commits and ceilings up to which the parts show documents. */
+export type PartsState = Pick<Sequences, 'sequence' | 'import_sequence'> & { ceilings: Ceilings }
+
 /** Reads the last commits of the partitions of a ledger. */
 export const readSequences = async ({ d1, entity, importPartition }: ScopedLedger): Promise<Sequences> =>
   (await prepared(d1, sequences(entity, importPartition ?? 0)).first<Sequences>())!
@@ -62,13 +67,18 @@ export async function readReport(ledger: ScopedLedger, connection: number, kinds
   }
 }
 
-/** Asks for the reports of a connection to be brought up to date. What is asked for already stays as it is. */
-export const askStatement = (ledger: ScopedLedger, connection: number, now: number): D1PreparedStatement =>
+/**
+ * Asks for the reports of a connection to be brought up to date. What is asked for already stays as it is. `round` begins a round even if
+ * nothing has changed.
+ */
+export const askStatement = (ledger: ScopedLedger, connection: number, now: number, round: string | null): D1PreparedStatement =>
   prepared(
     ledger.d1,
-    sql`insert into ${states} (${bare(states.connection)}, ${bare(states.organization_id)}, ${bare(states.fiscal_entity_id)}, ${bare(states.entity)}, ${dueAt})
-      values (${connection}, ${ledger.organization_id}, ${ledger.fiscal_entity_id}, ${ledger.entity}, ${now})
-      on conflict (${bare(states.connection)}) do update set ${dueAt} = min(coalesce(${states.due_at}, excluded.${dueAt}), excluded.${dueAt})`,
+    sql`insert into ${states} (${bare(states.connection)}, ${bare(states.organization_id)}, ${bare(states.fiscal_entity_id)}, ${bare(states.entity)},
+        ${dueAt}, ${bare(states.round)})
+      values (${connection}, ${ledger.organization_id}, ${ledger.fiscal_entity_id}, ${ledger.entity}, ${now}, ${round})
+      on conflict (${bare(states.connection)}) do update set ${dueAt} = min(coalesce(${states.due_at}, excluded.${dueAt}), excluded.${dueAt}),
+        ${bare(states.round)} = coalesce(${states.round}, excluded.${bare(states.round)})`,
   )
 
 /** The lease of a worker on the reports of a connection. */
@@ -123,30 +133,28 @@ export const dueStates = async (ledger: D1Database, now: number, limit: number):
 
 const c = alias(cfdi, 'c')
 
-/** The most commits that are read. After more, all months are read. */
+/** The most commits, and documents between ceilings, that are read. After more, all months are read. */
 const MOST_COMMITS = 400
+const MOST_BETWEEN = 20_000
 /** The documents of one query. */
 const DOCUMENTS = 5_000
+
+/** Ceilings of both directions, in milliseconds. */
+export type Ceilings = readonly [issued: number | null, received: number | null]
 
 const partitionsOf = ({ entity, importPartition }: ScopedLedger): number[] =>
   importPartition === null ? [entity] : [entity, importPartition]
 
 /**
- * Returns the months whose parts the commits between two states change: those of the documents that the commits name, of what these pay,
- * and of their payments. Null when the commits do not say: then all months may have changed.
+ * Returns the documents that the organization is newly shown, or shown changed, between two states: by commits, and by its ceilings, because
+ * others may have downloaded documents before its own run reached them. What others download beyond its ceilings is not among them. Null
+ * when the commits do not say: then all documents may have changed.
  */
-export async function changedMonths(
-  ledger: ScopedLedger,
-  from: Pick<Sequences, 'sequence' | 'import_sequence'>,
-  to: Pick<Sequences, 'sequence' | 'import_sequence'>,
-): Promise<string[] | null> {
-  const [known, ended] = [
-    [from.sequence, from.import_sequence],
-    [to.sequence, to.import_sequence],
-  ]
+export async function changedDocuments(ledger: ScopedLedger, from: PartsState, to: PartsState): Promise<string[] | null> {
+  const changed: Changed[] = []
   const uuids = new Set<string>()
-  for (const [n, number] of partitionsOf(ledger).entries()) {
-    const [after, until] = [known[n]!, ended[n]!]
+  for (const number of partitionsOf(ledger)) {
+    const [after, until] = number === ledger.entity ? [from.sequence, to.sequence] : [from.import_sequence, to.import_sequence]
     if (after === until) continue
     const { results } = await prepared(
       ledger.d1,
@@ -160,13 +168,49 @@ export async function changedMonths(
       const { stored = [], cancelled = [], substituted = [], balances = [], removed, isCut } = readTouched(touched)
       // The months of removed documents are no longer known.
       if (isCut || removed) return null
-      for (const uuid of [...stored, ...cancelled, ...[...substituted, ...balances].map(([one]) => one)]) uuids.add(uuid)
+      const named: Changed[] = [
+        ...stored.map((uuid) => [uuid, 'stored'] as const),
+        ...cancelled.map((uuid) => [uuid, null] as const),
+        ...substituted,
+        ...balances,
+      ]
+      if (number === ledger.entity) changed.push(...named)
+      else for (const [uuid] of named) uuids.add(uuid)
     }
   }
-  const list = [...uuids]
+  if (changed.length > 0) for (const uuid of await shownAmong(ledger, changed)) uuids.add(uuid)
+  const between = await documentsBetween(ledger, from.ceilings, to.ceilings)
+  return between && [...uuids, ...between]
+}
+
+/**
+ * The documents of the authority that later ceilings newly show, and those that they show substituted. Null when there are too many. One
+ * call; none while the ceilings are the same.
+ */
+async function documentsBetween({ d1, entity }: ScopedLedger, before: Ceilings, now: Ceilings): Promise<string[] | null> {
+  const most = sql.raw(String(MOST_BETWEEN + 1))
+  const selects = DIRECTIONS.flatMap((direction) => {
+    const [after, until] = [before[direction], now[direction]].map((at) => at && Math.floor(at / 1_000))
+    if (after == null || until == null || after === until) return []
+    const of = sql`${c.entity} = ${entity} and ${c.direction} = ${sql.raw(String(direction))}`
+    return [
+      sql`select ${c.uuid} from ${cfdi} ${c} indexed by cfdi_dirc
+        where ${of} and ${c.cancelled} in (0, 1) and ${c.issued_at} > ${after} and ${c.issued_at} <= ${until} limit ${most}`,
+      sql`select ${c.uuid} from ${cfdi} ${c} indexed by cfdi_substituted
+        where ${of} and ${c.substituted_from} > ${after} and ${c.substituted_from} <= ${until} limit ${most}`,
+    ]
+  })
+  if (selects.length === 0) return []
+  const results = await d1.batch<{ uuid: string }>(selects.map((one) => prepared(d1, one)))
+  const uuids = results.flatMap(({ results: rows }) => rows.map(({ uuid }) => uuid))
+  return uuids.length > MOST_BETWEEN ? null : uuids
+}
+
+/** Returns the months whose parts these documents change: theirs, of what they pay or credit, and of their payments. */
+export async function monthsOf(ledger: ScopedLedger, uuids: readonly string[]): Promise<string[]> {
   const months = new Set<string>()
-  for (let at = 0; at < list.length; at += DOCUMENTS)
-    for (const month of await monthsOf(ledger, list.slice(at, at + DOCUMENTS))) months.add(month)
+  for (let at = 0; at < uuids.length; at += DOCUMENTS)
+    for (const month of await monthsOfSome(ledger, uuids.slice(at, at + DOCUMENTS))) months.add(month)
   return [...months].sort()
 }
 
@@ -174,7 +218,7 @@ export async function changedMonths(
  * The months of documents and of the payments between them and others, in both partitions, because an import gives way to the authority's
  * document.
  */
-async function monthsOf(ledger: ScopedLedger, uuids: readonly string[]): Promise<string[]> {
+async function monthsOfSome(ledger: ScopedLedger, uuids: readonly string[]): Promise<string[]> {
   const json = JSON.stringify(uuids)
   const of = (number: number): SQL[] => {
     const own = sql`json_each(${json}) j cross join ${cfdi} ${c} on ${c.entity} = ${number} and ${c.uuid} = j.value`
@@ -184,7 +228,8 @@ async function monthsOf(ledger: ScopedLedger, uuids: readonly string[]): Promise
       sql`select substr(${c.fecha}, 1, 7) as month from ${own}`,
       sql`select substr(${p.fecha_pago}, 1, 7) as month from json_each(${json}) j cross join ${cfdiPayments} ${p} on ${p.entity} = ${number} and ${p.invoice} = j.value`,
       sql`select substr(${p.fecha_pago}, 1, 7) as month from ${paidBy}`,
-      sql`select substr(${i.fecha}, 1, 7) as month from ${paidBy} cross join ${cfdi} ${i} on ${i.entity} = ${p.entity} and ${i.uuid} = ${p.invoice}`,
+      sql`select substr(${i.fecha}, 1, 7) as month from ${own} cross join json_each(${c.related}) r cross join ${cfdi} ${i}
+        on ${i.entity} = ${c.entity} and ${i.uuid} = r.value`,
     ]
   }
   const results = await ledger.d1.batch<{ month: string }>(

@@ -18,7 +18,10 @@ export const reportStates = sqliteTable(
     watermark: integer(),
     /** A ReportRound as JSON while the parts are brought up to date. */
     round: text(),
-    /** When the parts are due: some time after a commit, which the trigger `report_states_due` notes. Null when they are not. */
+    /**
+     * When the parts are due: some time after a commit, or after a run of the organization moved its ceilings, which triggers note. Null when they
+     * are not.
+     */
     due_at: integer(),
     /** The worker that holds them, and until when. */
     token: text(),

@@ -7,20 +7,21 @@ import { syncWork } from '../../downloads/jobs/tables.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
-import { addMonths, centralDayOf } from '../../platform/time/months.ts'
+import { centralDayOf } from '../../platform/time/months.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { ledgerByLedger } from '../../platform/work/pages.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
-import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type Windows, windowStateOf } from '../../taxpayers/visibility/window.ts'
 import { KINDS, readMonth, writeCells } from './parts/month.ts'
 import {
   allMonths,
-  changedMonths,
+  type Ceilings,
+  changedDocuments,
   claimState,
   dueStates,
+  monthsOf,
   readSequences,
   replaceParts,
   reportLease,
@@ -38,13 +39,18 @@ export interface ReportRound {
   months: string[]
 }
 
-/** A round whose months are still to be found. */
-export const TO_PLAN = 'plan'
+/** A round whose months are still to be found, and one that somebody asked for: it is made even if nothing has changed. */
+const TO_PLAN = 'plan'
+export const TO_REFRESH = 'refresh'
+
+/** Reads the round of a row. Null without one, and while its months are still to be found. */
+export const roundOf = ({ round }: StateRow): ReportRound | null =>
+  round === null || round === TO_PLAN || round === TO_REFRESH ? null : (JSON.parse(round) as ReportRound)
 
 /** The basis of the parts, beside the documents. */
 interface PartsBasis {
   floors: (string | null)[]
-  ceilings: (number | null)[]
+  ceilings: Ceilings
   /** The values of rules that were in force on days of the documents. */
   rules: RuleRow[]
 }
@@ -74,8 +80,8 @@ export function rulesIn(bases: readonly string[], keys: readonly RuleKey[]): Rul
   return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()]
 }
 
-/** Whether parts of one basis show the same as parts of another, except for documents of the days between their ceilings. */
-export function isSameBasis(before: string, now: string): boolean {
+/** Whether parts of one basis show the same as parts of another, except for what their ceilings show. */
+function isSameBasis(before: string, now: string): boolean {
   const [old, next] = [before, now].map((text) => JSON.parse(text) as PartsBasis) as [PartsBasis, PartsBasis]
   const isBounded = ({ ceilings }: PartsBasis) => ceilings.map((one) => one !== null).join()
   return (
@@ -85,11 +91,21 @@ export function isSameBasis(before: string, now: string): boolean {
   )
 }
 
-/** The instants, in milliseconds, between which ceilings moved from one basis to another. Null when none moved. */
-function movedCeilings(before: string, now: string): [from: number, to: number] | null {
-  const [old, next] = [before, now].map((text) => (JSON.parse(text) as PartsBasis).ceilings) as [(number | null)[], (number | null)[]]
-  const moved = old.flatMap((from, n) => (from === null || next[n] == null || from === next[n] ? [] : [[from, next[n]] as const]))
-  return moved.length === 0 ? null : [Math.min(...moved.map(([from]) => from)), Math.max(...moved.map(([, to]) => to))]
+const ceilingsOf = (basis: string): Ceilings => (JSON.parse(basis) as PartsBasis).ceilings
+
+/** The earlier of the ceilings of a basis, up to which both sources are shown. Null when everything is. */
+export const throughOf = (basis: string): number | null => {
+  const [issued, received] = ceilingsOf(basis)
+  return issued === null || received === null ? null : Math.min(issued, received)
+}
+
+/**
+ * Returns the documents that the parts of a row do not show as they are. Null when that may be all. What the organization is not shown is
+ * never among them, so that nobody learns from a report when others download.
+ */
+export async function outdatedIn(ledger: ScopedLedger, row: StateRow, to: Sequences, basis: string): Promise<string[] | null> {
+  if (row.generated_at === null || row.basis === null || !isSameBasis(row.basis, basis)) return null
+  return changedDocuments(ledger, { ...row, ceilings: ceilingsOf(row.basis) }, { ...to, ceilings: ceilingsOf(basis) })
 }
 
 /** Names the reports of a connection outside its ledger. */
@@ -154,10 +170,8 @@ async function continueReport(system: System, leased: LeasedReports): Promise<bo
   }
   const today = centralDayOf(system.now.getTime())
   const rules = await rulesAt(system, today)
-  // A later commit makes them due again.
-  if (row.round === null) await save(leased, { due_at: null, round: TO_PLAN })
-  const round =
-    row.round === null || row.round === TO_PLAN ? await plan(system, leased, ledger, rules, today) : (JSON.parse(row.round) as ReportRound)
+  const round = roundOf(row) ?? (await plan(system, leased, ledger, rules, today))
+  if (round === null) return false
   const reading = { system, ledger, rules, today }
   for (let left = round.months; left.length > 0; ) {
     if (!system.budget.allows(STATEMENTS)) return true
@@ -180,37 +194,36 @@ async function openedFor(system: System, { organization_id, fiscal_entity_id }: 
   const reader = await readerOf(system, organization_id, fiscal_entity_id)
   if (!reader || !isReadable(reader.connection)) return null
   const ledger = openLedger({ settings: system.settings, ...reader })
-  const latest = await latestCeilings(system.db, [ledger.entity])
-  return windowStateOf(ledger.windows, latest.get(ledger.entity)) === 'open' ? ledger : null
+  return windowStateOf(ledger.windows) === 'open' ? ledger : null
 }
 
-/** Whether jobs of the RFC are under way, or begin soon. Jobs that wait for longer delay nothing. */
-const isDownloading = async ({ d1, entity }: ScopedLedger): Promise<boolean> =>
+/**
+ * Whether jobs for extractions of the organization are under way, or begin soon; those of anybody where everything is shown. Jobs that wait
+ * for longer delay nothing.
+ */
+const isDownloading = async ({ d1, entity, organization_id, window }: ScopedLedger): Promise<boolean> =>
   (await prepared(
     d1,
     sql`select 1 from ${syncWork} where ${syncWork.entity} = ${entity}
-      and (${syncWork.lease_until} > ${Date.now()} or ${syncWork.due_at} <= ${Date.now() + SETTLE_MS})`,
+      and (${syncWork.lease_until} > ${Date.now()} or ${syncWork.due_at} <= ${Date.now() + SETTLE_MS})
+      and (${Number(window.ceiling === null)} or exists (select 1 from json_each(${syncWork.runs}) r where r.value->>0 = ${organization_id}))`,
   ).first()) !== null
 
-async function plan(system: System, leased: LeasedReports, ledger: ScopedLedger, rules: Rules, today: string): Promise<ReportRound> {
+/** Finds the months of a round. Null when there is nothing to do: then only how far the parts are is noted, and nobody can tell that it was. */
+async function plan(system: System, leased: LeasedReports, ledger: ScopedLedger, rules: Rules, today: string): Promise<ReportRound | null> {
   const { row } = leased
-  const to = await readSequences(ledger)
+  // A later commit makes them due again.
+  await save(leased, { due_at: null, round: row.round ?? TO_PLAN })
+  const last = await readSequences(ledger)
+  const to = { sequence: last.sequence, import_sequence: last.import_sequence }
   const basis = basisOf(ledger.windows, rules, today)
-  const isKnown = row.generated_at !== null && row.basis !== null && isSameBasis(row.basis, basis)
-  const changed = isKnown ? await changedMonths(ledger, row, to) : null
-  const months = changed ? [...new Set([...changed, ...monthsBetween(row.basis!, basis)])].sort() : await allMonths(ledger, row.connection)
-  const watermark = ledger.window.ceiling ?? (to.committed_at || system.now.getTime())
-  const round = { to: { sequence: to.sequence, import_sequence: to.import_sequence }, basis, watermark, months }
+  const outdated = await outdatedIn(ledger, row, last, basis)
+  if (outdated?.length === 0 && row.round !== TO_REFRESH) {
+    await save(leased, { ...to, basis, round: null })
+    return null
+  }
+  const months = outdated ? await monthsOf(ledger, outdated) : await allMonths(ledger, row.connection)
+  const round = { to, basis, watermark: ledger.window.ceiling ?? (last.committed_at || system.now.getTime()), months }
   await save(leased, { round: JSON.stringify(round) })
   return round
-}
-
-/** The months between the ceilings: documents that somebody downloaded before this window reached them are shown now. */
-function monthsBetween(before: string, now: string): string[] {
-  const moved = movedCeilings(before, now)
-  if (moved === null) return []
-  const [first, last] = moved.map((at) => centralDayOf(at).slice(0, 7)) as [string, string]
-  const months: string[] = []
-  for (let month = first; month <= last; month = addMonths(month, 1)) months.push(month)
-  return months
 }

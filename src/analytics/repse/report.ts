@@ -11,7 +11,6 @@ import type { Ctx } from '../../platform/context.ts'
 import { decimal } from '../../platform/money.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { GENERIC_RFCS, isRfc } from '../../taxpayers/rfc.ts'
-import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../taxpayers/visibility/contract.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { windowStateOf } from '../../taxpayers/visibility/window.ts'
@@ -65,10 +64,7 @@ export async function reportSuppliers(ctx: Ctx, { months, limit, blacklist }: Su
   const ledger = openLedger(ctx)
   await refuseUnknownLists(ctx, 'blacklist', blacklist)
   const span = lastMonths(now, months)
-  const [latest, { suppliers, statuses }] = await Promise.all([
-    latestCeilings(db, [ledger.entity]),
-    sumSuppliers(ledger, span, now.getTime()),
-  ])
+  const { suppliers, statuses } = await sumSuppliers(ledger, span, now.getTime())
   if (blacklist) await onlyListed(ctx, suppliers, blacklist)
   const rows = await findSupplierRows(db, [...suppliers.keys()])
   const today = localDayOf(now, organization.timezone)
@@ -100,7 +96,7 @@ export async function reportSuppliers(ctx: Ctx, { months, limit, blacklist }: Su
     currency: 'MXN',
     basis: BASIS,
     windows: viewWindows(ledger.windows),
-    window_state: windowStateOf(ledger.windows, latest.get(ledger.entity)),
+    window_state: windowStateOf(ledger.windows),
     as_of: new Date(ledger.windows.received.ceiling ?? now).toISOString(),
     data_quality: {
       cfdi_total: all.reduce((n, { totals: { invoices, credit_notes } }) => n + invoices + credit_notes, 0),

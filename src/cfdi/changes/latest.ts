@@ -167,6 +167,19 @@ function namesIn({ touched, committed_at }: StoredCommit, { fiscal_entity_id, en
   return [...Array.from({ length: FIRST }, (_, n) => names[Math.floor((n * names.length) / FIRST)]!), ...names]
 }
 
+/** A document that a commit names, as `Name` has it. */
+export type Changed = readonly [uuid: string, from: number | 'stored' | null]
+
+/** Returns the documents of the authority's partition, among these, whose change the organization is shown. One call. */
+export async function shownAmong(ledger: ScopedLedger, changed: readonly Changed[]): Promise<string[]> {
+  const rows = await findRows(
+    ledger.d1,
+    [...new Set(changed.map(([uuid]) => uuid))].map((uuid) => [ledger.entity, uuid] as const),
+  )
+  const rowOf = new Map(rows.map((row) => [row.uuid, row]))
+  return [...new Set(changed.flatMap(([uuid, from]) => (showsRow(ledger, rowOf.get(uuid), from) ? [uuid] : [])))]
+}
+
 /** Whether a named document is a visible change. One that its XML moves behind the ceiling, so that it is shown no more, is one too. */
 function showsRow({ windows }: ScopedLedger, row: NamedDocument | undefined, from: Name[2]): boolean {
   if (row === undefined) return false

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { GivenDay } from '../../platform/http/shapes.ts'
+import { GivenDay, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../../taxpayers/visibility/contract.ts'
 import { Direction } from '../contract.ts'
@@ -87,7 +87,7 @@ export const MonthlySummary = z
       .datetime()
       .meta({ description: 'The later ceiling of the directions that are summed, or the time of the request when there is none.' }),
     data_quality: DataQuality,
-    data: z.array(CfdiMonth),
+    ...pageOf(CfdiMonth).shape,
   })
   .meta({ id: 'CfdiMonthlySummary' })
 export type MonthlySummary = z.infer<typeof MonthlySummary>

@@ -2,8 +2,8 @@ import type { SQL } from 'drizzle-orm'
 import type { Ctx } from '../../platform/context.ts'
 import { invalid } from '../../platform/failures.ts'
 import { decimal } from '../../platform/money.ts'
+import { WHOLE } from '../../platform/paging/cursor.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
-import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../taxpayers/visibility/contract.ts'
 import type { DataStatus, MonthState } from '../../taxpayers/visibility/coverage.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -41,7 +41,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const ledger = openLedger(ctx)
   const span = spanOf(query, ctx.now)
   const now = ctx.now.getTime()
-  const [latest, { months, stored, statusRows }] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
+  const { months, stored, statusRows } = await sumMonths(ledger, span)
   const { windows, window } = ledger
   const all = [...months.values()].map(partsOf)
   const valid = all.map((parts) => sumOf(parts, isCounted))
@@ -61,7 +61,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
     currency: 'MXN',
     basis: BASIS,
     windows: viewWindows(windows),
-    window_state: windowStateOf(windows, latest.get(ledger.entity)),
+    window_state: windowStateOf(windows),
     as_of: new Date(
       (span.directions.length === 2 ? window : windows[DIRECTION_NAMES[span.directions[0]!]]).ceiling ?? ctx.now,
     ).toISOString(),
@@ -73,6 +73,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
       ...incompleteMonths(rows.map(({ data_status }) => data_status)),
     },
     data: rows,
+    ...WHOLE,
   }
 }
 

@@ -16,8 +16,9 @@ export type CfdiWindows = z.infer<typeof CfdiWindows>
 export const WindowStateName = z.enum(['empty', 'bounded', 'open']).meta({
   id: 'WindowState',
   description:
-    '`empty`: no extraction has reached any CFDI yet. `bounded`: the windows hide CFDIs that the service has or can have for the RFC. ' +
-    '`open`: they hide nothing, or your organization has no extractors. Without extractors `windows` and `visible_from` say what runs reached, ' +
+    '`empty`: no extraction has reached any CFDI yet. `bounded`: a floor is later than 2018-01-01, or one source was never extracted. ' +
+    '`open`: both floors reach back to 2018-01-01, or your organization has no extractors. It depends on your own runs alone, and no ceiling ' +
+    'makes a window bounded. Without extractors `windows` and `visible_from` say what runs reached, ' +
     'and everything that the service has is shown; the first extractor that you create takes away what lies outside the windows.',
 })
 

@@ -16,7 +16,7 @@ export interface Windows {
   readonly received: Window
 }
 
-/** Nothing reached yet; something that is stored, or can be, is hidden; or nothing is hidden. */
+/** Nothing reached yet; the floors hide what the authority has or had; or they hide nothing. Ceilings make no difference: they move on with each run. */
 export type WindowState = 'empty' | 'bounded' | 'open'
 
 export type Bounds = Pick<Connection, 'issued_from' | 'issued_to' | 'received_from' | 'received_to'>
@@ -55,18 +55,13 @@ export function combinedWindowOf({ issued, received }: Windows): Window {
   return { isEmpty: false, floor, ceiling }
 }
 
-/** The latest ceiling of each source of any connection to the RFC, in milliseconds. */
-type Latest = Readonly<Record<keyof Windows, number | null>>
-
-/** The state of an organization's windows on an RFC. Without `latest` nobody has downloaded anything for it yet. */
-export const windowStateOf = ({ issued, received }: Windows, latest: Latest | undefined): WindowState => {
+/** The state of an organization's windows on an RFC. It follows from its own runs alone, so that it tells nothing of others. */
+export const windowStateOf = ({ issued, received }: Windows): WindowState => {
   if (issued.isEmpty && received.isEmpty) return 'empty'
-  return hides(issued, latest?.issued ?? null) || hides(received, latest?.received ?? null) ? 'bounded' : 'open'
+  return isBounded(issued) || isBounded(received) ? 'bounded' : 'open'
 }
 
-/** Whether a window hides documents that the service has or can have. */
-const hides = ({ isEmpty, floor, ceiling }: Window, latest: number | null): boolean =>
-  isEmpty || (floor !== null && floor > EARLIEST_DAY) || (ceiling !== null && latest !== null && ceiling < latest)
+const isBounded = ({ isEmpty, floor }: Window): boolean => isEmpty || (floor !== null && floor > EARLIEST_DAY)
 
 /** Whether a window shows a document of its direction: `fecha` is its literal local time, `issued_at` its instant in seconds. */
 export const shows = ({ isEmpty, floor, ceiling }: Window, { fecha, issued_at }: { fecha: string; issued_at: number }): boolean =>

@@ -203,7 +203,7 @@ describe('a report', () => {
     ])
     const cursor = /cursor=([^&>]+)/.exec(page.next!)![1]!
     expect((await table(`&limit=2&cursor=${cursor}`)).lines).toEqual([whole.lines[0], whole.lines[3], ''])
-    const rest = await ask(one, 'revenue-expenses', 'GET', '', `&limit=1000&cursor=${cursor}`)
+    const rest = await ask(one, 'revenue-expenses', 'GET', '', `&limit=100&cursor=${cursor}`)
     expect([rest.body.data.rows.length, rest.body.has_more, rest.body.next_cursor]).toEqual([1, false, null])
     // Pages are of one state of the report.
     await ingest(rfc, one.entity_number, [sold(rfc, '2025-04-10', 1)])
@@ -333,16 +333,21 @@ describe('who gets reports', () => {
     ])
       expect(body.detail).toContain(part)
     expect((await ask(one, 'diot', 'POST', '/refresh')).status).toBe(409)
+    // What the detail says to send.
+    const [, path, sent] = /POST (\S+) and the body (\{.*?\})/.exec(body.detail)!
+    expect((await one.ask('POST', path!, JSON.parse(sent!))).status).toBe(202)
+    expect((await ask(one, 'diot')).status).toBe(202)
   })
 
-  it('whose full_history run reached everything, until another organization downloads more', async () => {
+  it('whose run reached everything, whatever another organization downloads', async () => {
     const rfc = freshRfc()
-    const [one, other] = [await subscriber(rfc, cfdiOf(1, { scope: 'full_history', scope_months: null })), await subscriber(rfc, cfdiOf(1))]
+    const [one, other] = [await subscriber(rfc, FULL), await subscriber(rfc, cfdiOf(1))]
     await one.run()
     expect((await ask(one, 'diot')).status).toBe(202)
     later(3_600)
     await other.run()
-    expect((await ask(one, 'diot')).status).toBe(409)
+    expect((await ask(one, 'diot')).status).toBe(202)
+    expect((await one.entity()).window_state).toBe('open')
   })
 
   it('404 for an unknown report and for an RFC of others', async () => {
@@ -351,6 +356,205 @@ describe('who gets reports', () => {
     expect((await ask(one, 'toString')).body.code).toBe('request.malformed_id')
     expect((await one.ask('GET', `/v1/reports/diot?fiscal_entity_id=${other.fiscal_entity_id}`)).status).toBe(404)
     expect((await one.ask('GET', '/v1/reports')).body.data.map(({ key }: { key: string }) => key)).toHaveLength(9)
+  })
+})
+
+/** Reaches everything that the authority has. */
+const FULL = cfdiOf(1, { scope: 'full_history', scope_months: null })
+
+/** An organization whose run at NOW has reached everything. Its downloads are over. */
+async function reached(rfc: string, extractor: object = FULL) {
+  const of = await subscriber(rfc, extractor)
+  await of.run()
+  const row = await env.DB.prepare('select connection, entity from connections where fiscal_entity_id = ?')
+    .bind(of.fiscal_entity_id)
+    .first<{ connection: number; entity: number }>()
+  const one = { ...of, connection: row!.connection, entity_number: row!.entity }
+  await downloaded(one)
+  return one
+}
+const downloaded = ({ entity_number }: { entity_number: number }) =>
+  env.LEDGER_0.prepare('delete from sync_work where entity = ?').bind(entity_number).run()
+
+const KEYS = [
+  ...['fiscal-summary', 'revenue-expenses', 'annual-comparison', 'counterparty-network', 'cancellations', 'payment-behavior', 'diot'],
+  ...['compliance', 'payroll'],
+]
+const answers = async (of: Subscriber) => {
+  const found: unknown[] = []
+  for (const key of KEYS) {
+    const { status, body } = await ask(of, key)
+    found.push([status, body])
+  }
+  return found
+}
+
+describe('the downloads of others', () => {
+  const rfcs = { supplier: 'DDD040404DD3' }
+  /** Documents that are issued after NOW, and change what was issued before: they pay, credit and substitute. */
+  const beyond = (rfc: string, bill: Plain, purchase: Plain): Plain[] => [
+    sold(rfc, '2026-06-21', 900),
+    sold(rfc, '2026-07-02', 70, { emisor: rfcs.supplier, receptor: rfc }),
+    sold(rfc, '2026-06-22', 100, { tipo: 'E', relacion: { tipo: '01', uuids: [bill.uuid] } }),
+    plainOf(random, '2026-06', {
+      ...{ tipo: 'P', fecha: '2026-06-23T10:00:00', emisor: rfcs.supplier, receptor: rfc },
+      pagos: [{ fecha: '2026-06-18T12:00:00', documentos: [{ uuid: purchase.uuid, pagado: '348.00', moneda: 'MXN' }] }],
+    }),
+  ]
+
+  it('beyond the own last extraction change nothing in any report, and nobody can tell that there were any', async () => {
+    const rfc = freshRfc()
+    const one = await reached(rfc)
+    const [bill, purchase] = [
+      sold(rfc, '2026-03-10', 1_000, { metodo: 'PPD' }),
+      sold(rfc, '2026-04-10', 300, { emisor: rfcs.supplier, receptor: rfc, metodo: 'PPD' }),
+    ]
+    await ingest(rfc, one.entity_number, [bill, purchase])
+    await ask(one, 'diot')
+    await work(one)
+    const before = await answers(one)
+    expect(before.every((answer) => (answer as [number])[0] === 200)).toBe(true)
+    expect(before[0]).toMatchObject([200, { is_stale: false, through: new Date(NOW).toISOString(), from: null, to: null }])
+    // Somebody downloads what was issued since.
+    later(3 * 86_400)
+    await ingest(rfc, one.entity_number, beyond(rfc, bill, purchase))
+    const sent = vi.mocked((Object.getPrototypeOf(env.REPORTS) as Queue).sendBatch).mockClear()
+    // The open days of certificates and the like depend on today, not on others.
+    const answered = async () => (await answers(one)).filter((_, n) => KEYS[n] !== 'compliance')
+    const known = before.filter((_, n) => KEYS[n] !== 'compliance')
+    expect(await answered()).toEqual(known)
+    expect(sent).not.toHaveBeenCalled()
+    later(31)
+    await work(one)
+    expect(await answered()).toEqual(known)
+    // Nor do the downloads of others that go on delay those of its own.
+    await env.LEDGER_0.prepare("insert into sync_work (entity, jobs, runs, due_at) values (?, '[]', ?, 0)")
+      .bind(one.entity_number, JSON.stringify([['org_other', 'run_x']]))
+      .run()
+    later(700)
+    await one.ask('POST', `/v1/reports/diot/refresh?fiscal_entity_id=${one.fiscal_entity_id}`)
+    await work(one)
+    expect((await ask(one, 'diot')).body).toMatchObject({ generated_at: new Date().toISOString(), through: new Date(NOW).toISOString() })
+  })
+
+  it('show in the reports from the own next extraction on, in every month that they change, though it brings nothing new', async () => {
+    const rfc = freshRfc()
+    const one = await reached(rfc)
+    const [bill, purchase] = [
+      sold(rfc, '2026-03-10', 1_000, { metodo: 'PPD' }),
+      sold(rfc, '2026-04-10', 300, { emisor: rfcs.supplier, receptor: rfc, metodo: 'PPD' }),
+    ]
+    await ingest(rfc, one.entity_number, [bill, purchase])
+    await ask(one, 'diot')
+    await work(one)
+    later(20 * 86_400)
+    await ingest(rfc, one.entity_number, beyond(rfc, bill, purchase))
+    later(31)
+    await work(one)
+    expect(await rowsOf(one, 'diot')).toEqual([])
+    later(60)
+    await one.run()
+    const through = new Date().toISOString()
+    await downloaded(one)
+    // The run itself makes them due.
+    later(31)
+    await work(one)
+    const { body } = await ask(one, 'diot')
+    expect(body).toMatchObject({ is_stale: false, through, source_watermark: through })
+    // 348 of 348 paid on 18 June; 70 bought in July.
+    expect(body.data.rows).toMatchObject([
+      { period: '2026-06', rfc: rfcs.supplier, base_16: '300.00', iva_16: '48.00' },
+      { period: '2026-07', rfc: rfcs.supplier, base_16: '70.00', iva_16: '11.20' },
+    ])
+    expect(await rowsOf(one, 'payment-behavior')).toMatchObject([
+      { direction: 'issued', outstanding: '1044.00' },
+      { direction: 'received', paid: '348.00', outstanding: '0.00' },
+    ])
+  })
+
+  it('and an own extraction that finds nothing new move nothing but through', async () => {
+    const rfc = freshRfc()
+    const one = await reached(rfc)
+    await ingest(rfc, one.entity_number, [sold(rfc, '2026-05-10', 1_000)])
+    await ask(one, 'fiscal-summary')
+    await work(one)
+    const { body } = await ask(one, 'fiscal-summary')
+    later(86_400)
+    await one.run()
+    await downloaded(one)
+    const through = new Date().toISOString()
+    const moved = { ...body, through, source_watermark: through }
+    const read = async () => {
+      const { data, ...rest } = (await ask(one, 'fiscal-summary')).body
+      return { ...rest, data: { ...data, data_quality: body.data.data_quality } }
+    }
+    expect(await read()).toEqual(moved)
+    later(31)
+    await work(one)
+    expect(await read()).toEqual(moved)
+  })
+
+  it('of sources with extractions of their own: through is the earlier one', async () => {
+    const rfc = freshRfc()
+    const one = await reached(rfc, { ...FULL, data_source_keys: ['sat_cfdi_issued'] })
+    later(86_400)
+    await one.ask('PATCH', `/v1/extractors/${one.extractor_id}`, { data_source_keys: ['sat_cfdi_received'] })
+    await one.run()
+    await downloaded(one)
+    await ingest(rfc, one.entity_number, [
+      sold(rfc, '2026-06-21', 1_000),
+      sold(rfc, '2026-06-21', 60, { emisor: rfcs.supplier, receptor: rfc }),
+    ])
+    await ask(one, 'fiscal-summary')
+    await work(one)
+    const { through, source_watermark, data } = (await ask(one, 'fiscal-summary')).body
+    expect([through, source_watermark]).toEqual([new Date(NOW).toISOString(), new Date().toISOString()])
+    expect(data.rows).toMatchObject([{ ingresos: '0.00', egresos: '60.00' }])
+  })
+})
+
+describe('a range of months', () => {
+  it('chooses the documents, by hand: sales of 100 in January 2025, 40 in March 2025, 7 in March 2026', async () => {
+    const rfc = freshRfc()
+    const one = await everything(rfc)
+    await ingest(rfc, one.entity_number, [
+      ...[sold(rfc, '2025-01-05', 100), sold(rfc, '2025-03-05', 40, { metodo: 'PPD' }), sold(rfc, '2026-03-05', 7)],
+      ...[
+        sold(rfc, '2025-02-05', 9, { emisor: 'DDD040404DD3', receptor: rfc }),
+        sold(rfc, '2026-02-05', 8, { emisor: 'DDD040404DD3', receptor: rfc }),
+      ],
+    ])
+    await ask(one, 'diot')
+    await work(one)
+    const rows = async (key: string, query: string) => {
+      const { status, body } = await ask(one, key, 'GET', '', query)
+      expect(status).toBe(200)
+      return body.data.rows
+    }
+    expect(await rows('fiscal-summary', '&from=2025-02&to=2026-02')).toMatchObject([
+      { year: '2025', is_partial: true, ingresos: '40.00', egresos: '9.00' },
+      { year: '2026', is_partial: true, ingresos: '0.00', egresos: '8.00' },
+    ])
+    expect(await rows('fiscal-summary', '&to=2025-12')).toMatchObject([{ year: '2025', is_partial: false, ingresos: '140.00' }])
+    expect(await rows('annual-comparison', '&from=2026-03&to=2026-03')).toMatchObject([
+      { year: '2026', month: '03', issued_change_pct: '-82.50' },
+    ])
+    expect(await rows('diot', '&from=2026-01')).toMatchObject([{ period: '2026-02', base_16: '8.00' }])
+    expect(await rows('counterparty-network', '&from=2025-03&to=2025-03')).toMatchObject([{ issued: '40.00', issued_share: '100.00' }])
+    expect(await rows('payment-behavior', '&from=2025-04')).toEqual([])
+    expect(await rows('payment-behavior', '&to=2025-03')).toMatchObject([{ outstanding: '46.40', drilldown: {} }])
+    const { from, to, data } = (await ask(one, 'revenue-expenses', 'GET', '', '&from=2025-03&to=2025-03')).body
+    expect([from, to, data.rows.length, data.data_quality.cfdi_total]).toEqual(['2025-03', '2025-03', 1, 1])
+    let links = 0
+    for (const key of ['fiscal-summary', 'revenue-expenses', 'annual-comparison', 'counterparty-network', 'payment-behavior', 'diot'])
+      for (const link of linksIn(await rows(key, '&from=2025-02&to=2026-02'))) {
+        links++
+        await expectAddedUp(asking(one), link)
+      }
+    expect(links).toBeGreaterThan(8)
+    for (const query of ['&from=2026-03&to=2026-02', '&from=2010-01&to=2026-01'])
+      expect(await ask(one, 'diot', 'GET', '', query)).toMatchObject({ status: 422, body: { code: 'range.invalid' } })
+    for (const query of ['&from=2026-03-01', '&limit=101', '&limit=0']) expect((await ask(one, 'diot', 'GET', '', query)).status).toBe(422)
   })
 })
 

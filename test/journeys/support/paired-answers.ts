@@ -1,12 +1,42 @@
+import { REPORT_KEYS } from '../../../src/analytics/reports/contract.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
 import { isServed } from '../../analytics/support/served.ts'
-import { api, basic, request } from '../../support/client.ts'
+import { api as answerTo, basic, request } from '../../support/client.ts'
+import { isPublic, meant, nameOf, ROUTES } from '../../support/wire.ts'
 import type { Player } from './paired-history.ts'
 
 /** Everything that the API answers an organization about itself and an RFC, with its identifiers renamed in the order of their appearance. */
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared whole.
 type Any = any
+
+/** What is not read here, and why. */
+const UNREAD: readonly [why: string, ...names: string[]][] = [
+  [
+    'The documents behind the figures of a surface: its rows and drilldowns are read, and CFDIs one by one.',
+    ...ROUTES.map(nameOf).filter((name) => /^GET .*\/entries$/.test(name)),
+  ],
+  ['The same for everybody.', 'GET /v1/blacklists/lookup'],
+  ['The registry of REPSE is public, and its answers are shared by all who ask.', 'GET /v1/fiscal-entities/:fiscal_entity_id/repse'],
+  [
+    'What B itself began, with the documents that it reads as CFDIs.',
+    ...['GET /v1/exports/:export_id', 'GET /v1/exports/:export_id/content', 'GET /v1/storage-connectors/:connector_id'],
+    'GET /v1/storage-connectors/:connector_id/refused-documents',
+  ],
+]
+
+const read = new Set<string>()
+
+/** The routes that were not read, of all that an organization can read. */
+export const unread = (): string[] =>
+  ROUTES.filter((route) => route.method === 'GET' && !isPublic(route))
+    .map(nameOf)
+    .filter((name) => !read.has(name) && !UNREAD.some(([, ...names]) => names.includes(name)))
+
+const api = (player: Player, method: string, path: string) => {
+  for (const route of meant(path)) if (route.method === 'GET') read.add(nameOf(route))
+  return answerTo(player, method, path)
+}
 
 async function pages(player: Player, path: string): Promise<Any[]> {
   const items: Any[] = []
@@ -32,7 +62,9 @@ const INSIGHT = [
 async function surface(player: Player, path: string): Promise<Any> {
   const url = `${path}${path.includes('?') ? '&' : '?'}fiscal_entity_id=${player.fiscal_entity_id}`
   const { status, body } = await api(player, 'GET', url)
-  const data = [...(body.data ?? [])]
+  // The rows of a report are a member of its data.
+  if (!Array.isArray(body.data)) return { path, status, body }
+  const data = [...body.data]
   for (let page = body; page.has_more; ) {
     page = (await api(player, 'GET', `${url}&cursor=${encodeURIComponent(page.next_cursor)}`)).body
     data.push(...page.data)
@@ -73,6 +105,8 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
     return answers
   }
   const coverage = await pages(player, `${entity}/coverage`)
+  const of = async (uuid: string, path: string) => ({ uuid, ...(await get(path)) })
+  const run_id: string = (await get(`${entity}/runs`)).body.data?.[0]?.run_id ?? `run_${NOBODY}`
   return {
     entity: await get(entity),
     entities: await pages(player, '/v1/fiscal-entities'),
@@ -94,6 +128,7 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
     contents: await each(
       documents.filter(({ document_id }, n) => document_id && n % 4 === 0),
       async ({ document_id }) => {
+        read.add('GET /v1/fiscal-entities/:fiscal_entity_id/documents/:document_id/content')
         const { status, body } = await request('GET', `${entity}/documents/${document_id}/content`, {
           headers: { authorization: basic(player) },
         })
@@ -101,7 +136,7 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
       },
     ),
     notifications: await pages(player, `${entity}/buzon/notifications`),
-    imports: await get(`${entity}/cfdi/imports/imp_${'0'.repeat(26)}`),
+    imports: await get(`${entity}/cfdi/imports/imp_${NOBODY}`),
     events: await pages(player, '/v1/events'),
     alerts: await pages(player, '/v1/alerts'),
     audit: await pages(player, '/v1/audit-events'),
@@ -118,8 +153,32 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
     stats: await get('/v1/organization/stats'),
     billing: await get('/v1/billing'),
     invoices: await pages(player, '/v1/billing/invoices'),
+    reports: await each(REPORT_KEYS, async (key) => {
+      const { status, body } = await surface(player, `/v1/reports/${key}`)
+      return { key, status, body }
+    }),
+    xml: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/xml?fiscal_entity_id=${fe}`)),
+    relations: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/relations?fiscal_entity_id=${fe}`)),
+    history: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/history?fiscal_entity_id=${fe}`)),
+    others: await each(
+      [
+        ...['/v1/team/members', '/v1/team/invitations', '/v1/credentials', '/v1/billing/plan', '/v1/billing/plans', '/v1/billing/usage'],
+        ...['/v1/billing/rfcs', '/v1/sync', '/v1/exports', '/v1/storage-connectors', '/v1/reports', '/v1/blacklists/custom'],
+        ...['/v1/blacklists/watch', '/v1/fiscal-entities/data-sources', '/v1/webhooks/event-catalog', `${entity}/runs`],
+        ...[`${entity}/obligations`, `${entity}/cfdi/imports`, `${entity}/buzon/document?notification_id=ntf_${NOBODY}`],
+        `${entity}/buzon/notifications/ntf_${NOBODY}`,
+        `${entity}/documents/${documents.find(({ document_id }) => document_id)?.document_id ?? `doc_${NOBODY}`}`,
+        `/v1/webhooks/${webhooks.find(({ webhook_id }) => webhook_id)?.webhook_id ?? `wh_${NOBODY}`}`,
+        `/v1/extractors/${(extractors.body as Any)[0]?.extractor_id ?? `ext_${NOBODY}`}`,
+        ...[`/v1/runs/${run_id}`, `/v1/runs/${run_id}/jobs?limit=100`],
+        `/v1/events/${(await get('/v1/events')).body.data[0]?.event_id ?? `evt_${NOBODY}`}`,
+      ],
+      async (path) => ({ path: path.replaceAll(fe, 'fe'), ...(await get(path)) }),
+    ),
   }
 }
+
+const NOBODY = '0'.repeat(26)
 
 const ID = /\b(org|mem|ivt|fe|ext|run|job|wh|evt|inv|aud|alr|doc|ntf|imp)_[0-9a-z]{26}\b/g
 

@@ -30,7 +30,7 @@ export type Act =
   | { do: 'extract'; draft: object }
   | { do: 'run'; nth: number }
   | { do: 'forget'; nth: number }
-  | { do: 'pause' | 'resume' | 'unlink' | 'owe' | 'settle' | 'watch' | 'notice' }
+  | { do: 'pause' | 'resume' | 'unlink' | 'owe' | 'settle' | 'watch' | 'notice' | 'report' }
   | { do: 'change-ciec'; to: number }
   | { do: 'cancel'; direction: 'issued' | 'received'; month: string; nth: number }
   | { do: 'midnight' | 'morning' }
@@ -70,6 +70,8 @@ export function historyOf(seed: number, next: () => number): { steps: Step[]; rf
     const trigger_kind = pick(['connection_created', 'connection_reactivated', 'schedule', 'schedule'])
     return {
       ...{ name: 'Uno', trigger_kind, scope: 'last_n_months', scope_months: int(1, 2), data_source_keys: sources() },
+      // Reports are of the whole history, which is short here.
+      ...(begin < Date.parse('2019-01-01') && next() < 0.5 && { scope: 'full_history', scope_months: null }),
       ...(trigger_kind === 'schedule' && { schedule_kind: 'daily' }),
     }
   }
@@ -86,6 +88,7 @@ export function historyOf(seed: number, next: () => number): { steps: Step[]; rf
   add('B', { do: 'watch' })
   begins('B')
   if (!steps.some(({ who }) => who === 'A')) begins('A')
+  add('B', { do: 'report' })
   const whole = int(5, 9)
   const length = runs(Math.ceil(whole / 1.5), whole)
   for (let n = 0; n < length; n++) {
@@ -121,6 +124,7 @@ export function historyOf(seed: number, next: () => number): { steps: Step[]; rf
         () => ({ do: 'settle' }),
       ])(),
     )
+    if (n % 2 === 0) add('B', { do: 'report' })
   }
   // B puts its house in order, and its last run covers all that its window can show.
   add('B', { do: 'settle' })
@@ -132,6 +136,8 @@ export function historyOf(seed: number, next: () => number): { steps: Step[]; rf
   const last = { name: 'Todo', trigger_kind: 'connection_created', scope: 'last_n_months', scope_months: months, data_source_keys: all }
   add('B', { do: 'extract', draft: last })
   add('B', { do: 'run', nth: -1 })
+  add('B', { do: 'report' })
+  add('B', { do: 'report' })
   return { steps, rfc: `PAR${String(100101 + (seed % 28)).padStart(6, '0')}AA${seed % 10}` }
 }
 
@@ -139,6 +145,8 @@ export interface Player extends Tenant {
   fiscal_entity_id: string
   /** What was done and what was answered. */
   said: unknown[]
+  /** What a report said, one time after the other. */
+  reported: { at: number; status: number; body: Record<string, unknown> }[]
   /** When it had no extractor: from and until, in milliseconds. */
   bare: { from: number; until: number }[]
 }
@@ -231,6 +239,15 @@ async function act(world: World, player: Player, what: Act): Promise<void> {
       for (const { invoice_id, status } of data) if (status !== 'paid') await ask('POST', `/v1/test-helpers/invoices/${invoice_id}/pay`)
       break
     }
+    case 'report': {
+      // At once, and when what is due is made.
+      for (const isMade of [false, true]) {
+        if (isMade) await messages.cron('* * * * *')
+        const { status, body } = await api(player, 'GET', `/v1/reports/annual-comparison?fiscal_entity_id=${player.fiscal_entity_id}`)
+        player.reported.push({ at: Date.now(), status, body })
+      }
+      break
+    }
     case 'watch':
       await ask('POST', '/v1/webhooks', {
         ...{ name: 'Todo', url: 'https://hooks.example.com/b' },
@@ -249,7 +266,7 @@ export async function join(name: string): Promise<Player> {
   const { organization, credential } = body as { organization: { id: string }; credential: { api_key: string; api_secret: string } }
   const player: Player = {
     ...{ organization_id: organization.id, api_key: credential.api_key, api_secret: credential.api_secret },
-    ...{ fiscal_entity_id: `fe_${'0'.repeat(26)}`, said: [], bare: [{ from: 0, until: Number.POSITIVE_INFINITY }] },
+    ...{ fiscal_entity_id: `fe_${'0'.repeat(26)}`, said: [], reported: [], bare: [{ from: 0, until: Number.POSITIVE_INFINITY }] },
   }
   await env.DB.batch([
     env.DB.prepare('delete from extractors where organization_id = ?').bind(organization.id),

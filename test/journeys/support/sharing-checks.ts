@@ -128,7 +128,7 @@ async function checkChanges(history: History, { tenant, fiscal_entity_id, mirror
 }
 
 async function checkSummary(history: History, player: Player, sight: Sight): Promise<void> {
-  const { now, players } = history
+  const { now } = history
   const { fiscal_entity_id } = player
   const [from, to] = [dayIn(now - 400 * 86_400_000, MEXICO).slice(0, 7), dayIn(now + 40 * 86_400_000, MEXICO).slice(0, 7)]
   const only = pick(history, ['', '', 'issued', 'received'])
@@ -148,7 +148,7 @@ async function checkSummary(history: History, player: Player, sight: Sight): Pro
   await checkDrilldown(player, pick(history, found), { ...sight, seen: asked })
   const { issued, received } = isAll ? { issued: null, received: null } : player.reached
   expect(body.windows).toEqual({ sat_cfdi_issued: shownBounds(issued), sat_cfdi_received: shownBounds(received) })
-  expect(body.window_state).toBe(windowState(player, players))
+  expect(body.window_state).toBe(windowState(player))
   const ceilings = [only === 'received' ? 0 : (issued?.ceiling ?? 0), only === 'issued' ? 0 : (received?.ceiling ?? 0)]
   expect(body.as_of).toBe(new Date(Math.max(...ceilings) || now).toISOString())
   expect(body.data_quality).toEqual({
@@ -183,7 +183,7 @@ async function checkOne({ tenant, fiscal_entity_id }: Player, sight: Sight, uuid
 }
 
 /** The windows that the connection shows, which are those of its own runs whatever extractors there are. */
-async function checkWindows({ players }: History, player: Player): Promise<void> {
+async function checkWindows(player: Player): Promise<void> {
   const { body } = await api(player.tenant, 'GET', `/v1/fiscal-entities/${player.fiscal_entity_id}`)
   const { issued, received } = player.reached
   const [floor] = [issued, received].flatMap((one) => one?.floor ?? []).sort()
@@ -191,7 +191,7 @@ async function checkWindows({ players }: History, player: Player): Promise<void>
   expect(body).toMatchObject({
     windows: { sat_cfdi_issued: shownBounds(issued), sat_cfdi_received: shownBounds(received) },
     ...shownBounds(floor === undefined ? null : { floor, ceiling }),
-    window_state: windowState(player, players),
+    window_state: windowState(player),
   })
 }
 
@@ -263,7 +263,7 @@ async function checkClosed({ stored }: History, { tenant, fiscal_entity_id, stat
 /** Everything that the organization can read of the RFC. Answers how many documents it sees, and how many there are that it does not. */
 export async function check(history: History, player: Player): Promise<{ shown: number; hidden: number }> {
   if (player.fiscal_entity_id === '') return { shown: 0, hidden: 0 }
-  if (player.state !== 'unlinked') await checkWindows(history, player)
+  if (player.state !== 'unlinked') await checkWindows(player)
   if (player.state !== 'active') {
     await checkClosed(history, player)
     return { shown: 0, hidden: history.stored.size }

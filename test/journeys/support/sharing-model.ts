@@ -242,16 +242,11 @@ export const filesSeenBy = ({ files }: Shared, seat: Seat) =>
           ({ period_end, document_date }) => combinedFloor(seat) === null || (period_end ?? document_date) >= combinedFloor(seat)!,
         )
 
-/** Whether something held, or holdable, for the RFC is hidden from the organization; or nothing is reached at all. */
-export function windowState(seat: Seat, all: readonly Seat[]): 'empty' | 'bounded' | 'open' {
+/** Whether a floor of the organization hides what the authority has, or nothing is reached at all. What others do makes no difference. */
+export function windowState(seat: Seat): 'empty' | 'bounded' | 'open' {
   if (seesAll(seat)) return 'open'
   if (DIRECTIONS.every((direction) => seat.reached[direction] === null)) return 'empty'
-  const isHiding = (direction: Direction): boolean => {
-    const own = seat.reached[direction]
-    if (own === null || own.floor > '2018-01-01') return true
-    return all.some(({ reached }) => (reached[direction]?.ceiling ?? 0) > own.ceiling)
-  }
-  return DIRECTIONS.some(isHiding) ? 'bounded' : 'open'
+  return DIRECTIONS.some((direction) => (seat.reached[direction]?.floor ?? '9999') > '2018-01-01') ? 'bounded' : 'open'
 }
 
 /** Bounds as the API shows them. */

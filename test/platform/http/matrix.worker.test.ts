@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { fromString, toUUID } from 'typeid-js'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import * as z from 'zod'
 import { checksum, newKeyPair } from '../../../src/accounts/credentials/key.ts'
 import { basic, type Caller, request } from '../../support/client.ts'
 import { runs, sample } from '../../support/fuzz.ts'
@@ -125,6 +126,26 @@ describe('each role may what it may', () => {
       ])
       if (!isAllowed) expect((reply.body as { code: string }).code).toBe('credential.role')
       made.requests++
+    }
+  })
+})
+
+describe('a list', () => {
+  /** Feeds, whose last page has a cursor for what comes later. */
+  const FEEDS = ['GET /v1/cfdi/changes', 'GET /v1/events']
+  const listed = closed.filter(({ name, route, row }) => {
+    const { schema } = route.clauses.flatMap(({ outputs = [] }) => outputs).find(({ status }) => status === 200) ?? {}
+    const isList = schema instanceof z.ZodObject && schema.shape['data'] instanceof z.ZodArray
+    return name.startsWith('GET ') && row.answers === 200 && isList && !FEEDS.includes(name)
+  })
+
+  it.each(listed)('ends with next_cursor: null: $name', async (entry) => {
+    const { path, sent } = callOf(entry, await givenOf(entry, ours))
+    for (let cursor = ''; ; ) {
+      const { body } = await send('GET', path + cursor, { ...sent, authorization: basic(ours.callers.owner) })
+      expect([Array.isArray(body.data), typeof body.next_cursor === 'string']).toEqual([true, body.has_more])
+      if (!body.has_more) break
+      cursor = `${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(body.next_cursor)}`
     }
   })
 })

@@ -237,7 +237,39 @@ describe('what integrators read in it', () => {
   const schema = (name: string) => document.components.schemas[name] as { properties: Record<string, Schema>; required?: string[] }
 
   const PAGE = ['data', 'has_more', 'next_cursor']
-  it('a page: data, has_more, next_cursor; limit 1 to 100, 25 by default; of a report 1 to 1,000, 500 by default', () => {
+  it('a list: data, has_more, next_cursor, all of them required; GET /extractors alone is a plain array', () => {
+    const answers = operations
+      .filter(({ name }) => name.startsWith('GET'))
+      .flatMap(({ name, operation }) => {
+        const { schema: answered } = operation.responses['200']?.content?.['application/json'] ?? {}
+        return answered ? [{ name, answer: resolved(answered) as ReturnType<typeof schema> & { type?: string } }] : []
+      })
+    expect(answers.filter(({ answer }) => answer.type === 'array').map(({ name }) => name)).toEqual(['GET /v1/extractors'])
+    const lists = answers.filter(({ answer }) => resolved(answer.properties?.['data'] ?? {})['type'] === 'array')
+    expect(lists.length).toBeGreaterThan(45)
+    for (const { name, answer } of lists) expect([name, answer.required]).toEqual([name, expect.arrayContaining(PAGE)])
+  })
+
+  it('the content of a document: in which media types, with which headers, and what is refused', () => {
+    const { operation } = operations.find(({ name }) => name.endsWith('/documents/:document_id/content'))!
+    const headers = (status: string) => Object.keys(operation.responses[status]!.headers ?? {})
+    const file = ['Content-Disposition', 'Content-Length', 'Accept-Ranges', 'ETag']
+    for (const status of ['200', '206'])
+      expect(Object.keys(operation.responses[status]!.content!)).toEqual([
+        'application/pdf',
+        'application/json',
+        'application/octet-stream',
+      ])
+    expect([headers('200'), headers('206'), headers('304'), headers('416')]).toEqual([
+      file,
+      [...file, 'Content-Range'],
+      ['ETag'],
+      ['Content-Range'],
+    ])
+    expect(Object.keys(operation.responses)).toEqual(['200', '206', '304', '400', '401', '404', '416', '422', '429'])
+  })
+
+  it('a page: data, has_more, next_cursor; limit 1 to 100, 25 by default', () => {
     const paged = operations.filter(({ operation }) => operation.parameters?.some((one) => one.name === 'cursor'))
     expect(paged.length).toBeGreaterThan(5)
     for (const { name, operation } of paged) {
@@ -260,8 +292,8 @@ describe('what integrators read in it', () => {
       expect(operation.parameters!.find((one) => one.name === 'limit')!.schema).toEqual({
         type: 'integer',
         minimum: 1,
-        maximum: isReport ? 1_000 : 100,
-        default: isReport ? 500 : 25,
+        maximum: 100,
+        default: 25,
       })
       expect(Object.keys(operation.responses)).toContain('400')
     }

@@ -30,8 +30,7 @@ type Answered = Report | ReportBuilding
 const isBuilding = (one: Answered | undefined): one is ReportBuilding => one !== undefined && 'status' in one
 
 /** The most rows that the API gives at once. */
-const MOST = 1_000
-const USUAL = 200
+const MOST = 100
 
 interface Which {
   report: ReportKey
@@ -141,7 +140,7 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
     queryFn: ({ pageParam: cursor }) =>
       answer(
         api.GET('/v1/reports/{key}', {
-          params: { path: { key: report }, query: { fiscal_entity_id, limit: isByPeriod ? MOST : USUAL, ...(cursor && { cursor }) } },
+          params: { path: { key: report }, query: { fiscal_entity_id, limit: MOST, ...(cursor && { cursor }) } },
         }),
       ) as Promise<Answered>,
     getNextPageParam: (page) => (isBuilding(page) ? undefined : (page.next_cursor ?? undefined)),
@@ -168,7 +167,7 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
             </>
           )
         const rows = pages.flatMap((page) => (isBuilding(page) ? [] : (page.data.rows as unknown as Row[])))
-        const { generated_at, source_watermark, is_stale, data } = first
+        const { generated_at, source_watermark, through, is_stale, data } = first
         return (
           <>
             <Panel
@@ -178,7 +177,7 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
               <Facts
                 facts={[
                   [t.made, instant(generated_at, zone)],
-                  [t.watermark, instant(source_watermark, zone)],
+                  through === null ? [t.watermark, instant(source_watermark, zone)] : [t.through, instant(through, zone)],
                 ]}
               />
             </Panel>

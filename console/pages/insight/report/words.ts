@@ -3,6 +3,7 @@ const es = {
   back: 'Todos los reportes',
   made: 'Hecho',
   watermark: 'Con lo conocido al',
+  through: 'Hasta su última extracción',
   fresh: 'Al día',
   stale: 'Hay algo más nuevo',
   refresh: 'Actualizar',
@@ -12,7 +13,7 @@ const es = {
   buildingLead: 'Se hace la primera vez que alguien lo pide. La página lo muestra en cuanto está listo.',
   bounded: 'Este reporte necesita toda la historia',
   boundedLead: (rfc: string) =>
-    `Su ventana no muestra todos los CFDI de ${rfc}. Un extractor con alcance de toda la historia, de emitidos y recibidos, lo permite.`,
+    `Su ventana sobre ${rfc} no empieza en enero de 2018. Una extracción de emitidos y recibidos desde el 1 de enero de 2018 lo permite.`,
   extractors: 'Ir a los extractores',
   unknown: 'No hay tal reporte',
   rows: 'Cifras',
@@ -160,6 +161,7 @@ const en: typeof es = {
   back: 'All reports',
   made: 'Made',
   watermark: 'With what was known at',
+  through: 'Up to your last extraction',
   fresh: 'Up to date',
   stale: 'Something newer is there',
   refresh: 'Bring up to date',
@@ -169,7 +171,7 @@ const en: typeof es = {
   buildingLead: 'It is made when somebody asks for it first. The page shows it as soon as it is there.',
   bounded: 'This report needs the whole history',
   boundedLead: (rfc) =>
-    `Your window does not show all CFDIs of ${rfc}. An extractor with the scope of the whole history, issued and received, lifts this.`,
+    `Your window on ${rfc} does not begin in January 2018. An extraction of issued and received CFDIs from 1 January 2018 on lifts this.`,
   extractors: 'Go to the extractors',
   unknown: 'There is no such report',
   rows: 'Figures',
