@@ -93,9 +93,10 @@ describe('a new version of a list', () => {
     const { next_cursor } = (await feed()).body
     const now = new Date(Date.now() + 1_000).toISOString()
     expect((await of.ask('GET', `/v1/blacklists/watch?since=${now}`)).body).toEqual({ data: [], has_more: false, next_cursor: null })
-    await load([], '4')
+    await load([presumed(supplier)], '4')
     await notify()
-    const told = [[supplier, 'removed', 'definitivo', null]]
+    const told = [[supplier, 'situacion_changed', 'definitivo', 'presunto']]
+    expect(inBrief(await notified(of)).slice(3)).toEqual(told)
     expect(inBrief((await feed(`&cursor=${encodeURIComponent(next_cursor)}`)).body.data)).toEqual(told)
   })
 
