@@ -334,6 +334,14 @@ CREATE TABLE `credentials` (
 CREATE UNIQUE INDEX `credentials_api_key` ON `credentials` (`api_key`);--> statement-breakpoint
 CREATE INDEX `credentials_organization` ON `credentials` (`organization_id`,`created_at`,`api_key`);--> statement-breakpoint
 CREATE INDEX `credentials_valid` ON `credentials` (`organization_id`) WHERE revoked_at is null;--> statement-breakpoint
+CREATE TABLE `console_sessions` (
+	`session_id` text PRIMARY KEY NOT NULL,
+	`api_key` text NOT NULL,
+	`until` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `console_sessions_credential` ON `console_sessions` (`api_key`,`until`);--> statement-breakpoint
+CREATE INDEX `console_sessions_until` ON `console_sessions` (`until`);--> statement-breakpoint
 CREATE TABLE `fetcher_signatures` (
 	`mac` text PRIMARY KEY NOT NULL,
 	`until` integer NOT NULL

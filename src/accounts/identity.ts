@@ -4,6 +4,7 @@ import type { Ctx, System } from '../platform/context.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { Failure, notFound } from '../platform/failures.ts'
 import { countActiveConnections } from '../taxpayers/taxpayers.ts'
+import { endSessionsOf } from './console/store.ts'
 import type { OrganizationStats } from './contract.ts'
 import { requireCredential, requireOwnerFor } from './credentials/credentials.ts'
 import { assertCredentialActive, assertOwnerCredentialLeft, findCredential, markRevoked } from './credentials/store.ts'
@@ -12,7 +13,7 @@ import { requireInvitation } from './team/invitations.ts'
 import { countActiveMembers, findMember, withdrawInvitationsOf } from './team/store.ts'
 
 /**
- * Revokes a credential, so that its next request fails. Withdraws the pending invitations that were sent with it, and the waiting openings
+ * Revokes a credential, so that its next request fails, and ends its sessions of the console. Withdraws the pending invitations that were sent with it, and the waiting openings
  * of notifications that were acknowledged with it. Throws Failure 403 credential.owner_only, 404 credential.not_found, and 409
  * credential.last_owner.
  */
@@ -24,6 +25,7 @@ export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void>
       assertCredentialActive(db, organization.id, api_key),
       assertOwnerCredentialLeft(db, organization.id, api_key, now),
       markRevoked(db, organization.id, api_key, now),
+      endSessionsOf(db, api_key),
       withdrawInvitationsOf(db, organization.id, api_key),
       ...withdrawOpenings(ctx),
     ])

@@ -3,6 +3,7 @@ import { suspendExpired } from '../accounts/billing/expiry.ts'
 import { issueInvoices } from '../accounts/billing/invoices/issue.ts'
 import { reviewSubscriptions } from '../accounts/billing/subscription/review.ts'
 import { pruneConfirmations } from '../accounts/confirmation/confirmation.ts'
+import { pruneSessions } from '../accounts/console/sessions.ts'
 import { sweepReports } from '../analytics/reports/work.ts'
 import { refreshRates } from '../authority/rules/rates/refresh.ts'
 import { sweepUploadObjects } from '../cfdi/imports/imports.ts'
@@ -26,6 +27,7 @@ import { pruneJobs } from '../downloads/pruning/prune.ts'
 import { sweepRechecks } from '../downloads/status/rechecks.ts'
 import { refreshLists } from '../lists/loading/load.ts'
 import { refreshRepse } from '../lists/repse/rounds.ts'
+import { pruneAudit } from '../platform/audit/audit.ts'
 import type { System } from '../platform/context.ts'
 import { pruneKeys } from '../platform/idempotency/idempotency.ts'
 import { reportDeadLetters } from '../platform/work/dead-letters.ts'
@@ -88,6 +90,8 @@ export const TASKS = {
   refreshRates: once(refreshRates),
   refreshRepse: once(refreshRepse),
   pruneKeys,
+  pruneSessions,
+  pruneAudit,
   pruneRuns,
   expireExports,
   pruneJobs,

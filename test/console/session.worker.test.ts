@@ -1,8 +1,11 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { runTask } from '../../src/app/tasks.ts'
+import { systemOf } from '../../src/platform/context.ts'
 import { api, basic, type Caller } from '../support/client.ts'
 import { at } from '../support/clock.ts'
-import { signUp } from '../support/tenants.ts'
+import { costOf } from '../support/meter.ts'
+import { joined, signUp } from '../support/tenants.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
 afterEach(() => void vi.useRealTimers())
@@ -229,6 +232,86 @@ describe('a session on the API', () => {
     expect((await api(other, 'DELETE', `/v1/credentials/${owner.api_key}`)).status).toBe(204)
     expect((await ask('GET', '/v1/organization', { ...OWN, cookie })).status).toBe(401)
     expect((await ask('GET', '/console/session', { ...OWN, cookie })).status).toBe(401)
+  })
+
+  const statusWith = async (cookie: string, path = '/v1/organization') => (await ask('GET', path, { ...OWN, cookie })).status
+  const codeWith = async (cookie: string) => (await ask('GET', '/v1/organization', { ...OWN, cookie })).body.code
+
+  it('ends at the service when its holder signs out: a copy of the cookie is worth nothing; other sessions go on', async () => {
+    const { owner, cookie } = await signedIn()
+    const elsewhere = cookieOf(await enter(owner))
+    expect([await statusWith(cookie), await statusWith(elsewhere)]).toEqual([200, 200])
+    expect((await ask('DELETE', '/console/session', { ...OWN, cookie })).status).toBe(204)
+    expect([await statusWith(cookie), await codeWith(cookie), await statusWith(cookie, '/console/session')]).toEqual([
+      ...[401, 'session.ended', 401],
+    ])
+    expect(await statusWith(elsewhere)).toBe(200)
+    // Signing out once more, or with a cookie that is none, is no fault.
+    for (const one of [cookie, `${cookie}x`, '__Host-fds_session=1.x'])
+      expect((await ask('DELETE', '/console/session', { ...OWN, cookie: one })).status).toBe(204)
+    // The credential itself is as good as before.
+    expect((await api(owner, 'GET', '/v1/organization')).status).toBe(200)
+  })
+
+  it('is of one credential: its id with another credential is no session', async () => {
+    const [{ owner, cookie }, other] = [await signedIn(), await signUp()]
+    const { session_id } = (await env.DB.prepare('select session_id from console_sessions where api_key = ?').bind(owner.api_key).first())!
+    await env.DB.prepare('update console_sessions set api_key = ? where session_id = ?').bind(other.api_key, session_id).run()
+    expect(await codeWith(cookie)).toBe('session.ended')
+  })
+
+  it('ends when the role of its member changes, also of a credential that the member made, and not when the name does', async () => {
+    const owner = await signUp()
+    const bea = await joined(owner, 'admin')
+    const made = (await api(bea, 'POST', '/v1/credentials', { name: 'Hecha', role: 'member' })).body as Caller
+    const cookies = [cookieOf(await enter(bea)), cookieOf(await enter(made))]
+    const [own] = [cookieOf(await enter(owner))]
+    const change = (changes: object) => api(owner, 'PATCH', `/v1/team/members/${bea.member_id}`, changes)
+    expect((await change({ name: 'Beatriz', role: 'admin' })).status).toBe(200)
+    expect(await Promise.all(cookies.map((one) => statusWith(one)))).toEqual([200, 200])
+    expect((await change({ role: 'member' })).status).toBe(200)
+    expect(await Promise.all(cookies.map((one) => codeWith(one)))).toEqual(['session.ended', 'session.ended'])
+    expect([await statusWith(own), (await enter(bea)).body.role]).toEqual([200, 'member'])
+  })
+
+  it.each([false, true])('ends when its member is removed; keep_credentials %s', async (keeps) => {
+    const owner = await signUp()
+    const bea = await joined(owner, 'admin')
+    const made = (await api(bea, 'POST', '/v1/credentials', { name: 'Hecha', role: 'member' })).body as Caller
+    const cookies = [cookieOf(await enter(bea)), cookieOf(await enter(made))]
+    const { status } = await api(owner, 'DELETE', `/v1/team/members/${bea.member_id}?keep_credentials=${keeps}`)
+    expect(status).toBe(200)
+    expect(await Promise.all(cookies.map((one) => codeWith(one)))).toEqual(['session.ended', 'session.ended'])
+    expect((await enter(made)).status).toBe(keeps ? 201 : 401)
+  })
+
+  it('ends when its credential has fifty others that last longer, and leaves no row when it is over', async () => {
+    const { owner, cookie } = await signedIn()
+    const began = Date.now()
+    at(new Date(began + 1_000).toISOString())
+    for (let n = 0; n < 49; n++) await enter(owner)
+    expect(await statusWith(cookie)).toBe(200)
+    const last = cookieOf(await enter(owner))
+    expect([await codeWith(cookie), await statusWith(last)]).toEqual(['session.ended', 200])
+    const rows = () => env.DB.prepare('select count(*) as n from console_sessions where api_key = ?').bind(owner.api_key).first('n')
+    expect(await rows()).toBe(50)
+    await runTask(systemOf(env, new Date(began + 12 * 3_600_000), 'test'), {
+      task: 'pruneSessions',
+      at: began + 12 * 3_600_000,
+      cursor: '',
+    })
+    expect(await rows()).toBe(50)
+    const over = began + 12 * 3_600_000 + 5_000
+    await runTask(systemOf(env, new Date(over), 'test'), { task: 'pruneSessions', at: over, cursor: '' })
+    expect(await rows()).toBeLessThan(50)
+  })
+
+  it('costs no more statements than the credential itself', async () => {
+    const { owner, cookie } = await signedIn()
+    const cost = async (headers: Record<string, string>) =>
+      (await costOf(env.LEDGER_0, env.FILES, () => ask('GET', '/v1/organization', headers))).cost.d1_calls
+    await cost({ authorization: basic(owner) })
+    expect(await cost({ ...OWN, cookie })).toBe(await cost({ authorization: basic(owner) }))
   })
 
   it('gives way to an Authorization header, right or wrong', async () => {

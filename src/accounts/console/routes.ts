@@ -6,7 +6,7 @@ import { Failure } from '../../platform/failures.ts'
 import { admitJson } from '../../platform/http/body.ts'
 import { apiHeaders, ownRequestId, requestLog, systemOfRequest } from '../../platform/http/envelope.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { limitFailures } from '../../platform/http/limits.ts'
+import { limitFailures, limitHeaders, limitPublic } from '../../platform/http/limits.ts'
 import { perAddress } from '../../platform/http/operation.ts'
 import { isOfOwnPage, readAuthorization, sessionCookie, sessionOf } from '../../platform/http/presented/session.ts'
 import { problem, unknownPath } from '../../platform/http/problem.ts'
@@ -14,7 +14,7 @@ import { parse } from '../../platform/http/validation/faults.ts'
 import { viewConfirmation } from '../confirmation/confirmation.ts'
 import { viewInvitation } from '../identity.ts'
 import { Link, Pair, Token } from './contract.ts'
-import { consoleFile, makeLink, signIn, signInWithLink, viewLink, viewSession } from './sessions.ts'
+import { consoleFile, makeLink, signIn, signInWithLink, signOut, viewLink, viewSession } from './sessions.ts'
 
 /** The console uses the public API and is no part of it: its own routes are not in the API's document. */
 export const consoleApp: Hono<App> = new Hono<App>()
@@ -49,10 +49,11 @@ function sessionFor(c: Context<App>, sent: unknown): ReturnType<typeof signIn> {
 }
 
 consoleApp
-  .use(ownRequestId, requestLog, apiHeaders)
-  .use((c, next) => {
+  .use(ownRequestId, requestLog, apiHeaders, limitHeaders)
+  .use(async (c, next) => {
     c.set('route', DOORS.includes(c.req.path) ? c.req.path : '/console/*')
     c.set('system', systemOfRequest(c))
+    await limitPublic(c)
     return next()
   })
   .get('/', (c) => c.redirect('/console/', 302))
@@ -68,7 +69,9 @@ consoleApp
     setCookie(c, name, sealed, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge })
     return c.json(view, 201)
   })
-  .delete('/console/session', ofOwnPage, (c) => {
+  .delete('/console/session', ofOwnPage, async (c) => {
+    const session = await sessionOf(c)
+    if (session) await signOut(c.var.system, session)
     const { name, secure } = sessionCookie(c)
     deleteCookie(c, name, { path: '/', secure })
     return c.body(null, 204)

@@ -1,10 +1,14 @@
 import { awaitsConfirmation, type System } from '../../platform/context.ts'
 import { openCredential, type SealedCredential, sealCredential } from '../../platform/crypto/sealed-credential.ts'
+import { commit } from '../../platform/db/commit.ts'
 import { Failure } from '../../platform/failures.ts'
+import { presentedIn } from '../../platform/http/presented/session.ts'
 import type { PresentedCredential } from '../../platform/tenant/tenant.ts'
+import { pageByPage } from '../../platform/work/pages.ts'
 import { authenticate } from '../credentials/authenticate.ts'
 import { holderOf } from '../identity.ts'
 import type { SessionView } from './contract.ts'
+import { deleteEndedSessions, endSession, endSurplusSessions, insertSession } from './store.ts'
 
 /** No script, style or picture of another origin, nothing inline, nothing that frames the page, and no text that becomes code. */
 const POLICY = [
@@ -36,6 +40,8 @@ export async function consoleFile(assets: Fetcher, request: Request): Promise<Re
 }
 
 const SESSION_SECONDS = 12 * 3_600
+/** As many sessions as a credential may have at a time. */
+const MOST_SESSIONS = 50
 /** How long a sign-in link can be used. */
 const LINK_SECONDS = 3_600
 
@@ -45,8 +51,8 @@ interface Session {
   sealed: string
 }
 
-/** Who is signed in with this session, or whom this link signs in. Throws Failure 401 when its credential is not valid any more. */
-export async function viewSession(system: System, { until, ...presented }: SealedCredential): Promise<SessionView> {
+/** Whom a credential signs in, until this time at the latest. Throws Failure 401 when it is not valid, or came in a session that has ended. */
+async function viewHolder(system: System, presented: PresentedCredential, until: number): Promise<SessionView> {
   const { organization, actor } = await authenticate(system, presented, null)
   if (actor.kind !== 'credential') throw new Error('A session is of a credential.')
   const { id, name, timezone } = organization
@@ -63,13 +69,36 @@ export async function viewSession(system: System, { until, ...presented }: Seale
   }
 }
 
-/** Signs in with a credential, until it expires and for twelve hours at most. Throws Failure 401 unless it is valid. */
+/** Who is signed in with this session. Throws Failure 401 when it has ended. */
+export const viewSession = (system: System, session: SealedCredential): Promise<SessionView> =>
+  viewHolder(system, presentedIn(session), session.until)
+
+/**
+ * Signs in with a credential, until it expires and for twelve hours at most. Beyond `MOST_SESSIONS` of a credential, the oldest one ends.
+ * Throws Failure 401 unless the credential is valid.
+ */
 export async function signIn(system: System, { api_key, api_secret }: { api_key: string; api_secret: string }): Promise<Session> {
-  const until = system.now.getTime() + SESSION_SECONDS * 1_000
-  const view = await viewSession(system, { api_key, api_secret, until, id: '' })
-  const credential = { api_key, api_secret, until: Date.parse(view.expires_at), id: '' }
-  return { view, sealed: await sealCredential(system.settings.sessionKeys, 'console-session', credential) }
+  const { db, now, settings } = system
+  const view = await viewHolder(system, { api_key, api_secret }, now.getTime() + SESSION_SECONDS * 1_000)
+  const [id, until] = [crypto.randomUUID(), new Date(view.expires_at)]
+  await commit(db.$client, [
+    insertSession(db, { session_id: id, api_key: view.api_key, until }),
+    endSurplusSessions(db, view.api_key, MOST_SESSIONS),
+  ])
+  return {
+    view,
+    sealed: await sealCredential(settings.sessionKeys, 'console-session', { api_key, api_secret, until: until.getTime(), id }),
+  }
 }
+
+/** Ends a session, so that no copy of its cookie signs anybody in. */
+export const signOut = ({ db }: System, { id }: SealedCredential): Promise<void> => endSession(db, id)
+
+const PRUNE_BATCH = 1_000
+
+/** Forgets sessions that ended by themselves. Returns the cursor where another invocation continues, null at the end. */
+export const pruneSessions = (system: System, cursor: string): Promise<string | null> =>
+  pageByPage(system, 1, cursor, async () => ((await deleteEndedSessions(system.db, system.now, PRUNE_BATCH)) < PRUNE_BATCH ? null : ''))
 
 const unusableLink = () =>
   new Failure('unauthenticated', 'session.link', 'The sign-in link was used already, or is too old. Sign in with a credential.')
@@ -85,7 +114,8 @@ async function openLink(system: System, link: string) {
 export async function viewLink(system: System, link: string): Promise<SessionView> {
   const { opened, use } = await openLink(system, link)
   if (!(await use.isFree(system.now.getTime()))) throw unusableLink()
-  return viewSession(system, opened)
+  const { api_key, api_secret, until } = opened
+  return viewHolder(system, { api_key, api_secret }, until)
 }
 
 /** Signs in with a link, which works once. Throws Failure 401. */

@@ -1,7 +1,7 @@
 import type { Ctx, System } from '../../platform/context.ts'
 import { Failure } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
-import type { Actor, Connection } from '../../platform/tenant/tenant.ts'
+import type { Actor, Connection, PresentedCredential } from '../../platform/tenant/tenant.ts'
 import { digestOf, faultOf } from './key.ts'
 import { type AuthenticatedRow, findAuthenticated, markUsed } from './store.ts'
 
@@ -18,6 +18,13 @@ const unauthenticated = (reason: string) =>
     'unauthenticated',
     'credential.invalid',
     `${reason} Send Basic base64(api_key:api_secret), or the api_secret as a Bearer token.`,
+  )
+
+const endedSession = () =>
+  new Failure(
+    'unauthenticated',
+    'session.ended',
+    'The session has ended: somebody signed out, or the credential was revoked or got another role. Sign in again.',
   )
 
 /** The same failure for an unknown secret and for one of another api_key. */
@@ -47,11 +54,11 @@ const connectionOf = (row: AuthenticatedRow): Connection | null => (row.connecti
 /**
  * Authenticates a credential, and finds its organization's connection to the fiscal entity that the request names. `api_key` is null for a
  * Bearer token. A text that cannot be a secret of this environment costs no query. Nothing is cached, so a revoked credential fails on its
- * next request. Throws Failure 401 credential.invalid.
+ * next request, and so does a session that has ended. Throws Failure 401 credential.invalid or session.ended.
  */
 export async function authenticate(
   system: System,
-  presented: { api_key: string | null; api_secret: string } | undefined,
+  presented: PresentedCredential | undefined,
   fiscal_entity_id: string | null,
 ): Promise<Authentication> {
   const { environment, apiSecretKeys } = system.settings
@@ -59,7 +66,9 @@ export async function authenticate(
   const fault = faultOf(environment, presented)
   if (fault !== null) throw unauthenticated(fault)
   const digests = await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, presented.api_secret)))
-  const row = await findAuthenticated(system.db, digests, fiscal_entity_id)
+  const session = presented.session_id === undefined ? undefined : { session_id: presented.session_id, now: system.now }
+  const row = await findAuthenticated(system.db, digests, fiscal_entity_id, session)
+  if (!row && session) throw endedSession()
   if (!row || (presented.api_key !== null && !constantTimeEqual(row.api_key, presented.api_key))) throw unknown()
   if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw ended(row)
   const { organization_id: id, organization_name: name, timezone, plan, extractor_count, events_shard } = row

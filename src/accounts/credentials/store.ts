@@ -6,10 +6,11 @@ import { prepared, rendered } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { type Role, rolesAbove } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
+import { consoleSessions } from '../console/tables.ts'
 import { credentials } from './tables.ts'
 
 const [c, o, other] = [alias(credentials, 'c'), alias(organizations, 'o'), alias(credentials, 'other')]
-const n = alias(connections, 'n')
+const [n, s] = [alias(connections, 'n'), alias(consoleSessions, 's')]
 
 export type CredentialRow = typeof credentials.$inferSelect
 
@@ -161,6 +162,9 @@ export interface AuthenticatedRow {
   listed_version: number | null
 }
 
+const ofSession = ({ session_id, now }: { session_id: string; now: Date }): SQL =>
+  sql`cross join ${consoleSessions} ${s} on ${s.session_id} = ${session_id} and ${s.api_key} = ${c.api_key} and ${s.until} > ${now.getTime()}`
+
 const OF_CREDENTIAL = rendered(sql`${c.api_key}, ${c.role}, ${c.expires_at}, ${c.revoked_at}, ${c.last_used_on},
   ${o.id} as organization_id, ${o.name} as organization_name, ${o.timezone}, ${o.plan}, ${o.extractor_count}, ${o.events_shard}, ${o.email_confirmed_at},
   ${n.connection}, ${n.fiscal_entity_id}, ${n.entity}, ${n.rfc}, ${n.shard}, ${n.state}, ${n.paused_by}, ${n.first_active_at},
@@ -169,15 +173,21 @@ const OF_CREDENTIAL = rendered(sql`${c.api_key}, ${c.role}, ${c.expires_at}, ${c
 
 /**
  * The credential with one of these digests, valid or not, with its organization and the organization's connection to one fiscal entity, in
- * one query. Written as SQL because every request runs it.
+ * one query; nothing when it comes in a session that has ended. Written as SQL because every request runs it.
  */
-export const findAuthenticated = async (db: Database, digests: readonly string[], fiscal_entity_id: string | null) =>
+export const findAuthenticated = async (
+  db: Database,
+  digests: readonly string[],
+  fiscal_entity_id: string | null,
+  session?: { session_id: string; now: Date },
+) =>
   (
     await prepared(
       db.$client,
       sql`select ${OF_CREDENTIAL}
         from ${credentials} ${c}
         cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}
+        ${session && ofSession(session)}
         left join ${connections} ${n} on ${n.organization_id} = ${c.organization_id} and ${n.fiscal_entity_id} = ${fiscal_entity_id}
           and ${n.state} <> 'unlinked'
         where ${c.digest} in ${digests}

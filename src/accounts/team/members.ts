@@ -7,6 +7,7 @@ import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Role } from '../../platform/tenant/tenant.ts'
+import { endSessionsOfMember } from '../console/store.ts'
 import { isOwner, revokeMemberCredentials, setCredentialRole } from '../credentials/credentials.ts'
 import type { Member, MemberChanges, MemberQuery, MemberRemoval } from './contract.ts'
 import {
@@ -84,7 +85,7 @@ const commitMemberChange = (
 
 /**
  * Changes a member's name or role. The member's own credentials take a new role at once. Those that the member made are lowered to it where
- * theirs is higher. Invitations and waiting openings of notifications are withdrawn where the role does not allow them.
+ * theirs is higher. The member's sessions of the console end. Invitations and waiting openings of notifications are withdrawn where the role does not allow them.
  */
 export async function changeMember(ctx: Ctx, member_id: string, changes: MemberChanges): Promise<Member> {
   const { db, organization } = ctx
@@ -98,6 +99,7 @@ export async function changeMember(ctx: Ctx, member_id: string, changes: MemberC
       ...(hasNewRole
         ? [
             setCredentialRole(db, organization.id, member_id, role),
+            endSessionsOfMember(db, organization.id, member_id),
             ...withdrawSent(db, organization.id, member_id, role),
             ...withdrawOpenings(ctx),
           ]
@@ -109,13 +111,14 @@ export async function changeMember(ctx: Ctx, member_id: string, changes: MemberC
 
 /**
  * Removes a member. The member's credentials fail from their next request on, and so do those that the member made, directly or through
- * other credentials, unless they are kept. The pending invitations that were sent with any of them are withdrawn, and so are the waiting
+ * other credentials, unless they are kept. The member's sessions of the console end, also those with kept credentials. The pending invitations that were sent with any of them are withdrawn, and so are the waiting
  * openings acknowledged with them. Returns what was revoked.
  */
 export async function deleteMember(ctx: Ctx, member_id: string, keepsMade: boolean): Promise<MemberRemoval> {
   const { db, organization, now } = ctx
   const { results } = await commitMemberChange(ctx, member_id, { action: 'member.removed', role: null, keepsMade }, (row) => [
     revokeMemberCredentials(db, organization.id, member_id, keepsMade, now),
+    endSessionsOfMember(db, organization.id, member_id),
     updateMember(db, row, { status: 'removed' }),
     ...withdrawSent(db, organization.id, member_id, null),
     ...withdrawOpenings(ctx),

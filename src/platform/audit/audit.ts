@@ -2,13 +2,14 @@ import { and, desc, eq, gte, lt, lte, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, type Database, jsonChunks, type Statement } from '../db/commit.ts'
 import { isGuardViolation } from '../db/guard.ts'
-import { newId, suffixOf } from '../db/id.ts'
+import { idsFrom, newId, suffixOf } from '../db/id.ts'
 import { bare, prepared } from '../db/statement.ts'
 import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
 import { openCursor, paginate } from '../paging/cursor.ts'
 import { leaveReceipt, UNUSED } from '../receipts/receipts.ts'
 import type { Actor } from '../tenant/tenant.ts'
+import { pageByPage } from '../work/pages.ts'
 import type { AuditEvent, AuditQuery } from './contract.ts'
 import { auditEvents } from './tables.ts'
 
@@ -105,6 +106,34 @@ export function changeEvents(ctx: Ctx, what: Change, statements: readonly Statem
 /** The marks come first, so that a request that has lost its key is refused for that, and not for what the other request changed. */
 const commitMarked = async (ctx: Ctx, d1: D1Database, what: Change, marks: readonly Statement[], statements: readonly Statement[]) =>
   (await commit(d1, [...marks, ...statements, audited(ctx, ctx.organization.id, what)])).slice(marks.length)
+
+/** Audit events are deleted after this time. */
+const KEPT_YEARS = 2
+const PRUNE_BATCH = 1_000
+
+/** Deletes audit events that are older than two years. Returns the cursor where another invocation continues, null at the end. */
+export function pruneAudit(system: System, cursor: string): Promise<string | null> {
+  const before = new Date(system.now)
+  before.setUTCFullYear(before.getUTCFullYear() - KEPT_YEARS)
+  const databases = [system.db.$client, ...system.settings.events]
+  return pageByPage(system, databases.length, cursor, async () => {
+    const deleted: number[] = []
+    for (const d1 of databases) deleted.push(await deleteBefore(d1, before, PRUNE_BATCH))
+    return Math.max(...deleted) < PRUNE_BATCH ? null : ''
+  })
+}
+
+const { audit_event_id: id, created_at: at } = auditEvents
+
+/** The identifiers, which sort by time, lead to the oldest. */
+const deleteBefore = async (d1: D1Database, before: Date, limit: number): Promise<number> =>
+  (
+    await prepared(
+      d1,
+      sql`delete from ${auditEvents} where ${id} in (select ${id} from ${auditEvents}
+        where ${id} < ${idsFrom('aud', before)} and ${at} < ${before.getTime()} order by ${id} limit ${limit})`,
+    ).run()
+  ).meta.changes
 
 const view = ({ changed, created_at, organization_id: _, ...row }: typeof auditEvents.$inferSelect): AuditEvent => ({
   ...row,

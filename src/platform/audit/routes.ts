@@ -7,7 +7,12 @@ import { AuditEvent, AuditQuery } from './contract.ts'
 
 export const auditRoutes = new Hono<App>().get(
   '/',
-  operation('listAuditEvents', 'Audit', 'List the changes that were made to resources, newest first'),
+  operation(
+    'listAuditEvents',
+    'Audit',
+    'List the changes that were made to resources, newest first',
+    'Changes are kept for two years and then deleted. To keep them longer, read all pages of a time with `since`, `until` and `cursor`.',
+  ),
   roles('owner', 'admin'),
   query(AuditQuery),
   returns(200, pageOf(AuditEvent)),

@@ -8,11 +8,11 @@ export interface SealedCredential {
   api_secret: string
   /** Milliseconds since 1970. */
   until: number
-  /** For a link, the name under which it is used up. */
+  /** Of a session, its row; of a link, the name under which it is used up. */
   id: string
 }
 
-/** Seals a credential for a browser to keep: the service stores no session, so that a revoked credential has none. */
+/** Seals a credential for a browser to keep: the service stores no secret of a session. */
 export async function sealCredential({ current }: Keyring, purpose: Purpose, what: SealedCredential): Promise<string> {
   const sealed = await current.seal(JSON.stringify(what), purpose)
   return `${current.version}.${sealed.toBase64({ alphabet: 'base64url', omitPadding: true })}`

@@ -27,6 +27,8 @@ export interface PresentedCredential {
   /** Null when only the secret is presented, as a Bearer token. */
   api_key: string | null
   api_secret: string
+  /** The session of the console in whose cookie it came; absent when a header presents it. */
+  session_id?: string
 }
 
 /** A credential of the organization, or the service itself on the organization's behalf. */

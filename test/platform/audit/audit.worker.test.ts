@@ -1,5 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { runTask } from '../../../src/app/tasks.ts'
+import { systemOf } from '../../../src/platform/context.ts'
 import { api, basic } from '../../support/client.ts'
 import { sample } from '../../support/fuzz.ts'
 import { callOf, givenOf, TABLE } from '../../support/matrix.ts'
@@ -343,5 +345,34 @@ describe('reading the events', () => {
     expect(JSON.stringify((await api(two.owner, 'GET', `${AUDIT}?limit=100`)).body)).not.toContain(one.owner.api_key)
     expect((await api(two.owner, 'GET', `${AUDIT}?resource_id=${one.owner.organization_id}`)).body.data).toEqual([])
     expect((await api(two.owner, 'GET', `${AUDIT}?resource_id=${one.callers.member.api_key}`)).body.data).toEqual([])
+  })
+
+  it('keeps changes for two years, in both databases of the organization, and can be read page by page until then', async () => {
+    const { owner } = await organizationWith()
+    expect(
+      (await api(owner, 'POST', '/v1/webhooks', { name: 'a', url: 'https://hooks.example.com/a', event_keys: ['sync.completed'] })).status,
+    ).toBe(201)
+    const all = async () => {
+      const found: { action: string; created_at: string }[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const { body } = await api(owner, 'GET', `${AUDIT}?limit=2${cursor && `&cursor=${cursor}`}`)
+        found.push(...body.data)
+        cursor = body.next_cursor
+      }
+      return found
+    }
+    const before = await all()
+    expect(before.map(({ action }) => action)).toEqual(expect.arrayContaining(['organization.created', 'webhook.created']))
+    const [newest, oldest] = [before[0]!, before.at(-1)!].map(({ created_at }) => new Date(created_at))
+    const pruneAt = (instant: Date) => runTask(systemOf(env, instant, 'test'), { task: 'pruneAudit', at: instant.getTime(), cursor: '' })
+    const twoYearsAfter = (instant: Date | undefined, ms: number) => {
+      const later = new Date(instant!)
+      later.setUTCFullYear(later.getUTCFullYear() + 2)
+      return new Date(later.getTime() + ms)
+    }
+    await pruneAt(twoYearsAfter(oldest, 0))
+    expect(await all()).toEqual(before)
+    await pruneAt(twoYearsAfter(newest, 1_000))
+    expect(await all()).toEqual([])
   })
 })

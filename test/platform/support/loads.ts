@@ -601,6 +601,28 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await countOf('idempotency_keys')).toBe(0)
   },
 
+  async pruneSessions(platform) {
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
+       insert into console_sessions (session_id, api_key, until) select 'session' || i, 'fds_test_key_many', i from n`,
+    ).run()
+    await finish(platform, 'pruneSessions')
+    expect(await countOf('console_sessions')).toBe(0)
+  },
+
+  async pruneAudit(platform) {
+    for (const d1 of [env.DB, env.EVENTS_0])
+      await d1
+        .prepare(
+          `with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
+           insert into audit_events (audit_event_id, organization_id, actor, action, resource_id, changed, request_id, created_at)
+           select 'aud_0000000' || i, 'org_many', '', '', '', '[]', '', 0 from n`,
+        )
+        .run()
+    await finish(platform, 'pruneAudit')
+    expect(await countOf('audit_events', "organization_id = 'org_many'")).toBe(0)
+  },
+
   async pruneRuns(platform) {
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 10000)

@@ -44,5 +44,10 @@ export async function sessionOf(c: Context<App>): Promise<SealedCredential | nul
  */
 export async function presentedBy(c: Context<App>): Promise<PresentedCredential | undefined> {
   const header = c.req.header('authorization')
-  return header === undefined ? ((await sessionOf(c)) ?? undefined) : readAuthorization(header)
+  if (header !== undefined) return readAuthorization(header)
+  const session = await sessionOf(c)
+  return session ? presentedIn(session) : undefined
 }
+
+/** What a session presents. It counts only as long as the service has the session. */
+export const presentedIn = ({ api_key, api_secret, id }: SealedCredential): PresentedCredential => ({ api_key, api_secret, session_id: id })
