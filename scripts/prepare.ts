@@ -3,7 +3,7 @@
  * the migrations, so that a fresh clone works. For a deployment past `npm run deploy` it fails where that would leave a service that does
  * not work.
  */
-import { existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { configurationOf, placeholders } from '../tools/deploy/configuration.ts'
 import { buildConsole } from './console.ts'
@@ -36,9 +36,12 @@ function stateDirIn(words: readonly string[]): string {
 async function prepareLocal(): Promise<void> {
   const stateDir = stateDirIn(argumentsOfWrangler())
   const isFirst = !existsSync(stateDir)
+  process.umask(0o077)
   ensureSecrets(join(ROOT, '.dev.vars'))
   try {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+    mkdirSync(stateDir, { recursive: true })
+    // Also one that wrangler or an earlier version made.
+    chmodSync(stateDir, 0o700)
   } catch (error) {
     console.error(
       `State cannot be kept in ${stateDir} (${(error as NodeJS.ErrnoException).code}). Choose another folder: --persist-to /tmp/fiscal`,

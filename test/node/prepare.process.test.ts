@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scheduledPath } from '../../scripts/crons.ts'
@@ -37,6 +37,7 @@ describe('on a fresh clone', () => {
       () => isUp(url),
     )
     expect(readFileSync(join(clone.folder, '.dev.vars'), 'utf8')).toMatch(/^(\w+_KEYS=1:.{44}\n){5}$/)
+    expect(statSync(join(clone.folder, 'another-state')).mode & 0o777).toBe(0o700)
     expect(run.said).toContain('`npm start` also fires the crons, which the local runtime does not do by itself.')
 
     const customer = await Customer.signUp(url, 'Despacho Uno')
