@@ -66,8 +66,11 @@ const targetOf = (env: 'test' | 'live' | undefined): string[] =>
   env ? ['--remote', '--env', env] : ['--local', '--persist-to', resolve(ROOT, process.env['STATE_DIR'] || '.state')]
 
 /** Executes a statement in the control plane of a hosted service, or of the local one in STATE_DIR, and returns its rows. */
-export async function executeInControlPlane<Row>(env: 'test' | 'live' | undefined, sql: string): Promise<Row[]> {
-  const answer = await wrangler('d1', 'execute', 'DB', ...targetOf(env), '--json', '--command', sql)
+export const executeInControlPlane = <Row>(env: 'test' | 'live' | undefined, sql: string): Promise<Row[]> => executeIn('DB', env, sql)
+
+/** The same in any of its databases. */
+export async function executeIn<Row>(database: string, env: 'test' | 'live' | undefined, sql: string): Promise<Row[]> {
+  const answer = await wrangler('d1', 'execute', database, ...targetOf(env), '--json', '--command', sql)
   const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ results: Row[] }]
   return results
 }

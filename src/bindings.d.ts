@@ -16,6 +16,7 @@ interface __BaseEnv_Env {
 	EXPORTS: Queue;
 	TASKS: Queue;
 	PER_CREDENTIAL: RateLimit;
+	PER_ORGANIZATION: RateLimit;
 	PER_ADDRESS: RateLimit;
 	ASSETS: Fetcher;
 	ENVIRONMENT: string;
@@ -29,6 +30,7 @@ interface __BaseEnv_Env {
 	REPSE_REGISTRY_URL: string;
 	SPREAD_SECONDS: string;
 	CREDENTIAL_REQUESTS_PER_MINUTE: string;
+	ORGANIZATION_REQUESTS_PER_MINUTE: string;
 	ADDRESS_REQUESTS_PER_MINUTE: string;
 	PUBLIC_HOSTS: string;
 	MAIL_FROM: string;
@@ -71,6 +73,7 @@ declare namespace Cloudflare {
 		EXPORTS: Queue;
 		TASKS: Queue;
 		PER_CREDENTIAL: RateLimit;
+		PER_ORGANIZATION: RateLimit;
 		PER_ADDRESS: RateLimit;
 		ASSETS: Fetcher;
 		ENVIRONMENT: string;
@@ -84,6 +87,7 @@ declare namespace Cloudflare {
 		REPSE_REGISTRY_URL: string;
 		SPREAD_SECONDS: string;
 		CREDENTIAL_REQUESTS_PER_MINUTE: string;
+		ORGANIZATION_REQUESTS_PER_MINUTE: string;
 		ADDRESS_REQUESTS_PER_MINUTE: string;
 		PUBLIC_HOSTS: string;
 		MAIL_FROM: string;
@@ -121,6 +125,7 @@ declare namespace Cloudflare {
 		EXPORTS: Queue;
 		TASKS: Queue;
 		PER_CREDENTIAL: RateLimit;
+		PER_ORGANIZATION: RateLimit;
 		PER_ADDRESS: RateLimit;
 		ASSETS: Fetcher;
 		ENVIRONMENT: string;
@@ -134,6 +139,7 @@ declare namespace Cloudflare {
 		REPSE_REGISTRY_URL: string;
 		SPREAD_SECONDS: string;
 		CREDENTIAL_REQUESTS_PER_MINUTE: string;
+		ORGANIZATION_REQUESTS_PER_MINUTE: string;
 		ADDRESS_REQUESTS_PER_MINUTE: string;
 		PUBLIC_HOSTS: string;
 		MAIL_FROM: string;
@@ -162,7 +168,7 @@ type StringifyValues<EnvType extends Record<string, unknown>> = {
 	[Binding in keyof EnvType]: EnvType[Binding] extends string ? EnvType[Binding] : string;
 };
 declare namespace NodeJS {
-	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "TAX_AUTHORITY" | "SAT_STAND_IN" | "WEBHOOK_SINK" | "STORAGE_SINK" | "AUTHORITY_WAIT_FACTOR" | "FETCHER_SOURCES" | "REPSE_REGISTRY" | "REPSE_REGISTRY_URL" | "SPREAD_SECONDS" | "CREDENTIAL_REQUESTS_PER_MINUTE" | "ADDRESS_REQUESTS_PER_MINUTE" | "PUBLIC_HOSTS" | "MAIL_FROM" | "CLOSED_DATABASES" | "LIST_URLS" | "FX_RATES_URL" | "BILLING_PROVIDER" | "CHECKOUT_URL" | "STRIPE_API_BASE" | "API_SECRET_KEYS" | "CIEC_KEYS" | "CURSOR_KEYS" | "WEBHOOK_KEYS" | "SESSION_KEYS">> {}
+	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "TAX_AUTHORITY" | "SAT_STAND_IN" | "WEBHOOK_SINK" | "STORAGE_SINK" | "AUTHORITY_WAIT_FACTOR" | "FETCHER_SOURCES" | "REPSE_REGISTRY" | "REPSE_REGISTRY_URL" | "SPREAD_SECONDS" | "CREDENTIAL_REQUESTS_PER_MINUTE" | "ORGANIZATION_REQUESTS_PER_MINUTE" | "ADDRESS_REQUESTS_PER_MINUTE" | "PUBLIC_HOSTS" | "MAIL_FROM" | "CLOSED_DATABASES" | "LIST_URLS" | "FX_RATES_URL" | "BILLING_PROVIDER" | "CHECKOUT_URL" | "STRIPE_API_BASE" | "API_SECRET_KEYS" | "CIEC_KEYS" | "CURSOR_KEYS" | "WEBHOOK_KEYS" | "SESSION_KEYS">> {}
 }
 declare module "*.txt" {
 	const value: string;

@@ -54,7 +54,8 @@ import type { App, Authenticate } from '../platform/context.ts'
 import { apiHeaders, ownRequestId, requestLog, systemOfRequest } from '../platform/http/envelope.ts'
 import { Health, healthOf, Unhealthy } from '../platform/http/health.ts'
 import { Hono, refuseWrongPaths } from '../platform/http/hono.ts'
-import { params, publicOperation, refuses, returns, returnsFile } from '../platform/http/operation.ts'
+import { limitHeaders, limitPublic } from '../platform/http/limits.ts'
+import { openOperation, params, publicOperation, refuses, returns, returnsFile } from '../platform/http/operation.ts'
 import { problem, unknownPath } from '../platform/http/problem.ts'
 import { llmsPage, openApi, referenceFile, referencePage } from '../platform/http/reference.ts'
 import type { Settings } from '../platform/settings.ts'
@@ -86,14 +87,19 @@ export const app: Hono<App> = new Hono<App>({ getPath: pathOf })
 
 // Runs for every request before its route.
 app
-  .use(ownRequestId, requestLog, apiHeaders)
+  .use(ownRequestId, requestLog, apiHeaders, limitHeaders)
   .all('/api/v1/*', (c) => {
     const { pathname, search } = new URL(c.req.url)
     return c.body(null, 308, { Location: `/v1${pathname.slice('/api/v1'.length)}${search}` })
   })
   .get(
     '/health',
-    publicOperation('getHealth', 'Service', 'Check whether the service can be used', 'Checks the settings and asks every database.'),
+    openOperation(
+      'getHealth',
+      'Service',
+      'Check whether the service can be used',
+      'Checks the settings and the database without which nothing works. An answer is kept for ten seconds.',
+    ),
     returns(200, Health),
     returns(503, Unhealthy, 'The service cannot be used. `missing` says what its operator has to do.', {}),
     async (c) => {
@@ -106,9 +112,10 @@ app
     c.set('authenticate', authenticateRequest)
     return next()
   })
-  .use('/v1/test-helpers/*', (c, next) => {
-    if (!isServed(c.var.system.settings, c.req.path)) throw unknownPath()
-    return next()
+  .use('/v1/test-helpers/*', async (c, next) => {
+    if (isServed(c.var.system.settings, c.req.path)) return next()
+    await limitPublic(c)
+    throw unknownPath()
   })
   .use(refuseWrongPaths(app))
 
@@ -189,7 +196,10 @@ app
   .route('/fetcher/v1', fetcherRoutes)
 
 app.onError(problem)
-app.notFound((c) => problem(unknownPath(), c))
+app.notFound(async (c) => {
+  await limitPublic(c)
+  return problem(unknownPath(), c)
+})
 
 /** The app that answers a request: the console's pages and sessions, or the API. */
 export const appFor = (request: Pick<Request, 'url'>): Hono<App> => (isOfConsole(pathOf(request)) ? consoleApp : app)

@@ -15,6 +15,7 @@ import { commit } from '../platform/db/commit.ts'
 import { uuidOf } from '../platform/db/id.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
 import { Failure, notFound } from '../platform/failures.ts'
+import { countHourly } from '../platform/locks/hourly.ts'
 import { log } from '../platform/log.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { daysLeft } from '../platform/time/calendar.ts'
@@ -226,12 +227,13 @@ async function setActive(ctx: Ctx, fiscal_entity_id: string, active: boolean): P
 
 /**
  * Asks the tax authority about the CIEC and e.firma of a connection that would become active again, once it is entitled to be. When none is
- * left, the connection resumes as invalid_ciec. Returns whether logins of the RFC are to be verified. Throws Unavailable, so that the
- * connection stays paused.
+ * left, the connection resumes as invalid_ciec. Returns whether logins of the RFC are to be verified. Throws Failure 429
+ * organization.hourly_limit and Unavailable, so that the connection stays paused.
  */
 async function verifyResumed(ctx: Ctx, row: WithGrantedRanges): Promise<boolean> {
   if (row.state !== 'paused' || row.paused_from !== 'active') return false
   await checkResumeEntitlement(ctx, row.rfc, true)
+  await countHourly(ctx, 'logins')
   return verifyStored(ctx, row)
 }
 

@@ -1,4 +1,5 @@
 import { connect, counted, type Database } from './db/commit.ts'
+import type { ToldLimit } from './failures.ts'
 import { type Settings, settingsOf } from './settings.ts'
 import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant/tenant.ts'
 import { Budget } from './work/budget.ts'
@@ -74,6 +75,8 @@ export interface App {
     requestId: string
     system: System
     authenticate: Authenticate
+    /** The limits that the request was counted against; absent when it was against none. */
+    limits?: ToldLimit[]
     /** Absent on routes that need no credential, as is `ctx`. */
     presented: PresentedCredential
     ctx: Ctx

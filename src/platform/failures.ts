@@ -23,12 +23,23 @@ export interface Fault {
   message: string
 }
 
+/** A limit that requests are counted against, as answers tell it. */
+export interface ToldLimit {
+  name: string
+  requests: number
+  /** The time in which they are counted. */
+  seconds: number
+  remaining: number
+  /** Seconds until the limit is whole again. */
+  reset: number
+}
+
 interface Extra {
   errors?: Fault[]
   retry_after_seconds?: number
   checkout_url?: string
-  /** With too_many_requests: the limit that was exceeded. */
-  quota?: { name: string; requests: number; seconds: number }
+  /** With too_many_requests: the limit that was exceeded, unless it is a cooldown. */
+  limit?: ToldLimit
   /** With conflict: the resource that exists already. */
   resource_id?: string
   /** With fiscal_entity.already_linked: the connection that the organization has. */

@@ -29,6 +29,7 @@ export interface Settings {
   /** Scheduled downloads are spread over this many seconds after midnight. */
   spreadSeconds: number
   credentialRequestsPerMinute: number
+  organizationRequestsPerMinute: number
   addressRequestsPerMinute: number
   /** Where lists are fetched, by source. An operator loads the others. */
   listUrls: Readonly<Record<string, string>>
@@ -158,6 +159,7 @@ function readSettings(env: Env): Settings {
     repseRegistryUrl: url('REPSE_REGISTRY_URL'),
     spreadSeconds: whole('SPREAD_SECONDS', 86_400),
     credentialRequestsPerMinute: whole('CREDENTIAL_REQUESTS_PER_MINUTE', 1_000_000),
+    organizationRequestsPerMinute: whole('ORGANIZATION_REQUESTS_PER_MINUTE', 1_000_000),
     addressRequestsPerMinute: whole('ADDRESS_REQUESTS_PER_MINUTE', 1_000_000),
     listUrls: read(() => listUrlsOf(text('LIST_URLS'))),
     fxRatesUrl: optionalUrl('FX_RATES_URL'),

@@ -25,6 +25,7 @@ const RIGHT = {
   REPSE_REGISTRY_URL: 'https://repse.stps.gob.mx',
   SPREAD_SECONDS: '10800',
   CREDENTIAL_REQUESTS_PER_MINUTE: '600',
+  ORGANIZATION_REQUESTS_PER_MINUTE: '2400',
   ADDRESS_REQUESTS_PER_MINUTE: '10',
   LIST_URLS: 'sat_69b=https://sat.example/69b.csv sat_69_firmes=http://sat.example/firmes',
   FX_RATES_URL: 'https://rates.example/fix.csv',
@@ -86,12 +87,14 @@ const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]
   ['REPSE_REGISTRY', 'must be sandbox or live.', [undefined, '', 'none'], ['sandbox', 'live']],
   ['REPSE_REGISTRY_URL', 'must be an http or https URL.', [undefined, '', 'repse', 'ftp://repse.example'], ['http://127.0.0.1:1/']],
   ['SPREAD_SECONDS', 'must be an integer from 0 to 86400.', [undefined, '', '-1', '1.5', '86401', 'x', '1e3'], ['0', '86400']],
-  ...['CREDENTIAL_REQUESTS_PER_MINUTE', 'ADDRESS_REQUESTS_PER_MINUTE'].map((name): (typeof VARIABLES)[number] => [
-    name,
-    'must be an integer from 0 to 1000000.',
-    [undefined, '', 'many', '1000001', 600],
-    ['0', '1000000'],
-  ]),
+  ...['CREDENTIAL_REQUESTS_PER_MINUTE', 'ORGANIZATION_REQUESTS_PER_MINUTE', 'ADDRESS_REQUESTS_PER_MINUTE'].map(
+    (name): (typeof VARIABLES)[number] => [
+      name,
+      'must be an integer from 0 to 1000000.',
+      [undefined, '', 'many', '1000001', 600],
+      ['0', '1000000'],
+    ],
+  ),
   [
     'LIST_URLS',
     'must be pairs such as sat_69b=https://…, with an http or https URL each, separated by spaces.',

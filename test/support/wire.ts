@@ -72,6 +72,7 @@ export async function send(
   const what = `${method} ${path.slice(0, 200)} → ${answer.status} ${text.slice(0, 300)}`
   if (!breaks) expect(answer.status, what).toBeLessThan(500)
   holdsEnvelope(answer, what)
+  if (more.env === undefined && !isUnlimited(path)) holdsLimits(answer, what)
   if (response.headers.get('content-type')?.startsWith('application/json') && text !== '') answer.body = JSON.parse(text)
   if (answer.status >= 400 && method !== 'HEAD') holdsProblem(answer, what)
   const route = meant(path).find((one) => one.method === method)
@@ -98,6 +99,16 @@ function holdsEnvelope({ headers }: Answer, what: string): void {
     if (!value.test(headers.get(name) ?? '')) expect.fail(`${name} of ${what} is ${headers.get(name)}`)
 }
 
+/** What counts against no limit: what costs nothing, and what the fetcher has signed. */
+const isUnlimited = (path: string): boolean => path.startsWith('/health') || path.startsWith('/api/v1') || path.startsWith('/fetcher/')
+
+function holdsLimits({ headers }: Answer, what: string): void {
+  const [limit = '', policy = ''] = [headers.get('ratelimit'), headers.get('ratelimit-policy')].map(String)
+  const [, name] = /^"(\w+)";r=\d+;t=\d+$/.exec(limit) ?? []
+  if (name === undefined || !/^"\w+";q=\d+;w=\d+(, "\w+";q=\d+;w=\d+)*$/.test(policy) || !policy.includes(`"${name}";`))
+    expect.fail(`the limits of ${what} are ${limit} of ${policy}`)
+}
+
 /** How zod's own messages begin. */
 const ZODS = /^(Invalid (input|option|string|key|element|number)|Too (small|big)|Unrecognized key|Expected)/
 
@@ -121,7 +132,7 @@ export const essence = ({ status, headers, text }: Answer): string =>
   JSON.stringify([
     status,
     text.replace(/req_[0-9a-f]{32}/g, 'req'),
-    [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date').sort(),
+    [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date' && name !== 'ratelimit').sort(),
   ])
 
 /** A request with the number of calls to D1 that it took. */

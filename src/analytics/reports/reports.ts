@@ -6,6 +6,7 @@ import { listedAmong } from '../../lists/listings/listing.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
+import { countHourly } from '../../platform/locks/hourly.ts'
 import { decimal } from '../../platform/money.ts'
 import { type CursorScope, openCursor, sealCursor, WHOLE } from '../../platform/paging/cursor.ts'
 import { epochDayOf } from '../../platform/time/calendar.ts'
@@ -483,7 +484,8 @@ async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, r
 
 /**
  * Asks for the reports of an RFC to be brought up to date. Throws Failure 404 report.not_found and fiscal_entity.not_found, 409
- * report.window_bounded, and 429 report.cooldown within ten minutes of the last request for the report.
+ * report.window_bounded, and 429 report.cooldown within ten minutes of the last request for the report and
+ * organization.hourly_limit.
  */
 export async function refreshReport(ctx: Ctx, name: string): Promise<ReportQueued> {
   const key = keyOf(name)
@@ -493,6 +495,7 @@ export async function refreshReport(ctx: Ctx, name: string): Promise<ReportQueue
   const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
+    await countHourly(ctx, 'report_refreshes')
     await change(ctx, { action: 'report.refresh_requested', resource_id: fiscal_entity_id, changed: [key] }, [])
     await ask(ctx, ledger, TO_REFRESH)
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Ctx, StoredUpload, System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { newId } from '../../platform/db/id.ts'
 import { notFound } from '../../platform/failures.ts'
+import { countHourly } from '../../platform/locks/hourly.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
 import { sendHints } from '../../platform/work/send.ts'
@@ -61,14 +62,17 @@ export function connectionOf(ctx: Ctx): Connection {
  * Accepts an upload whose bytes are stored: takes room for them, inserts the row that refers to them, and announces it. Under an
  * Idempotency-Key the id is committed with the audit row before, and a repetition after a crash continues with the same import: every step
  * can be repeated, and only the bytes that the row refers to are kept. Throws Failure 404 fiscal_entity.not_found, and 409
- * import.plan_limit.
+ * import.plan_limit, and 429 organization.hourly_limit.
  */
 export async function importFiles(ctx: Ctx, upload: StoredUpload): Promise<Import> {
   const { connection, entity, fiscal_entity_id, rfc, shard } = connectionOf(ctx)
   const import_id = ctx.claim?.begun ?? newId('imp')
   const begin = (room: readonly Statement[]) =>
     change(ctx, { action: 'import.created', resource_id: import_id, begins: true }, [...room, markImported(ctx.db, connection, ctx.now)])
-  if (!ctx.claim || ctx.claim.begun === null) await takeUploadRoom(ctx, { import_id, shard, bytes: upload.size }, begin)
+  if (!ctx.claim?.begun) {
+    await countHourly(ctx, 'imports')
+    await takeUploadRoom(ctx, { import_id, shard, bytes: upload.size }, begin)
+  }
   const ledger = ctx.settings.ledgers[shard]!
   const created_at = ctx.now.getTime()
   // From here on a row may refer to the bytes, also when this request fails.

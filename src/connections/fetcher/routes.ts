@@ -4,7 +4,8 @@ import type { App } from '../../platform/context.ts'
 import { Failure } from '../../platform/failures.ts'
 import { MOST_BODY_BYTES } from '../../platform/http/body.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { body, params, publicOperation, refusesAny, returns, storedUpload } from '../../platform/http/operation.ts'
+import { limitPublic, limitUnsigned } from '../../platform/http/limits.ts'
+import { body, openOperation, params, refusesAny, returns, storedUpload } from '../../platform/http/operation.ts'
 import { unknownPath } from '../../platform/http/problem.ts'
 import { Completion, DocumentPath, Empty, FailureReport, LeaseAnswer, LeasePath, LeaseRequest, PackagePath, Renewed } from './contract.ts'
 import { completeLease, failLease, keepPackage, keepUpload, leaseJob, renewLease } from './leases.ts'
@@ -20,17 +21,24 @@ const REPEATED =
   'A lease was asked for with this signature before (`fetcher.repeated`). Sign a request with another nonce, or another timestamp.'
 const ALTERED = 'The body is not the one of Fetcher-Digest.'
 
-/** Admits requests that the fetcher signed. Throws Failure 404 where there is none, and 401. */
-const signed: MiddlewareHandler<App> = async ({ req, var: { system } }, next) => {
-  const { fetcherKeys } = system.settings
-  if (fetcherKeys === null) throw unknownPath()
+/** Admits requests that the fetcher signed. Throws Failure 404 where there is none, 401, and 429 when an address sends too many others. */
+const signed: MiddlewareHandler<App> = async (c, next) => {
+  const { req } = c
+  const { settings, now } = c.var.system
+  const { fetcherKeys } = settings
+  if (fetcherKeys === null) {
+    await limitPublic(c)
+    throw unknownPath()
+  }
   const { pathname, search } = new URL(req.url)
   const request = {
     ...{ method: req.method, path: pathname + search },
     ...{ timestamp: req.header('fetcher-timestamp') ?? '', digest: req.header('fetcher-digest') ?? '' },
   }
-  if (!(await isSigned(fetcherKeys, request, req.header('fetcher-signature') ?? '', system.now)))
-    throw new Failure('unauthenticated', 'fetcher.signature', 'The signature of the fetcher is absent, wrong or older than 5 minutes.')
+  await limitUnsigned(c, async () => {
+    if (!(await isSigned(fetcherKeys, request, req.header('fetcher-signature') ?? '', now)))
+      throw new Failure('unauthenticated', 'fetcher.signature', 'The signature of the fetcher is absent, wrong or older than 5 minutes.')
+  })
   return next()
 }
 
@@ -69,7 +77,7 @@ async function keepStored(c: Context<App>, lease_id: string, name: string, keep 
 export const fetcherRoutes = new Hono<App>()
   .post(
     '/leases',
-    publicOperation(
+    openOperation(
       'leaseJob',
       TAG,
       'Lease a job',
@@ -86,7 +94,7 @@ export const fetcherRoutes = new Hono<App>()
   )
   .post(
     '/leases/:lease_id/renew',
-    publicOperation('renewLease', TAG, 'Renew a lease', 'The lease lasts for another ten minutes from now.'),
+    openOperation('renewLease', TAG, 'Renew a lease', 'The lease lasts for another ten minutes from now.'),
     signed,
     params(LeasePath),
     body(Empty),
@@ -97,7 +105,7 @@ export const fetcherRoutes = new Hono<App>()
   )
   .put(
     '/leases/:lease_id/packages/:kind/:n',
-    publicOperation(
+    openOperation(
       'uploadPackage',
       TAG,
       'Upload a package',
@@ -119,7 +127,7 @@ export const fetcherRoutes = new Hono<App>()
   )
   .put(
     '/leases/:lease_id/documents/:n',
-    publicOperation(
+    openOperation(
       'uploadDocument',
       TAG,
       'Upload a document',
@@ -138,7 +146,7 @@ export const fetcherRoutes = new Hono<App>()
   )
   .post(
     '/leases/:lease_id/complete',
-    publicOperation(
+    openOperation(
       'completeLease',
       TAG,
       'Complete a job',
@@ -161,7 +169,7 @@ export const fetcherRoutes = new Hono<App>()
   )
   .post(
     '/leases/:lease_id/fail',
-    publicOperation(
+    openOperation(
       'failLease',
       TAG,
       'Give a job back',

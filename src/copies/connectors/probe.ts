@@ -1,6 +1,7 @@
 import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import { Failure } from '../../platform/failures.ts'
+import { countHourly } from '../../platform/locks/hourly.ts'
 import { openDestination, requireConnector } from '../connector.ts'
 import { type Destination, DestinationError } from '../drivers/port.ts'
 import type { ConnectorTest } from '../provider-contract.ts'
@@ -9,12 +10,13 @@ const COOLDOWN_SECONDS = 10
 
 /**
  * Writes a small file, reads it back and deletes it, and says how each step went. Throws Failure 404 storage_connector.not_found, and 429
- * storage_connector.cooldown within ten seconds of the last test.
+ * storage_connector.cooldown within ten seconds of the last test and organization.hourly_limit.
  */
 export async function testConnector(ctx: Ctx, connector_id: string): Promise<ConnectorTest> {
   const row = await requireConnector(ctx, connector_id)
   const acquired = await ctx.env.COOLDOWNS.getByName(connector_id).acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
+  await countHourly(ctx, 'connector_tests')
   await changeEvents(ctx, { action: 'storage_connector.tested', resource_id: connector_id }, [])
   const destination = await openDestination(ctx, eventsOf(ctx).$client, row)
   return await probe(destination)

@@ -7,6 +7,7 @@ import { type AskedContent, openContent } from '../../platform/content.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { newId } from '../../platform/db/id.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
+import { countHourly } from '../../platform/locks/hourly.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Actor } from '../../platform/tenant/tenant.ts'
 import { notActive } from '../../taxpayers/connection.ts'
@@ -33,6 +34,7 @@ export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, h
   const { db, organization, now, actor } = ctx
   const connection = await readableOf(ctx, fiscal_entity_id)
   await refuseUnknownLists(ctx, 'filters.blacklist', filters.blacklist)
+  await countHourly(ctx, 'exports')
   const start = startOf({ organization, connection }, fixFilters(ctx, filters, 'filters.as_of') as FixedFilters)
   const export_id = newId('exp')
   const row = {

@@ -4,6 +4,7 @@ import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { idOfUuid, newId } from '../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
+import { countHourly } from '../../platform/locks/hourly.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import { type EventCatalog, TEST_KEY } from '../catalog/payload-contract.ts'
@@ -78,6 +79,7 @@ const wake = (ctx: Ctx, { webhook }: WebhookRow) => wakeEndpoints(ctx, [endpoint
  */
 export async function testWebhook(ctx: Ctx, webhook_id: string, { event_key }: DeliveryTest): Promise<Delivery> {
   const endpoint = await requireEnabled(ctx, webhook_id)
+  await countHourly(ctx, 'deliveries')
   const event_id = newId('evt')
   const test: Extract<EventPayload, { event: typeof TEST_KEY }> = {
     event: TEST_KEY,
@@ -130,6 +132,7 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
   const newest = event && (await findDelivery(d1, endpoint, event.seq))
   if (!newest) throw notFound('delivery')
   if (newest.status === 'pending') throw isPending()
+  await countHourly(ctx, 'deliveries')
   const now = Date.now()
   try {
     await changeLog(ctx, 'webhook.redelivered', endpoint, [insertRedelivery(d1, newest, now)])
@@ -150,6 +153,7 @@ export async function sendNow(ctx: Ctx, webhook_id: string, event_id: string): P
   const event = await findEvent(d1, ctx.organization.id, event_id)
   const newest = event && (await findDelivery(d1, endpoint, event.seq))
   if (!newest) throw notFound('delivery')
+  await countHourly(ctx, 'deliveries')
   const now = Date.now()
   try {
     await changeLog(ctx, 'webhook.delivery_hastened', endpoint, hasten(d1, newest, now))
@@ -178,6 +182,7 @@ const REDELIVERY_LIMIT = 1_000
  */
 export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, statuses }: RedeliveryRequest): Promise<Redelivered> {
   const endpoint = await requireWebhook(ctx, webhook_id)
+  await countHourly(ctx, 'deliveries')
   const again = sendAgain(eventsOf(ctx).$client, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERY_LIMIT)
   const results = await changeLog(ctx, 'webhook.redelivered', endpoint, again).catch((error: unknown) => {
     if (isGuardViolation(error, 'deliveries.found')) return null

@@ -9,6 +9,7 @@ import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
+import { countHourly } from '../../platform/locks/hourly.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { notActive } from '../../taxpayers/connection.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -35,7 +36,7 @@ const COOLDOWN_SECONDS = 600
  * cancelled is cancelled in the background, as if metadata had said so; no other answer changes its `estatus`. The check is the
  * organization's own: others see nothing of it. At most four D1 calls. Throws Failure 404 fiscal_entity.not_found or fiscal_entity.not_active without an active
  * connection, 404 cfdi.not_found, 422 cfdi.retenciones_status, 429 cfdi.cooldown within ten minutes of the organization's last check of the
- * document, and Unavailable when the authority does not answer: then nothing changes.
+ * document and organization.hourly_limit, and Unavailable when the authority does not answer: then nothing changes.
  */
 export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
   if (ctx.connection?.state !== 'active') throw notActive(ctx, ctx.connection)
@@ -50,6 +51,7 @@ export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
   const acquired = ctx.claim?.begun ? ({ acquired: true } as const) : await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
+    if (!ctx.claim?.begun) await countHourly(ctx, 'status_checks')
     const asked: AskedCfdi = { ...row, rfc, sello_ultimos_8: found.content.sello_ultimos_8 }
     const answer = await statusesOf(ctx).status(asked, ctx.now)
     const now = Date.now()

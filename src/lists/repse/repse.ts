@@ -2,6 +2,7 @@ import { readerOf } from '../../accounts/organization/organization.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { Failure } from '../../platform/failures.ts'
+import { countHourly } from '../../platform/locks/hourly.ts'
 import { log } from '../../platform/log.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
@@ -132,7 +133,7 @@ export async function getRepse(ctx: Ctx): Promise<RepseStatus | RepseChecking> {
 
 /**
  * Requests a look-up of the RFC. Throws Failure 404 without an active connection, and 429 repse.cooldown within an
- * hour of any organization's last request for the RFC.
+ * hour of any organization's last request for the RFC and organization.hourly_limit.
  */
 export async function requestRefresh(ctx: Ctx): Promise<RepseQueued> {
   const { rfc, fiscal_entity_id } = activeConnection(ctx)
@@ -140,6 +141,7 @@ export async function requestRefresh(ctx: Ctx): Promise<RepseQueued> {
   const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
+    await countHourly(ctx, 'repse_refreshes')
     await change(ctx, { action: 'repse.refresh_requested', resource_id: fiscal_entity_id }, [
       requestLookups(ctx.db, [{ rfc, name: null }], new Date()),
     ])

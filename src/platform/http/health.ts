@@ -14,26 +14,43 @@ export const Unhealthy = z
   .strictObject({
     status: z.literal('unavailable'),
     missing: z.array(z.string()).meta({
-      description: 'One sentence for each setting that cannot be used and for each database that has no migrations or does not answer.',
+      description:
+        'One sentence for each setting that cannot be used, and for the control plane if it has no migrations or does not answer.',
       examples: [['SPREAD_SECONDS must be an integer from 0 to 86400.']],
     }),
   })
   .meta({ id: 'Unhealthy' })
 export type Unhealthy = z.infer<typeof Unhealthy>
 
-/** The platform allows an invocation six connections. */
-const CONNECTIONS = 6
+type Answer = Health | Unhealthy
 
-/** Checks the settings, and every database with one statement. */
-export async function healthOf(env: Env, requestId: string): Promise<Health | Unhealthy> {
-  const names = ['DB', ...Object.keys(env).filter((name) => /^(LEDGER|EVENTS)_\d+$/.test(name))]
-  const databaseFaults: (string | null)[] = []
-  for (let at = 0; at < names.length; at += CONNECTIONS) {
-    const group = names.slice(at, at + CONNECTIONS)
-    databaseFaults.push(...(await Promise.all(group.map((name) => faultOf(name, env[name as 'DB'], requestId)))))
+const KEPT_MS = 10_000
+const LOOK_EVERY_MS = 10
+
+/** The last check of this isolate, and until when it counts. Its answer is absent while it runs. */
+const checks = new WeakMap<Env, { until: number; answer?: Answer }>()
+
+/**
+ * Whether the service can be used, as it was within the last ten seconds: whoever asks, and however many at once, there is one check in that
+ * time. One that was broken off is repeated after it.
+ */
+export async function healthOf(env: Env, requestId: string): Promise<Answer> {
+  for (let last = checks.get(env); last && Date.now() < last.until; last = checks.get(env)) {
+    if (last.answer) return last.answer
+    // A request cannot await what another one does.
+    await scheduler.wait(LOOK_EVERY_MS)
   }
+  const check: { until: number; answer?: Answer } = { until: Date.now() + KEPT_MS }
+  checks.set(env, check)
+  check.answer = await checkHealth(env, requestId)
+  return check.answer
+}
+
+/** Checks the settings, and the control plane with one statement. `npm run health` asks every database. */
+async function checkHealth(env: Env, requestId: string): Promise<Answer> {
+  const databaseFault = await faultOf('DB', env.DB, requestId)
   const [settings, settingFaults] = settingsOrFaults(env)
-  const missing = [...settingFaults, ...databaseFaults.filter((fault) => fault !== null)]
+  const missing = [...settingFaults, ...(databaseFault === null ? [] : [databaseFault])]
   return settings && missing.length === 0
     ? { status: 'ok', environment: settings.environment, tax_authority: settings.taxAuthority }
     : { status: 'unavailable', missing }

@@ -4,6 +4,7 @@ import { TrieRouter } from 'hono/router/trie-router'
 import type { Env, Schema } from 'hono/types'
 import type { App } from '../context.ts'
 import { nearest } from '../names/nearest.ts'
+import { limitPublic } from './limits.ts'
 import { problem, unknownPath, wrongMethod } from './problem.ts'
 import { InvalidInput } from './validation/faults.ts'
 
@@ -38,8 +39,9 @@ export function refuseWrongPaths(app: { routes: { method: string; path: string }
     const { method, path } = c.req
     const own = literal.get(path)
     if (own) {
-      if (!own.has(method)) throw wrongMethod([...own])
-      return next()
+      if (own.has(method)) return next()
+      await limitPublic(c)
+      throw wrongMethod([...own])
     }
     await next()
     if (c.error instanceof InvalidInput && c.error.target === 'param') {

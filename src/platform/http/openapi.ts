@@ -53,7 +53,11 @@ const HEADERS: Record<number, Record<string, string>> = {
   401: { 'WWW-Authenticate': 'How to authenticate.' },
   429: {
     'Retry-After': 'Seconds to wait; the same as retry_after_seconds.',
-    'RateLimit-Policy': 'On a limit of requests: its name, the number of requests (q), and the seconds in which they are counted (w).',
+    'RateLimit-Policy':
+      'The limits that the request was counted against, in every answer: the name of each, the number of requests (q), and the seconds in ' +
+      'which they are counted (w).',
+    RateLimit:
+      'The tightest of them, in every answer: how many requests remain at most (r), and in how many seconds all of them are there again (t).',
   },
   503: { 'Retry-After': 'Seconds to wait.' },
 }

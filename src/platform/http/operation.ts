@@ -11,7 +11,7 @@ import { Failure } from '../failures.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant/tenant.ts'
 import { admitJson, dropUpload, readOptional, readUpload, storeUpload } from './body.ts'
-import { limitAddress, limitCredential, limitFailures } from './limits.ts'
+import { limitAddress, limitCredential, limitFailures, limitPublic } from './limits.ts'
 import { presentedBy } from './presented/session.ts'
 import { InvalidInput, parse } from './validation/faults.ts'
 import { type InputTarget, memberHint, membersOf } from './validation/messages.ts'
@@ -31,7 +31,7 @@ export interface Output {
  * clauses is the order of the refusals: operation 401, params 400, roles 403, body 413, 415, 400 and 422.
  */
 export interface Clause {
-  operation?: { id: string; tag: string; summary: string; description: string | undefined; isPublic: boolean }
+  operation?: { id: string; tag: string; summary: string; description: string | undefined; isPublic: boolean; isLimited: boolean }
   roles?: readonly Role[]
   input?: { target: InputTarget; schema: z.ZodObject; isOptional?: true }
   isIdempotent?: true
@@ -49,24 +49,32 @@ const pass = (): MiddlewareHandler<App> => (_c, next) => next()
 
 /**
  * Names a route (operationId, tag, one-line summary, further description) and admits only requests with a valid credential: 401 without
- * one, 429 when it makes too many requests, or its address too many without one.
+ * one, 429 when it or its organization makes too many requests, or its address too many without one.
  */
 export const operation = (id: string, tag: string, summary: string, description?: string) =>
-  described({ operation: { id, tag, summary, description, isPublic: false } }, (async (c, next) => {
+  described({ operation: { id, tag, summary, description, isPublic: false, isLimited: true } }, (async (c, next) => {
     c.set('route', routePath(c))
     const fiscalEntity = c.req.param('fiscal_entity_id') ?? c.req.query('fiscal_entity_id') ?? c.req.query('fiscalEntityId')
     const presented = await presentedBy(c)
     if (presented) c.set('presented', presented)
     const { ctx, afterwards } = await limitFailures(c, presented, () => c.var.authenticate(c.var.system, presented, fiscalEntity))
     c.set('ctx', ctx)
-    await limitCredential(ctx)
+    await limitCredential(c, ctx)
     await next()
     if (afterwards) waitUntil(afterwards())
   }) as MiddlewareHandler<App>)
 
-/** Names a route that needs no credential. */
+/** Names a route that needs no credential: 429 when its address makes too many requests of this kind. */
 export const publicOperation = (id: string, tag: string, summary: string, description?: string) =>
-  described({ operation: { id, tag, summary, description, isPublic: true } }, ((c, next) => {
+  described({ operation: { id, tag, summary, description, isPublic: true, isLimited: true } }, (async (c, next) => {
+    c.set('route', routePath(c))
+    await limitPublic(c)
+    return next()
+  }) as MiddlewareHandler<App>)
+
+/** Names a route that needs no credential and counts against no limit: one that costs nothing, or whose requests are signed. */
+export const openOperation = (id: string, tag: string, summary: string, description?: string) =>
+  described({ operation: { id, tag, summary, description, isPublic: true, isLimited: false } }, ((c, next) => {
     c.set('route', routePath(c))
     return next()
   }) as MiddlewareHandler<App>)
@@ -168,13 +176,10 @@ export const storedUpload = (
 
 /** Limits a public route by network address: 429. It stands after the body, so that a malformed request does not count. */
 export const perAddress = () =>
-  described(
-    { outputs: [{ status: 429, description: 'The address makes too many requests. RateLimit-Policy says how many are accepted.' }] },
-    (async (c, next) => {
-      await limitAddress(c)
-      return next()
-    }) as MiddlewareHandler<App>,
-  )
+  described({}, (async (c, next) => {
+    await limitAddress(c)
+    return next()
+  }) as MiddlewareHandler<App>)
 
 /**
  * Whether the same request would get the same answer later: not after a failure of the service, nor a refusal that another credential, a

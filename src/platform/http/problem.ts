@@ -137,11 +137,10 @@ export function problem(error: Error, c: Context<App>): Response {
 
 function refusal(failure: Failure, c: Context<App>): Response {
   const { kind, extra } = failure
-  const { retry_after_seconds, quota, allow, size } = extra
+  const { retry_after_seconds, allow, size } = extra
   if (allow) c.header('Allow', allow.join(', '))
   if (size !== undefined) c.header('Content-Range', `bytes */${size}`)
   if (retry_after_seconds !== undefined) c.header('Retry-After', String(retry_after_seconds))
-  if (quota) c.header('RateLimit-Policy', `"${quota.name}";q=${quota.requests};w=${quota.seconds}`)
   // A browser would ask for a password in a window of its own, and send it with every later request.
   const scheme = c.req.header('sec-fetch-site') === undefined ? 'Basic' : 'Session'
   if (kind === 'unauthenticated') c.header('WWW-Authenticate', `${scheme} realm="fiscal-data-service", charset="UTF-8"`)

@@ -61,7 +61,10 @@ export function impliedRefusals(route: Route): Map<number, string> {
 }
 
 const TOO_MANY =
-  'The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.'
+  'The credential or its organization makes too many requests, or the address too many without a valid credential ' +
+  '(`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour ' +
+  '(`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.'
+const TOO_MANY_PUBLIC = 'The address makes too many requests (`request.rate_limit`). RateLimit names the limit.'
 
 const NOT_REPEATED =
   'A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case ' +
@@ -69,9 +72,9 @@ const NOT_REPEATED =
 
 const WRONG_KEY = 'The Idempotency-Key is malformed, or was sent with another request.'
 
+const tooMany = ({ isPublic, isLimited }: ReturnType<typeof operationOf>) =>
+  isLimited ? [[429, isPublic ? TOO_MANY_PUBLIC : TOO_MANY] as const] : []
+
 /** The meanings of a status in addition to those that the route itself declares. */
 export const furtherRefusals = (route: Route): Map<number, string> =>
-  new Map([
-    ...(isIdempotent(route) ? [[409, NOT_REPEATED] as const, [422, WRONG_KEY] as const] : []),
-    ...(operationOf(route).isPublic ? [] : [[429, TOO_MANY] as const]),
-  ])
+  new Map([...(isIdempotent(route) ? [[409, NOT_REPEATED] as const, [422, WRONG_KEY] as const] : []), ...tooMany(operationOf(route))])

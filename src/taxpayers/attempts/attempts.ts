@@ -4,6 +4,7 @@ import { audited } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { Failure } from '../../platform/failures.ts'
+import { countHourly } from '../../platform/locks/hourly.ts'
 import { log } from '../../platform/log.ts'
 import { networkKey } from '../../platform/network.ts'
 import type { ConnectionRow } from '../taxpayers.ts'
@@ -49,7 +50,7 @@ const isStranger = (known: ConnectionRow | undefined): boolean =>
  * until its time has passed, and so does one whose answer a crash lost. An accepted one does not count, and does not clear earlier refusals.
  * CIECs and e.firmas count separately, and e.firmas of strangers hold up nobody else: the private key proves its owner, and no account is
  * locked for them. Throws Failure 429 fiscal_entity.ciec_attempts, and fiscal_entity.efirma_attempts when the organization has had too many
- * e.firmas opened.
+ * e.firmas opened, and organization.hourly_limit.
  */
 export async function reserveAttempt(
   ctx: Ctx,
@@ -57,6 +58,7 @@ export async function reserveAttempt(
   known: ConnectionRow | undefined,
 ): Promise<Attempt> {
   const { db, organization } = ctx
+  await countHourly(ctx, 'logins')
   const attempt: Attempt = {
     attempt_id: crypto.randomUUID(),
     organization_id: organization.id,

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
+import { consoleApp } from '../../../src/accounts/console/routes.ts'
 import { newInvitationToken, newKeyPair } from '../../../src/accounts/credentials/key.ts'
 import { networkOf } from '../../../src/platform/network.ts'
 import configuration from '../../../wrangler.toml?raw'
@@ -13,7 +14,7 @@ import { credentialOf } from '../../support/world.ts'
 vi.spyOn(console, 'log').mockImplementation(() => {})
 
 /** The platform's own limit, of three a minute. */
-const tight = (name: 'PER_CREDENTIAL' | 'PER_ADDRESS'): Env => ({ ...env, [name]: env.TIGHT })
+const tight = (name: 'PER_CREDENTIAL' | 'PER_ORGANIZATION' | 'PER_ADDRESS'): Env => ({ ...env, [name]: env.TIGHT })
 
 /** A limit that says what it was asked for, and what the test wants. */
 const heard = (keys: string[], success: (key: string) => boolean): RateLimit => ({
@@ -46,11 +47,52 @@ describe('requests of one credential', () => {
       code: 'request.rate_limit',
       request_id: expect.any(String),
     })
-    expect([refused.headers.get('retry-after'), refused.headers.get('ratelimit-policy')]).toEqual([
-      '60',
+    expect([refused.headers.get('retry-after'), refused.headers.get('ratelimit')]).toEqual(['60', '"credential";r=0;t=60'])
+    expect(refused.headers.get('ratelimit-policy')!.split(', ').sort()).toEqual([
       `"credential";q=${env.CREDENTIAL_REQUESTS_PER_MINUTE};w=60`,
+      `"organization";q=${env.ORGANIZATION_REQUESTS_PER_MINUTE};w=60`,
     ])
     expect((await ask(other)).status).toBe(200)
+  })
+
+  it('count for their organization too, whichever of its credentials sends them; another organization’s are its own', async () => {
+    const [owner, stranger] = [await signUp(), await signUp()]
+    const callers = [owner, await credentialOf(owner, 'admin'), await credentialOf(owner, 'member'), await credentialOf(owner, 'member')]
+    const ask = (caller: { api_key: string; api_secret: string }) =>
+      send('GET', '/v1/organization', { authorization: basic(caller), env: tight('PER_ORGANIZATION') })
+    let turn = 0
+    const { passed, refused } = await untilRefused(() => ask(callers[turn++ % callers.length]!))
+    expect(passed).toBeGreaterThanOrEqual(3)
+    expect(refused.body).toMatchObject({
+      detail: { message: expect.stringMatching(/^The credentials of this organization have made more than \d+ requests a minute\./) },
+      code: 'request.rate_limit',
+    })
+    expect([refused.headers.get('retry-after'), refused.headers.get('ratelimit')]).toEqual(['60', '"organization";r=0;t=60'])
+    expect((await ask(stranger)).status).toBe(200)
+  })
+
+  it('tell in every answer what is left of the tightest limit, errors included', async () => {
+    at('2026-11-18T12:00:00Z')
+    const owner = await signUp()
+    const other = await credentialOf(owner, 'admin')
+    const [limit, ofOrganization] = [env.CREDENTIAL_REQUESTS_PER_MINUTE, env.ORGANIZATION_REQUESTS_PER_MINUTE].map(Number)
+    at('2026-11-18T13:00:00Z')
+    const told = async (path: string, caller = owner as { api_key: string; api_secret: string }, bindings: Env = env) => {
+      const { status, headers } = await send('GET', path, { authorization: basic(caller), env: bindings })
+      return [status, headers.get('ratelimit')]
+    }
+    expect(await told('/v1/organization')).toEqual([200, `"credential";r=${limit! - 1};t=60`])
+    at('2026-11-18T13:00:20Z')
+    expect(await told('/v1/webhooks/nonsense')).toEqual([400, `"credential";r=${limit! - 2};t=40`])
+    expect(await told('/v1/cfdi?limit=x')).toEqual([422, `"credential";r=${limit! - 3};t=40`])
+    expect(await told('/v1/organization', other)).toEqual([200, `"credential";r=${limit! - 1};t=60`])
+    // Four so far by two credentials; where the organization has fewer left, that is told.
+    const narrow = { ...env, ORGANIZATION_REQUESTS_PER_MINUTE: '100' }
+    expect(await told('/v1/organization', other, narrow)).toEqual([200, '"organization";r=95;t=40'])
+    at('2026-11-18T13:01:20Z')
+    expect(await told('/v1/organization')).toEqual([200, `"credential";r=${limit! - 1};t=60`])
+    expect(ofOrganization).toBeGreaterThan(limit!)
+    vi.useRealTimers()
   })
 
   const refusing = (keys: string[] = []): Env => ({
@@ -93,7 +135,7 @@ describe('requests of one credential', () => {
 
   it('have no limit where none is bound', async () => {
     const owner = await signUp()
-    const { PER_CREDENTIAL: _, PER_ADDRESS: __, ...others } = env
+    const { PER_CREDENTIAL: _, PER_ADDRESS: __, PER_ORGANIZATION: ___, ...others } = env
     const unbound = others as unknown as Env
     for (let n = 0; n < 10; n++)
       expect((await send('GET', '/v1/organization', { authorization: basic(owner), env: unbound })).status).toBe(200)
@@ -114,11 +156,12 @@ describe('what needs no credential, from one address', () => {
   it('is so much a minute, and then 429; from another address it goes on', async () => {
     const { passed, refused } = await untilRefused(() => from('203.0.113.7', SIGNUP, draft, tight('PER_ADDRESS')))
     expect(passed).toBeGreaterThanOrEqual(3)
-    expect([refused.body.code, refused.headers.get('retry-after'), refused.headers.get('ratelimit-policy')]).toEqual([
+    expect([refused.body.code, refused.headers.get('retry-after'), refused.headers.get('ratelimit')]).toEqual([
       'request.rate_limit',
       '60',
-      `"address";q=${env.ADDRESS_REQUESTS_PER_MINUTE};w=60`,
+      '"address";r=0;t=60',
     ])
+    expect(refused.headers.get('ratelimit-policy')!.split(', ')).toContain(`"address";q=${env.ADDRESS_REQUESTS_PER_MINUTE};w=60`)
     expect((await from('203.0.113.8', SIGNUP, draft, tight('PER_ADDRESS'))).status).toBe(201)
   })
 
@@ -137,6 +180,56 @@ describe('what needs no credential, from one address', () => {
       expect((await from('203.0.113.7', path, path === SIGNUP ? draft : { token: 'x', name: 'Bea' }, bindings)).status).toBe(429)
     expect(await count()).toBe(before)
     for (const path of ['/health', '/v1/openapi.json', '/docs']) expect((await send('GET', path, { env: bindings })).status).toBe(200)
+  })
+
+  it('of any other kind is as much as an organization may send, and 429 beyond; health is answered all the same', async () => {
+    const keys: string[] = []
+    let success = true
+    const bindings: Env = { ...env, PER_ORGANIZATION: heard(keys, () => success) }
+    const ask = (method: string, path: string) => send(method, path, { headers: { 'cf-connecting-ip': '203.0.113.9' }, env: bindings })
+    const OPEN = [
+      ['GET', '/docs', 200],
+      ['GET', '/docs/limits', 200],
+      ['GET', '/llms.txt', 200],
+      ['GET', '/v1/openapi.json', 200],
+      ['GET', '/v1/nothing', 404],
+      ['PUT', '/v1/organization', 405],
+      ['POST', '/v1/auth/signup', 422],
+      ['POST', '/v1/billing/stripe/webhook', 415],
+    ] as const
+    for (const [method, path, status] of OPEN) {
+      const answer = await ask(method, path)
+      expect([path, answer.status, answer.headers.get('ratelimit')]).toEqual([
+        path,
+        status,
+        expect.stringMatching(/^"public";r=\d+;t=\d+$/),
+      ])
+    }
+    expect(keys).toEqual(OPEN.map(() => 'public 203.0.113.9'))
+    success = false
+    for (const [method, path] of OPEN) {
+      const { status, headers, body } = await ask(method, path)
+      expect([path, status, headers.get('ratelimit'), body.code]).toEqual([path, 429, '"public";r=0;t=60', 'request.rate_limit'])
+    }
+    for (const [method, path] of [
+      ['GET', '/console/'],
+      ['GET', '/console/session'],
+      ['POST', '/console/session'],
+    ] as const) {
+      const { status, headers } = await consoleApp.fetch(new Request(`https://api.test${path}`, { method }), bindings)
+      expect([path, status, headers.get('ratelimit')]).toEqual([path, 429, '"public";r=0;t=60'])
+    }
+    expect((await ask('GET', '/health')).status).toBe(200)
+  })
+
+  it('and is said to come from the fetcher counts only while its signature is wrong', async () => {
+    const keys: string[] = []
+    let success = true
+    const bindings = { ...env, FETCHER_KEYS: `1:${btoa('f'.repeat(32))}`, PER_ORGANIZATION: heard(keys, () => success) } as Env
+    const ask = async () => (await send('POST', '/fetcher/v1/leases', { ...json({}), env: bindings })).status
+    expect([await ask(), keys.length]).toEqual([401, 1])
+    success = false
+    expect(await ask()).toBe(429)
   })
 
   it.each([
@@ -198,9 +291,10 @@ describe('requests without a valid credential, from one address', () => {
     })
     expect([
       refused!.headers.get('retry-after'),
+      refused!.headers.get('ratelimit'),
       refused!.headers.get('ratelimit-policy'),
       refused!.headers.get('www-authenticate'),
-    ]).toEqual(['60', `"address";q=${env.ADDRESS_REQUESTS_PER_MINUTE};w=60`, null])
+    ]).toEqual(['60', '"address";r=0;t=60', `"address";q=${env.ADDRESS_REQUESTS_PER_MINUTE};w=60`, null])
     expect((await ask(address, basic(owner), tight('PER_ADDRESS'))).status).toBe(200)
     expect((await ask(freshAddress(), unknown(), tight('PER_ADDRESS'))).status).toBe(401)
   })
@@ -314,6 +408,7 @@ describe('in every environment', () => {
   it.each(['local', 'test', 'live'].map((name, n) => [name, blocks[n]!] as const))('%s: what is told is what is bound', (_, block) => {
     for (const [binding, variable] of [
       ['PER_CREDENTIAL', 'CREDENTIAL_REQUESTS_PER_MINUTE'],
+      ['PER_ORGANIZATION', 'ORGANIZATION_REQUESTS_PER_MINUTE'],
       ['PER_ADDRESS', 'ADDRESS_REQUESTS_PER_MINUTE'],
     ]) {
       const [, limit, period] = block.match(
@@ -325,6 +420,6 @@ describe('in every environment', () => {
 
   it('each limit is one of its own', () => {
     const ids = [...configuration.matchAll(/ namespace_id = "(\d+)",/g)].map(([, id]) => id)
-    expect([ids.length, new Set(ids).size]).toEqual([6, 6])
+    expect([ids.length, new Set(ids).size]).toEqual([9, 9])
   })
 })

@@ -31,7 +31,8 @@ export const REMEDIES: Record<string, string> = {
   'request.malformed_id': 'Identifiers look like `fe_01kabcdefghjkmnpqrstvwxyz0`. Check that the value is of the right kind and not cut.',
   'request.unknown_path': 'Check the path and the prefix /v1. The reference lists all paths.',
   'request.method_not_allowed': 'The header Allow names the methods of the path.',
-  'request.rate_limit': 'Wait as long as Retry-After says. Spread requests over the minute, and ask with `limit=100`.',
+  'request.rate_limit':
+    'Wait as long as Retry-After says. Watch RateLimit, which says in every answer how much is left, spread requests over the minute, and ask with `limit=100`.',
   'request.content_encoding': 'Send the body uncompressed, and no `Content-Encoding`.',
   'request.content_type': 'Send `Content-Type: application/json`, or one of the types that the operation names.',
   'request.too_large': 'Send less in one request: divide the import, or the list.',

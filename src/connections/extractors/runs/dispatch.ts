@@ -5,6 +5,7 @@ import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { newId } from '../../../platform/db/id.ts'
 import { Failure } from '../../../platform/failures.ts'
 import { slotOf } from '../../../platform/hash.ts'
+import { countHourly } from '../../../platform/locks/hourly.ts'
 import { each } from '../../../platform/work/pages.ts'
 import { type Message, sendHints } from '../../../platform/work/send.ts'
 import { canLogIn, dueAt, isVerified } from '../../../taxpayers/login.ts'
@@ -293,7 +294,8 @@ const COOLDOWN_SECONDS = 600
 
 /**
  * Runs an extractor now for all active RFCs. A run that dispatches nothing starts no cooldown. Throws Failure
- * 404 extractor.not_found, 409 extractor.disabled, and 429 extractor.cooldown within ten minutes of the last run.
+ * 404 extractor.not_found, 409 extractor.disabled, and 429 extractor.cooldown within ten minutes of the last run and
+ * organization.hourly_limit.
  */
 export async function runExtractor(ctx: Ctx, extractor_id: string): Promise<ExtractorRun> {
   const extractor = await requireExtractor(ctx, extractor_id)
@@ -306,6 +308,7 @@ export async function runExtractor(ctx: Ctx, extractor_id: string): Promise<Extr
   const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
+    await countHourly(ctx, 'runs')
     const { run_id, status, connections, dispatched } = await startRun(ctx, { extractor, trigger: 'manual', fiscal_entity_id: null })
     if (status === 'no_connections') await cooldown.release()
     return { run_id, status, connections, dispatched }

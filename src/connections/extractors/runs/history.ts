@@ -6,6 +6,7 @@ import { change } from '../../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
 import { idsFrom } from '../../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../../platform/failures.ts'
+import { countHourly } from '../../../platform/locks/hourly.ts'
 import { openCursor, type Page, paginate } from '../../../platform/paging/cursor.ts'
 import { localDayOf } from '../../../platform/time/calendar.ts'
 import { pageByPage } from '../../../platform/work/pages.ts'
@@ -142,7 +143,7 @@ const cooldownOf = ({ env }: Ctx, fiscal_entity_id: string) => env.COOLDOWNS.get
 
 /**
  * Downloads a range of one RFC at once. Throws Failure 404 for a connection that is absent or not active, 422 for sources and days that are
- * not available, and 429 extraction.cooldown within ten minutes of the last one of the RFC.
+ * not available, and 429 extraction.cooldown within ten minutes of the last one of the RFC and organization.hourly_limit.
  */
 export async function extractRange(ctx: Ctx, draft: ExtractionDraft): Promise<RunProgress> {
   const { connection } = ctx
@@ -160,6 +161,7 @@ export async function extractRange(ctx: Ctx, draft: ExtractionDraft): Promise<Ru
     )
   }
   try {
+    await countHourly(ctx, 'runs')
     return await getRun(ctx, await startExtraction(ctx, connection.fiscal_entity_id, asked))
   } catch (error) {
     await cooldown.release()
