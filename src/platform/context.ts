@@ -1,5 +1,5 @@
 import { connect, counted, type Database } from './db/commit.ts'
-import type { ToldLimit } from './failures.ts'
+import type { CountedLimit } from './failures.ts'
 import { type Settings, settingsOf } from './settings.ts'
 import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant/tenant.ts'
 import { Budget } from './work/budget.ts'
@@ -76,7 +76,7 @@ export interface App {
     system: System
     authenticate: Authenticate
     /** The limits that the request was counted against; absent when it was against none. */
-    limits?: ToldLimit[]
+    limits?: CountedLimit[]
     /** Absent on routes that need no credential, as is `ctx`. */
     presented: PresentedCredential
     ctx: Ctx

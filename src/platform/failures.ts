@@ -24,7 +24,7 @@ export interface Fault {
 }
 
 /** A limit that requests are counted against, as answers tell it. */
-export interface ToldLimit {
+export interface CountedLimit {
   name: string
   requests: number
   /** The time in which they are counted. */
@@ -39,7 +39,7 @@ interface Extra {
   retry_after_seconds?: number
   checkout_url?: string
   /** With too_many_requests: the limit that was exceeded, unless it is a cooldown. */
-  limit?: ToldLimit
+  limit?: CountedLimit
   /** With conflict: the resource that exists already. */
   resource_id?: string
   /** With fiscal_entity.already_linked: the connection that the organization has. */

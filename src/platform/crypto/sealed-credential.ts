@@ -1,3 +1,4 @@
+import type { PresentedCredential } from '../tenant/tenant.ts'
 import type { Keyring } from './keyring.ts'
 
 /** The purpose of a sealed credential, which is valid for no other one. */
@@ -33,3 +34,6 @@ export async function openCredential(keys: Keyring, purpose: Purpose, text: stri
     return null
   }
 }
+
+/** What a session presents. It counts only as long as the service has the session. */
+export const presentedIn = ({ api_key, api_secret, id }: SealedCredential): PresentedCredential => ({ api_key, api_secret, session_id: id })

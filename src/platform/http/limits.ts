@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { App, Ctx } from '../context.ts'
-import { Failure, type ToldLimit } from '../failures.ts'
+import { type CountedLimit, Failure } from '../failures.ts'
 import type { Settings } from '../settings.ts'
 import type { PresentedCredential } from '../tenant/tenant.ts'
 
@@ -68,14 +68,14 @@ function countHere(key: string): { requests: number; reset: number } {
   return { requests: ++counted.requests, reset: Math.ceil((counted.until - now) / 1_000) }
 }
 
-const tell = (c: Context<App>, limit: ToldLimit) => c.set('limits', [...(c.get('limits') ?? []), limit])
+const note = (c: Context<App>, limit: CountedLimit) => c.set('limits', [...(c.get('limits') ?? []), limit])
 
 async function count(c: Context<App>, limit: RequestLimit, key: string): Promise<void> {
   if (!limit.binding) return
   if (!(await limit.binding.limit({ key })).success) throw tooMany(limit)
   const { name, requests } = limit
   const here = countHere(`${name} ${key}`)
-  tell(c, { name, requests, seconds: WINDOW, remaining: Math.max(0, requests - here.requests), reset: here.reset })
+  note(c, { name, requests, seconds: WINDOW, remaining: Math.max(0, requests - here.requests), reset: here.reset })
 }
 
 /**
@@ -86,10 +86,10 @@ export const limitHeaders: MiddlewareHandler<App> = async (c, next) => {
   await next()
   const exceeded = c.error instanceof Failure ? c.error.extra.limit : undefined
   // What a network may have looked up has the name of what it may get wrong, which is the less.
-  const told = [...new Map([...(c.get('limits') ?? []), ...(exceeded ? [exceeded] : [])].map((limit) => [limit.name, limit])).values()]
-  const [tightest] = told.toSorted((a, b) => a.remaining - b.remaining)
+  const counted = [...new Map([...(c.get('limits') ?? []), ...(exceeded ? [exceeded] : [])].map((limit) => [limit.name, limit])).values()]
+  const [tightest] = counted.toSorted((a, b) => a.remaining - b.remaining)
   if (!tightest) return
-  c.res.headers.set('RateLimit-Policy', told.map(({ name, requests, seconds }) => `"${name}";q=${requests};w=${seconds}`).join(', '))
+  c.res.headers.set('RateLimit-Policy', counted.map(({ name, requests, seconds }) => `"${name}";q=${requests};w=${seconds}`).join(', '))
   c.res.headers.set('RateLimit', `"${tightest.name}";r=${tightest.remaining};t=${tightest.reset}`)
 }
 

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import type { App } from '../../context.ts'
-import { openCredential, type SealedCredential } from '../../crypto/sealed-credential.ts'
+import { openCredential, presentedIn, type SealedCredential } from '../../crypto/sealed-credential.ts'
 import type { PresentedCredential } from '../../tenant/tenant.ts'
 
 const MAX_HEADER = 1_000
@@ -48,6 +48,3 @@ export async function presentedBy(c: Context<App>): Promise<PresentedCredential 
   const session = await sessionOf(c)
   return session ? presentedIn(session) : undefined
 }
-
-/** What a session presents. It counts only as long as the service has the session. */
-export const presentedIn = ({ api_key, api_secret, id }: SealedCredential): PresentedCredential => ({ api_key, api_secret, session_id: id })
