@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -58,6 +58,24 @@ describe('npm start', () => {
     const shown = async () => (await customer.ask<Shown>('GET', path)).data
     await until('the certificate is there', 240_000, async () => (await shown()).length > 0)
     expect(await shown()).toMatchObject([{ fields_status: 'read', fields: { rfc: 'EKU9003173C9' } }])
+  })
+
+  it('keeps its state for its owner alone, in folders and files', () => {
+    const open = ['', ...readdirSync(stateDir, { recursive: true, encoding: 'utf8' })].filter(
+      (name) => (statSync(join(stateDir, name)).mode & 0o077) !== 0,
+    )
+    expect(open).toEqual([])
+    expect(statSync(stateDir).mode & 0o777).toBe(0o700)
+  })
+
+  it('has every database asked by an operator', async () => {
+    const script = join(ROOT, 'scripts/health.ts')
+    const ask = (state: string) => promisify(execFile)(process.execPath, [script], { env: { ...process.env, STATE_DIR: state } })
+    expect((await ask(stateDir)).stdout).toBe(`All ${DATABASES.length} databases answer and have their migrations.\n`)
+    const empty = freshState()
+    const missing = DATABASES.map(({ binding }) => `${binding} has no migrations.\n`).sort()
+    await expect(ask(empty)).rejects.toMatchObject({ code: 1, stderr: missing.join('') })
+    rmSync(empty, { recursive: true, force: true })
   })
 
   it('has the scheduled handler tried by hand', async () => {
