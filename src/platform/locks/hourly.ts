@@ -7,9 +7,9 @@ const HOUR_SECONDS = 3_600
 export const HOURLY = {
   logins: { most: 3_000, things: 'verifications of CIECs and e.firmas' },
   status_checks: { most: 1_000, things: 'status checks' },
-  runs: { most: 600, things: 'runs and extractions' },
+  runs: { most: 1_000, things: 'runs and extractions' },
   imports: { most: 2_000, things: 'imports' },
-  exports: { most: 200, things: 'exports' },
+  exports: { most: 1_000, things: 'exports' },
   report_refreshes: { most: 1_000, things: 'refreshes of reports' },
   repse_refreshes: { most: 1_000, things: 'refreshes of REPSE registrations' },
   connector_tests: { most: 120, things: 'tests of storage connectors' },

@@ -50,9 +50,9 @@ describe('what is expensive', () => {
     at('2026-11-29T12:10:00Z')
     const refused = await ask(member)
     expect([refused.status, refused.body.code, refused.body.detail.retry_after_seconds]).toEqual([429, 'organization.hourly_limit', 3_000])
-    expect(refused.body.detail.message).toBe('The organization may ask for 200 exports in an hour, and has done so. Try again in 3000 s.')
+    expect(refused.body.detail.message).toBe('The organization may ask for 1000 exports in an hour, and has done so. Try again in 3000 s.')
     expect([refused.headers.get('retry-after'), refused.headers.get('ratelimit')]).toEqual(['3000', '"exports";r=0;t=3000'])
-    expect(refused.headers.get('ratelimit-policy')).toContain('"exports";q=200;w=3600')
+    expect(refused.headers.get('ratelimit-policy')).toContain('"exports";q=1000;w=3600')
     expect((await api(owner, 'GET', '/v1/exports')).body.data).toHaveLength(2)
     // A repetition asks for nothing new; what is refused anyway does not count, and what was refused for this can be sent again.
     const again = await ask(owner, draft, { 'idempotency-key': 'first' })
