@@ -99,7 +99,7 @@ const GivenMetadata = z
       const message = METADATA_KEY.test(key)
         ? valueFault(value)
         : 'A key must have 1 to 40 letters, digits and characters of _.:-, and begin with a letter or digit.'
-      if (message) fault(message, key.slice(0, 64))
+      if (message) fault(message, key)
     }
   })
 

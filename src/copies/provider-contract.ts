@@ -182,6 +182,7 @@ export function readMember<M extends keyof typeof SCHEMAS>(member: M, provider: 
     throw new InvalidInput(
       'json',
       error.faults.map(({ path, message }) => ({ path: path === '' ? member : `${member}.${path}`, message })),
+      error.unlisted,
     )
   }
 }
@@ -276,6 +277,7 @@ export const ConnectorDraft = documentedAs(z.strictObject(draft), draftsOf(draft
         } catch (error) {
           if (!(error instanceof InvalidInput)) throw error
           for (const { path, message } of error.faults) context.addIssue({ code: 'custom', path: [path], message })
+          if (error.unlisted > 0) context.addIssue({ code: 'custom', path: [member], message: `Has ${error.unlisted} further faults.` })
         }
     },
     // Together with the faults of other members.

@@ -1,3 +1,5 @@
+import { clipped } from './names/clipped.ts'
+
 /** Failures without HTTP: the kind says what a caller can do, and a dotted code says what went wrong. */
 export type Kind =
   | 'malformed'
@@ -34,14 +36,32 @@ export interface CountedLimit {
   reset: number
 }
 
+/** The most faults that a refusal names: more than anybody reads. */
+export const MOST_FAULTS = 20
+/** The most characters of the path and the message of a fault, because they can repeat what was sent. */
+const MOST_PATH = 100
+const MOST_MESSAGE = 500
+
+/** The request that was carried out before, and whose answer was not kept. */
+export interface FirstAnswer {
+  status: number
+  bytes: number
+  /** Hexadecimal. */
+  sha256: string
+}
+
 interface Extra {
   errors?: Fault[]
+  /** How many further faults there are. */
+  left_out?: number
   retry_after_seconds?: number
   checkout_url?: string
   /** With too_many_requests: the limit that was exceeded, unless it is a cooldown. */
   limit?: CountedLimit
   /** With conflict: the resource that exists already. */
   resource_id?: string
+  /** With idempotency.done: what the request was answered, when that was not kept. */
+  first_answer?: FirstAnswer
   /** With fiscal_entity.already_linked: the connection that the organization has. */
   fiscal_entity_id?: string
   /** With would_notify: the deadline of the notification, a day. */
@@ -128,6 +148,18 @@ const CHECK = {
 export const notFound = (what: keyof typeof CHECK): Failure =>
   new Failure('not_found', `${what}.not_found`, `There is no such ${what === 'cfdi' ? 'CFDI' : what.replaceAll('_', ' ')}. ${CHECK[what]}`)
 
-/** The refusal of values of the body or query that are well formed but not acceptable in the current state. */
-export const invalid = (code: string, errors: [Fault, ...Fault[]]): Failure =>
-  new Failure('invalid', code, `${errors[0].path}: ${errors[0].message}`, { errors })
+/** The sentence for the first of several faults. */
+export const sentenceOf = ({ path, message }: Fault): string => `${path || 'body'}: ${message}`
+
+/** A fault as a refusal names it, however long what it repeats is. */
+export const shownFault = ({ path, message }: Fault): Fault => ({ path: clipped(path, MOST_PATH), message: clipped(message, MOST_MESSAGE) })
+
+/**
+ * The refusal of values of the body or query. It names the first faults, and counts the others and those that were not even listed
+ * (`unlisted`).
+ */
+export function invalid(code: string, faults: readonly [Fault, ...Fault[]], unlisted = 0): Failure {
+  const [first, ...others] = faults.slice(0, MOST_FAULTS).map(shownFault) as [Fault, ...Fault[]]
+  const left_out = faults.length - 1 - others.length + unlisted
+  return new Failure('invalid', code, sentenceOf(first), { errors: [first, ...others], left_out })
+}

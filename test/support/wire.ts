@@ -118,6 +118,8 @@ function holdsProblem({ status, headers, body, text }: Answer, what: string): vo
   if (!headers.has('idempotency-replayed')) expect(body.request_id, what).toBe(headers.get('x-request-id'))
   expect(typeof body.detail, what).toBe(status === 429 ? 'object' : 'string')
   expect(body.code, what).toMatch(/^[a-z_]+(\.[a-z_]+)?$/)
+  // Nobody reads more, whatever was sent.
+  expect([text.length < 16_384, (body.errors ?? []).length <= 20], what).toEqual([true, true])
   expect(text, what).not.toMatch(/SQLITE|D1_|drizzle|select |insert |\.ts:\d|\bat \w+ \(/i)
   if (status === 422) {
     expect(body.errors?.length, what).toBeGreaterThan(0)

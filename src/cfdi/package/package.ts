@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { constants, crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
 import { type Bytes, partsOf } from '../../platform/bytes/bytes.ts'
+import { clipped } from '../../platform/names/clipped.ts'
 import { asRfc, isAmount, isRealDay, isRfc, isUuid } from '../xml/document.ts'
 import { EntryRejected } from './central-record.ts'
 import type { ZipEntry } from './entries.ts'
@@ -339,10 +340,7 @@ const UUID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/i
 export const uuidOfName = (name: string): string | null => UUID.exec(name.slice(name.search(/[^\\/]*$/)))?.[0].toUpperCase() ?? null
 
 /** A name that is safe to show: without control characters and at most 120 characters long. */
-export const shownName = (name: string): string => {
-  const shown = name.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu, '\ufffd')
-  return shown.length > 120 ? `${shown.slice(0, 119)}…` : shown
-}
+export const shownName = (name: string): string => clipped(name.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu, '\ufffd'), 120)
 
 /** The limit of the metadata in one package, in inflated bytes: about 250,000 rows. Larger months come in several packages. */
 export const MAX_METADATA_BYTES = 48 * 1024 * 1024

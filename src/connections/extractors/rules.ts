@@ -57,7 +57,7 @@ function* specFaults({ trigger_kind = 'schedule', schedule_kind, schedule_spec }
   for (const member of Object.keys(schedule_spec))
     if (!Object.hasOwn(required, member))
       yield {
-        path: `schedule_spec.${member.slice(0, 64)}`,
+        path: `schedule_spec.${member}`,
         message: `Unknown member: ${schedule_kind} accepts ${Object.keys(required).join(' and ') || 'no members'}.`,
       }
 }

@@ -160,7 +160,7 @@ export const fetcherRoutes = new Hono<App>()
     refusesAny({
       ...{ 400: ALTERED, 401: UNSIGNED, 404: ABSENT },
       409: 'The lease is lost (`fetcher.lease_lost`), something else was uploaded than the request says (`fetcher.incomplete`), or PDFs cannot be read now (`fetcher.unread`): send the request again.',
-      422: 'The request completes another task than that of the lease (`fetcher.task`), packages of XML come without metadata although the month is whole (`fetcher.metadata`), or what it says of documents cannot be, such as one of another RFC (`fetcher.documents`). `errors` lists every fault.',
+      422: 'The request completes another task than that of the lease (`fetcher.task`), packages of XML come without metadata although the month is whole (`fetcher.metadata`), or what it says of documents cannot be, such as one of another RFC (`fetcher.documents`). `errors` lists the faults.',
     }),
     async (c) => {
       await completeLease(c.var.system, c.req.valid('param').lease_id, c.req.valid('json'))

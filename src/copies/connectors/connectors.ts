@@ -156,7 +156,7 @@ async function refuseScope(ctx: Ctx, { fiscal_entity_ids: ids }: Partial<Connect
   const faults = (ids ?? []).flatMap((id, n): Fault[] =>
     linked.has(id) ? [] : [{ path: `scope.fiscal_entity_ids[${n}]`, message: 'Must be a fiscal entity that the organization has linked.' }],
   )
-  const [first, ...more] = faults.slice(0, 100)
+  const [first, ...more] = faults
   if (first) throw invalid('storage_connector.scope', [first, ...more])
 }
 

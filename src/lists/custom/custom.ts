@@ -5,7 +5,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { recordsOf, textsOf } from '../../platform/csv.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
-import { Failure, type Fault, invalid, notFound } from '../../platform/failures.ts'
+import { Failure, type Fault, invalid, MOST_FAULTS, notFound } from '../../platform/failures.ts'
 import { WHOLE } from '../../platform/paging/cursor.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { sendHints } from '../../platform/work/send.ts'
@@ -16,9 +16,6 @@ import { findList, loadStatements } from '../loading/store.ts'
 import type { ListState } from '../tables.ts'
 import { type CustomList, type CustomListDraft, type CustomLists, EntryName, MOST_CHARACTERS } from './contract.ts'
 import { deleteCustomList, entriesUsed, findCustomLists, insertCustomList, listsUsed } from './store.ts'
-
-/** Faults that one answer names. */
-const MOST_FAULTS = 50
 
 /** A row of an upload, and how the answer names it. */
 interface UploadedRow {
@@ -63,8 +60,7 @@ function* rowsOfJson(bytes: Uint8Array): Generator<UploadedRow> {
   for (const [n, entry] of entries.entries()) {
     const { rfc, name, ...others } = (entry ?? {}) as Record<string, unknown>
     const [unknown] = Object.keys(others)
-    if (unknown !== undefined)
-      throw invalid('blacklist.invalid', [{ path: `entries[${n}].${unknown.slice(0, 100)}`, message: 'Is not a known member.' }])
+    if (unknown !== undefined) throw invalid('blacklist.invalid', [{ path: `entries[${n}].${unknown}`, message: 'Is not a known member.' }])
     yield { at: `entries[${n}]`, rfc, name: name ?? '' }
   }
 }
@@ -76,21 +72,25 @@ function* rowsOfJson(bytes: Uint8Array): Generator<UploadedRow> {
 function readCustomList(bytes: Uint8Array, isJson: boolean): ListEntry[] {
   const found = new Map<string, ListEntry>()
   const faults: Fault[] = []
+  let unlisted = 0
+  const refuse = (path: string, message: string) => {
+    if (faults.length < MOST_FAULTS) faults.push({ path, message })
+    else unlisted++
+  }
   for (const { at, rfc, name, isCut } of isJson ? rowsOfJson(bytes) : rowsOfCsv(bytes)) {
     const read = EntryName.safeParse(name)
     const normal = typeof rfc === 'string' ? normalRfc(rfc) : ''
-    if (isCut) faults.push({ path: at, message: 'A quote is not closed.' })
-    else if (!isRfc(normal)) faults.push({ path: `${at}.rfc`, message: 'Must be an RFC: 12 or 13 characters with a valid date.' })
+    if (isCut) refuse(at, 'A quote is not closed.')
+    else if (!isRfc(normal)) refuse(`${at}.rfc`, 'Must be an RFC: 12 or 13 characters with a valid date.')
     else if (!read.success)
-      faults.push({
-        path: `${at}.name`,
-        message: `Must be readable text of at most ${MOST_CHARACTERS} characters without control characters. Check for an unclosed quote, because it includes the text after it.`,
-      })
+      refuse(
+        `${at}.name`,
+        `Must be readable text of at most ${MOST_CHARACTERS} characters without control characters. Check for an unclosed quote, because it includes the text after it.`,
+      )
     else found.set(normal, { rfc: normal, name: read.data.replace(/\s+/g, ' '), situacion: null, history: [], has_undated: false })
-    if (faults.length === MOST_FAULTS) break
   }
   const [first, ...others] = faults
-  if (first) throw invalid('blacklist.invalid', [first, ...others])
+  if (first) throw invalid('blacklist.invalid', [first, ...others], unlisted)
   return [...found.keys()].sort().map((rfc) => found.get(rfc)!)
 }
 

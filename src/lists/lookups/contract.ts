@@ -119,7 +119,9 @@ const BlacklistItem = z
     error: z
       .strictObject({ code: z.literal('rfc.invalid'), detail: z.string() })
       .nullable()
-      .meta({ description: 'Why this RFC was not looked up. In that case `rfc` is the text of the request.' }),
+      .meta({
+        description: 'Why this RFC was not looked up. In that case `rfc` is the text of the request, at most its first 64 characters.',
+      }),
   })
   .meta({ id: 'BlacklistItem' })
 export type BlacklistItem = z.infer<typeof BlacklistItem>

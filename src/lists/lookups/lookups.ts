@@ -1,4 +1,5 @@
 import type { Ctx } from '../../platform/context.ts'
+import { clipped } from '../../platform/names/clipped.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { highest, labelOf, PUBLIC } from '../catalog.ts'
@@ -7,6 +8,9 @@ import { listingsOf } from '../listings/listing.ts'
 import { findEntries } from '../listings/store.ts'
 import type { ListState } from '../tables.ts'
 import type { BlacklistBatch, BlacklistItem, BlacklistLookup, CheckedSource, LookupBatch, LookupQuery } from './contract.ts'
+
+/** The most characters that are repeated of a text that is no RFC. */
+const SHOWN = 64
 
 /** The authority publishes about once a month. */
 const STALE_AFTER_MS = 60 * 86_400_000
@@ -64,7 +68,7 @@ export async function lookUpRfcs(ctx: Ctx, { rfcs, as_of, sources }: LookupBatch
       isRfc(rfc)
         ? { ...resultOf(rfc), checked_sources, error: null }
         : {
-            rfc: rfcs[n]!,
+            rfc: clipped(rfcs[n]!, SHOWN),
             is_listed: null,
             severity: null,
             hits: [],

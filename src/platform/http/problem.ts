@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
 import type { App } from '../context.ts'
-import { Failure, type Kind, Unavailable } from '../failures.ts'
+import { Failure, type Fault, invalid, type Kind, sentenceOf, shownFault, Unavailable } from '../failures.ts'
 import { log } from '../log.ts'
 import { UnusableSettings } from '../settings.ts'
 import { InvalidInput } from './validation/faults.ts'
@@ -19,14 +19,25 @@ export const Problem = z
       .optional()
       .meta({
         description:
-          'On 422: every fault in the form of the query, or else of the body, a hundred at the most. The service checks against stored data afterwards, for ' +
-          'example for an identifier that does not exist. Such a fault may appear alone.',
+          'On 422: the faults in the form of the query, or else of the body, the first twenty of more; `detail` says how many are left out. Long paths ' +
+          'and messages are cut, with an ellipsis. The service checks against stored data afterwards, for example for an identifier that does not ' +
+          'exist. Such a fault may appear alone.',
       }),
     checkout_url: z.string().optional().meta({ description: 'Where the plan or seat that the request needs can be bought.' }),
     resource_id: z
       .string()
       .optional()
       .meta({ description: 'The resource that an earlier request with the same Idempotency-Key made or changed.' }),
+    first_answer: z
+      .strictObject({
+        status: z.int(),
+        bytes: z.int().meta({ description: 'Bytes of its body.' }),
+        sha256: z.string().meta({ description: 'The SHA-256 of its body, in lower hexadecimal.' }),
+      })
+      .optional()
+      .meta({
+        description: 'With the code `idempotency.done`: what the earlier request was answered, when that answer was not kept.',
+      }),
     fiscal_entity_id: z
       .string()
       .optional()
@@ -80,28 +91,45 @@ function asFailure(error: Error): Failure | undefined {
   if ('getResponse' in error) return new Failure('malformed', 'request.malformed_json', 'The body is not valid JSON in UTF-8.')
   if (!(error instanceof InvalidInput)) return undefined
   const [first = { path: '', message: error.message }, ...others] = error.faults
-  const detail = `${first.path || 'body'}: ${first.message}`
   return error.target === 'param'
-    ? new Failure('malformed', 'request.malformed_id', detail)
-    : new Failure('invalid', 'request.invalid', detail, { errors: [first, ...others] })
+    ? new Failure('malformed', 'request.malformed_id', sentenceOf(shownFault(first)))
+    : invalid('request.invalid', [first, ...others], error.unlisted)
 }
 
 /** A problem without the id of its request. */
 type Said = Omit<z.infer<typeof Problem>, 'request_id'>
 
-function saidOf({ kind, code, message, extra }: Failure): Said {
-  const { retry_after_seconds, errors, checkout_url, resource_id, fiscal_entity_id, open_deadline } = extra
-  const others = (errors?.length ?? 0) - 1
-  const text = others > 0 ? `${message} \`errors\` names ${others} more.` : message
+/** `most` is how many faults are named at the most. */
+function saidOf({ kind, code, message, extra }: Failure, most = Number.POSITIVE_INFINITY): Said {
+  const {
+    retry_after_seconds,
+    errors: all = [],
+    left_out = 0,
+    checkout_url,
+    resource_id,
+    first_answer,
+    fiscal_entity_id,
+    open_deadline,
+  } = extra
+  const errors = all.slice(0, most)
+  const text = message + furtherFaults(errors, all.length - errors.length + left_out)
   const detail = kind === 'too_many_requests' ? { message, retry_after_seconds: retry_after_seconds ?? 1 } : text
   return {
     ...{ detail, code },
-    ...(errors && { errors }),
+    ...(errors.length > 0 && { errors }),
     ...(checkout_url && { checkout_url }),
     ...(resource_id && { resource_id }),
+    ...(first_answer && { first_answer }),
     ...(fiscal_entity_id && { fiscal_entity_id }),
     ...(open_deadline && { open_deadline }),
   }
+}
+
+/** The sentence, after a space, on the faults beside the first; empty without any. */
+function furtherFaults(errors: readonly Fault[], left_out: number): string {
+  const more = errors.length - 1
+  if (left_out > 0) return ` \`errors\` names ${more} more and leaves out ${left_out}.`
+  return more > 0 ? ` \`errors\` names ${more} more.` : ''
 }
 
 function saidOfUnavailable({ isLocked, error_class }: Unavailable): Said {
@@ -109,10 +137,13 @@ function saidOfUnavailable({ isLocked, error_class }: Unavailable): Said {
   return { detail, code: `authority.${code}` }
 }
 
+/** The most faults that are named of each part of a request that makes several. */
+const MOST_OF_EACH = 5
+
 /** The answer that a request would have got that ended with this error, where one request makes several; null when nobody refused it. */
 export function refusalOf(error: unknown): (Said & { status: number }) | null {
   const failure = error instanceof Error ? asFailure(error) : undefined
-  if (failure) return { status: STATUS[failure.kind], ...saidOf(failure) }
+  if (failure) return { status: STATUS[failure.kind], ...saidOf(failure, MOST_OF_EACH) }
   return error instanceof Unavailable ? { status: 503, ...saidOfUnavailable(error) } : null
 }
 

@@ -108,8 +108,14 @@ export const requireOrder =
 
 /** A day in a request. */
 export const GivenDay = z.iso.date({ abort: true }).refine(isInYears, YEARS)
+/** `2026-01-31T18:00:00.123456789-06:00`. Without a limit the fraction of the second could be as long as the body. */
+const LONGEST_INSTANT = 35
+
 /** An instant in a request. */
-export const GivenInstant = z.iso.datetime({ offset: true, abort: true }).refine(isInYears, YEARS)
+export const GivenInstant = z.iso
+  .datetime({ offset: true, abort: true })
+  .refine((text) => text.length <= LONGEST_INSTANT, { error: 'Must have at most nine digits after the second.', abort: true })
+  .refine(isInYears, YEARS)
 
 /** A remark to the caller about a request that was carried out. */
 export const Warning = z.strictObject({ code: z.string(), message: z.string() })

@@ -112,6 +112,13 @@ describe('an organization’s own list', () => {
     expect(await sourcesOf(ours, ONE)).toEqual(['custom:propia'])
   })
 
+  it('names the first twenty of its wrong rows, and says how many others there are', async () => {
+    const rows = Array.from({ length: 300 }, (_, n) => `nadie${n}`)
+    const { status, body } = await upload(ours, 'propia', ['rfc', ...rows].join('\n'), 'text/csv')
+    expect([status, body.errors.length, body.errors[19].path]).toEqual([422, 20, 'record 21.rfc'])
+    expect(body.detail).toMatch(/`errors` names 19 more and leaves out 280\.$/)
+  })
+
   it('is refused with another content type, from a member, twice, and beyond the plan', async () => {
     expect((await upload(ours, 'propia', ONE, 'application/xml')).status).toBe(415)
     expect((await ours.ask('POST', LISTS, { slug: 'otra', label: 'Otra' }, 'member')).status).toBe(403)

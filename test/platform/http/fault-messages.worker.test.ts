@@ -131,6 +131,16 @@ it.each(['2000-01-01', '2026-02-28', '2199-12-31'])('%s is a day and begins an i
   expect(faultsOf(schema, { day, instant: `${day}T23:59:59.999-06:00` })).toEqual([])
 })
 
+it('an instant has at most nine digits after its second', () => {
+  const schema = z.strictObject({ instant: GivenInstant })
+  const of = (digits: number) => faultsOf(schema, { instant: `2026-01-31T18:00:00.${'1'.repeat(digits)}-06:00` })
+  expect([of(9), of(10), of(900_000)]).toEqual([
+    [],
+    ['instant: Must have at most nine digits after the second.'],
+    ['instant: Must have at most nine digits after the second.'],
+  ])
+})
+
 describe('what is said of a value at fault', () => {
   it.each(CONSTRUCTS)('%s', (_, schema, wrong, message) => {
     for (const value of wrong) expect([value, faultsOf(z.strictObject({ it: schema }), { it: value })]).toEqual([value, [`it: ${message}`]])
@@ -159,24 +169,24 @@ describe('what is said of a value at fault', () => {
       expect(faultsOf(z.strictObject({ a: z.string() }), value)).toEqual([': Must be an object.'])
   })
 
-  it('of unknown members, each by itself and cut', () => {
+  it('of unknown members, each by itself', () => {
     const schema = z.strictObject({ a: z.strictObject({ b: z.string() }) })
-    expect(faultsOf(schema, { a: { b: 'x', c: 1, ['d'.repeat(99)]: 2 }, e: 1 })).toEqual([
+    expect(faultsOf(schema, { a: { b: 'x', c: 1, d: 2 }, e: 1 })).toEqual([
       'a.c: Unknown member.',
-      `a.${'d'.repeat(64)}: Unknown member.`,
+      'a.d: Unknown member.',
       'e: Unknown member.',
     ])
     expect(faultsOf(z.strictObject({}), { a: '1' }, 'query')).toEqual(['a: Unknown query parameter.'])
     expect(faultsOf(z.strictObject({}), { a: '1' }, 'param')).toEqual(['a: Unknown path parameter.'])
   })
 
-  it('of a hundred at the most, whose hints are looked up for them alone', () => {
+  it('of twenty at the most, whose hints are looked up for them alone', () => {
     const members = Object.fromEntries(Array.from({ length: 80_000 }, (_, n) => [`m${n}`, 1]))
     const hint = vi.fn(() => '')
     expect(() => parse('json', z.strictObject({}), members, hint)).toThrow(InvalidInput)
-    expect(hint).toHaveBeenCalledTimes(100)
+    expect(hint).toHaveBeenCalledTimes(20)
     const list = (length: number) => faultsOf(z.strictObject({ a: z.array(z.string()) }), { a: Array.from({ length }, () => 1) })
-    expect(list(20_000)).toHaveLength(100)
+    expect(list(20_000)).toHaveLength(20)
     expect(list(400_000)).toEqual([': Has too many faults to be listed.'])
   })
 

@@ -1,17 +1,20 @@
 import type * as z from 'zod'
-import type { Fault } from '../../failures.ts'
+import { type Fault, MOST_FAULTS } from '../../failures.ts'
 import { type InputTarget, messageOf } from './messages.ts'
-import { MOST_FAULTS, textFaultsOf } from './texts.ts'
+import { textFaultsOf } from './texts.ts'
 
 /** The request does not have the documented shape. */
 export class InvalidInput extends Error {
   readonly target: InputTarget
   readonly faults: readonly Fault[]
+  /** How many further faults there are. */
+  readonly unlisted: number
 
-  constructor(target: InputTarget, faults: readonly Fault[]) {
+  constructor(target: InputTarget, faults: readonly Fault[], unlisted = 0) {
     super('The request does not have the documented shape.')
     this.target = target
     this.faults = faults
+    this.unlisted = unlisted
   }
 
   /** The same with a sentence more behind its first fault. */
@@ -19,6 +22,7 @@ export class InvalidInput extends Error {
     return new InvalidInput(
       this.target,
       this.faults.map((one, n) => (n === 0 ? { ...one, message: `${one.message} ${hint}` } : one)),
+      this.unlisted,
     )
   }
 }
@@ -28,17 +32,18 @@ const MEMBER = { json: 'member', query: 'query parameter', param: 'path paramete
 /** A hint about an unknown member at this path of a schema, after a space; empty without one. */
 type Hint = (schema: z.ZodType, path: readonly PropertyKey[], name: string) => string
 
-/** Reads a value with a schema, and refuses broken text wherever it is. Throws InvalidInput, which names up to 100 faults in words of ours. */
+/** Reads a value with a schema, and refuses broken text wherever it is. Throws InvalidInput, which names the first faults in words of ours and counts the others. */
 export function parse<S extends z.ZodType>(target: InputTarget, schema: S, value: unknown, hint: Hint = () => ''): z.output<S> {
   const result = read(target, schema, value)
-  const texts = textFaultsOf(schema, value).map(({ path, message }) => ({ path: pathOf(path), message }))
-  if (result.success && texts.length === 0) return result.data
-  const faults = (result.error?.issues ?? [])
-    .slice(0, MOST_FAULTS)
-    .flatMap((issue) => faultsOf(target, issue, (path, key) => hint(schema, path, key)))
+  const texts = textFaultsOf(schema, value)
+  if (result.success && texts.count === 0) return result.data
+  const issues = result.error?.issues ?? []
+  const faults = issues.slice(0, MOST_FAULTS).flatMap((issue) => faultsOf(target, issue, (path, key) => hint(schema, path, key)))
   const named = new Set(faults.map(({ path }) => path))
-  const all = [...faults, ...texts.filter(({ path }) => !named.has(path))].slice(0, MOST_FAULTS)
-  throw new InvalidInput(target, target === 'query' ? all.map((fault) => withPlus(fault, value)) : all)
+  const broken = texts.faults.map(({ path, message }) => ({ path: pathOf(path), message })).filter(({ path }) => !named.has(path))
+  const all = [...faults, ...broken].slice(0, MOST_FAULTS)
+  const count = issues.reduce((sum, issue) => sum + countOf(issue), 0) + texts.count - (texts.faults.length - broken.length)
+  throw new InvalidInput(target, target === 'query' ? all.map((fault) => withPlus(fault, value)) : all, count - all.length)
 }
 
 function read<S extends z.ZodType>(target: InputTarget, schema: S, value: unknown) {
@@ -61,10 +66,12 @@ function withPlus({ path, message }: Fault, query: unknown): Fault {
 }
 
 /** Each unknown member is a fault of its own. */
+const countOf = (issue: z.core.$ZodIssue): number => (issue.code === 'unrecognized_keys' ? issue.keys.length : 1)
+
 const faultsOf = (target: InputTarget, issue: z.core.$ZodIssue, hint: (path: readonly PropertyKey[], key: string) => string): Fault[] =>
   issue.code === 'unrecognized_keys'
     ? issue.keys.slice(0, MOST_FAULTS).map((key) => ({
-        path: pathOf([...issue.path, key.slice(0, 64)]),
+        path: pathOf([...issue.path, key]),
         message: `Unknown ${MEMBER[target]}.${hint(issue.path, key)}`,
       }))
     : [{ path: pathOf(issue.path), message: issue.message }]

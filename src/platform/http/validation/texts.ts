@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Fault } from '../../failures.ts'
+import { type Fault, MOST_FAULTS } from '../../failures.ts'
 
 /** A value in a request, and where it lies. */
 interface Node {
@@ -13,9 +13,6 @@ interface TextFault {
   message: string
 }
 
-/** The most faults that a refusal names: more than anybody reads. */
-export const MOST_FAULTS = 100
-
 /** The fault that any text in a request may have, whatever it means; null without one. No database keeps such a text as it is. */
 export function textFault(text: string): string | null {
   if (!text.isWellFormed()) return 'Must be well-formed Unicode, without half of a surrogate pair.'
@@ -24,8 +21,8 @@ export function textFault(text: string): string | null {
 
 const pathTo = (node: Node): PropertyKey[] => {
   const path: PropertyKey[] = []
-  for (let at: Node | null = node; at?.above; at = at.above) path.unshift(at.key)
-  return path
+  for (let at: Node | null = node; at?.above; at = at.above) path.push(at.key)
+  return path.reverse()
 }
 
 /** Items that a schema takes unread: whoever reads them judges each separately. */
@@ -34,25 +31,32 @@ const isUnread = (schema: z.ZodType, name: string): boolean => {
   return member instanceof z.ZodArray && member.element instanceof z.ZodUnknown
 }
 
-/** The texts and names in a request that are broken. A body can be nested deeper than functions can call themselves. */
-export function textFaultsOf(schema: z.ZodType, sent: unknown): TextFault[] {
+/**
+ * The first texts and names in a request that are broken, and how many there are. A body can be nested deeper than functions can call
+ * themselves, and its paths can be as long.
+ */
+export function textFaultsOf(schema: z.ZodType, sent: unknown): { faults: TextFault[]; count: number } {
   const faults: TextFault[] = []
+  let count = 0
+  const found = (node: Node, message: string) => {
+    if (count++ < MOST_FAULTS) faults.push({ path: pathTo(node), message })
+  }
   const nodes: Node[] = [{ value: sent, key: '', above: null }]
-  for (let node = nodes.pop(); node && faults.length < MOST_FAULTS; node = nodes.pop()) {
+  for (let node = nodes.pop(); node; node = nodes.pop()) {
     const { value, above } = node
     const message = typeof value === 'string' ? textFault(value) : null
-    if (message) faults.push({ path: pathTo(node), message })
+    if (message) found(node, message)
     if (typeof value !== 'object' || value === null) continue
     const inner: Node[] = []
     for (const [name, one] of Object.entries(value)) {
       const isBroken = !Array.isArray(value) && textFault(name) !== null
-      if (isBroken) faults.push({ path: pathTo(node), message: `A name ${textFault(name)!.replace('Must', 'must')}` })
+      if (isBroken) found(node, `A name ${textFault(name)!.replace('Must', 'must')}`)
       else if (above !== null || !isUnread(schema, name))
         inner.push({ value: one, key: Array.isArray(value) ? Number(name) : name, above: node })
     }
     for (const one of inner.reverse()) nodes.push(one)
   }
-  return faults
+  return { faults, count }
 }
 
 /** The parameters of a query whose percent-encoded bytes are not UTF-8. */
@@ -60,7 +64,7 @@ export function encodingFaultsOf(url: string): Fault[] {
   const [, query = ''] = /\?([^#]*)/.exec(url) ?? []
   const broken = query.split('&').filter((one) => one.includes('%') && !isDecodable(one))
   return broken.map((one) => {
-    const name = one.split('=')[0]!.slice(0, 64)
+    const name = one.split('=')[0]!
     return { path: isDecodable(name) ? decodeURIComponent(escaped(name)) : name, message: 'Must be percent-encoded UTF-8.' }
   })
 }
