@@ -178,6 +178,12 @@ CREATE TABLE `idempotency_keys` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
+CREATE TABLE `kept_answers` (
+	`organization_id` text PRIMARY KEY NOT NULL,
+	`day` text NOT NULL,
+	`bytes` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `guards` (
 	`name` text NOT NULL
 );

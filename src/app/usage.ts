@@ -13,11 +13,15 @@ import { webhooksUsed } from '../delivery/endpoints/endpoints.ts'
 import { entriesUsed, listsUsed } from '../lists/custom/custom.ts'
 import { type Ctx, eventsOf } from '../platform/context.ts'
 import { prepared } from '../platform/db/statement.ts'
-import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
+import { bytesKept, MOST_OF_A_DAY } from '../platform/idempotency/idempotency.ts'
+import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import { countActiveConnections, draftsUsed } from '../taxpayers/taxpayers.ts'
 
-/** How many units of each quota are used. Each number is a counter, or a count of no more rows than the quota allows. */
-async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
+/**
+ * How many units of each quota are used, and how many bytes of answers were kept today. Each number is a counter, or a count of no more rows
+ * than the quota allows.
+ */
+async function usedNow(ctx: Ctx, today: Day): Promise<Record<Quota | 'kept_answers', number>> {
   const { db, organization, now } = ctx
   const counts: Record<string, SQL> = {
     blacklists: listsUsed(organization.id),
@@ -26,10 +30,11 @@ async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
     credentials: credentialsUsed(organization.id),
     invitations: invitationsUsed(organization.id, now),
     exports: exportsUsed(organization.id, now),
+    kept_answers: sql`coalesce((${bytesKept(organization.id, today)}), 0)`,
   }
   const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${sql.identifier(name)}`)
   const [counted, used, imports] = await Promise.all([
-    prepared(db.$client, sql`select ${sql.join(columns, sql`, `)}`).first<Record<Quota, number>>(),
+    prepared(db.$client, sql`select ${sql.join(columns, sql`, `)}`).first<Record<Quota | 'kept_answers', number>>(),
     prepared(
       eventsOf(ctx).$client,
       sql`select (${webhooksUsed(organization.id)}) as webhooks, (${connectorsUsed(organization.id)}) as storage_connectors`,
@@ -42,8 +47,12 @@ async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
 /** Returns what counts against the plan now. */
 export async function getUsage(ctx: Ctx): Promise<BillingUsage> {
   const { db, organization, now } = ctx
-  const [subscription, active, used] = await Promise.all([getSubscription(ctx), countActiveConnections(db, organization.id), usedNow(ctx)])
   const today = localDayOf(now, organization.timezone)
+  const [subscription, active, used] = await Promise.all([
+    getSubscription(ctx),
+    countActiveConnections(db, organization.id),
+    usedNow(ctx, today),
+  ])
   const tomorrow = firstInstantOf(dayOfEpoch(epochDayOf(today) + 1), organization.timezone).toISOString()
   const { rule_ref, ...limits } = limitsNow(ctx)
   const usageOf = (quota: Quota): QuotaUsage => ({
@@ -58,6 +67,7 @@ export async function getUsage(ctx: Ctx): Promise<BillingUsage> {
     seats: { used: subscription.seats_used, limit: subscriptionStatus(subscription, now).allowance },
     extractors: { used: used.extractors, limit: limits.extractors },
     rule_ref,
+    kept_answers: { used: used.kept_answers, limit: MOST_OF_A_DAY, unit: 'bytes', resets_at: tomorrow },
     quotas: Object.fromEntries(QUOTAS.map((quota) => [quota, usageOf(quota)])) as BillingUsage['quotas'],
   }
 }

@@ -35,8 +35,7 @@ function differing(draft: FiscalEntityDraft, row: ShownRow): string[] {
 }
 
 /** The warning about members that were sent for an RFC connected before: nothing of the connection is changed. */
-function notApplied(draft: FiscalEntityDraft, row: ShownRow): BatchResult['warnings'] {
-  const members = differing(draft, row)
+function notApplied(members: readonly string[], row: ShownRow): BatchResult['warnings'] {
   if (members.length === 0) return []
   const message = `The RFC was connected before, and nothing was changed: ${members.join(', ')} of this request ${members.length === 1 ? 'was' : 'were'} not applied. PATCH /v1/fiscal-entities/${row.fiscal_entity_id} applies ${members.length === 1 ? 'it' : 'them'}.`
   return [{ code: 'fiscal_entity.not_applied', message }]
@@ -51,7 +50,8 @@ function refused(rfc: string | null, error: unknown, refusalOf: RefusalOf): Resu
 /**
  * Connects RFCs one after the other, each as connectRfc does, with its own refusals. RFCs beyond the budget of the request are not
  * attempted. Every RFC has its own commit, and one that was connected before is answered with its connection: after a crash the same batch
- * continues where it ended. The warnings of such an RFC name the sent members that differ from the stored ones.
+ * continues where it ended. The warnings of such an RFC name the sent members that differ from the stored ones. A batch that was carried
+ * out before, and whose answer was not kept, attempts nothing.
  */
 export async function connectRfcs(ctx: Ctx, read: readonly ReadDraft[], refusalOf: RefusalOf): Promise<FiscalEntityBatchAnswer> {
   const several: Ctx = ctx.claim ? { ...ctx, claim: { ...ctx.claim, isSeveral: true } } : ctx
@@ -85,10 +85,16 @@ async function connectOne(
   refusalOf: RefusalOf,
 ): Promise<Result> {
   const { rfc } = draft
-  const already = (row: ShownRow): Result => ({ rfc, result: 'already_connected', refusal: null, warnings: notApplied(draft, row), row })
+  const isCarriedOut = ctx.claim?.isCarriedOut === true
+  const already = (row: ShownRow): Result => {
+    const members = differing(draft, row)
+    // Whether it was this request that stored the login is not known any more.
+    const known = isCarriedOut ? members.filter((member) => member !== 'ciec' && member !== 'efirma') : members
+    return { rfc, result: 'already_connected', refusal: null, warnings: notApplied(known, row), row }
+  }
   const former = known.get(rfc)
   if (former && former.state !== 'unlinked') return already(former)
-  if (!ctx.budget.allows(draft.ciec || draft.efirma ? LOGIN_STATEMENTS : DRAFT_STATEMENTS))
+  if (isCarriedOut || !ctx.budget.allows(draft.ciec || draft.efirma ? LOGIN_STATEMENTS : DRAFT_STATEMENTS))
     return { rfc, result: 'not_attempted', refusal: null, warnings: [] }
   try {
     const row = await connect(ctx, draft, { former })

@@ -79,13 +79,15 @@ export const entityRoutes = new Hono<App>()
         'authority is asked about each. What does not fit into the request, some 25 seconds and 400,000 iterations of the encryption of keys, is `not_attempted`. Send the batch again, with ' +
         'another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection, of which nothing is changed, and ' +
         '`warnings` name what was sent and not applied. A request that broke off ' +
-        'can be repeated in the same way.',
+        'can be repeated in the same way. Each `refusal` names five faults at the most. Where an answer was too large to be kept under its ' +
+        'Idempotency-Key, the repetition attempts nothing and is answered from what there is: RFCs that are connected by then are ' +
+        '`already_connected`, those that could not be read are `refused`, and all others are `not_attempted`.',
     ),
     roles('owner', 'admin'),
     confirmed(),
     body(FiscalEntityBatch),
     returns(200, FiscalEntityBatchAnswer),
-    idempotent(),
+    idempotent({ canAnswerAgain: true }),
     async (c) => c.json(await connectRfcs(c.var.ctx, c.req.valid('json').fiscal_entities.map(draftOf), refusalOf)),
   )
   .get(

@@ -28,6 +28,8 @@ export interface KeyClaim {
   isSeveral?: true
   /** The resource that it has changed in the events shard. */
   changed?: string
+  /** The request was carried out before, and its answer was not kept: it is answered from what there is, and changes nothing. */
+  isCarriedOut?: true
 }
 
 /** The context of a verb that acts for one organization. Every query takes the organization's id from here. */

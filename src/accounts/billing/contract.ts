@@ -139,6 +139,12 @@ export const BillingUsage = z
     seats: z.strictObject({ used: z.int(), limit: Limit }),
     extractors: z.strictObject({ used: z.int(), limit: Limit }),
     rule_ref: z.string().meta({ description: 'Reference of the list of limits.' }),
+    kept_answers: QuotaUsage.meta({
+      description:
+        'Bytes of the answers that were kept today under an Idempotency-Key, compressed and encrypted. It is the same on every plan, and ' +
+        'nothing is refused because of it: once it is used, requests are carried out as before, and a repetition gets 409 `idempotency.done` ' +
+        'with the status and the resource instead of the answer. [Limits](/docs/limits) has the details.',
+    }),
     quotas: z
       .strictObject(
         Object.fromEntries(QUOTAS.map((quota) => [quota, QuotaUsage.meta({ description: QUOTA_DESCRIPTIONS[quota] })])) as Record<

@@ -13,40 +13,49 @@ export interface Key {
   /** HMAC-SHA256 under this key. */
   hmac(data: Uint8Array | string): Promise<Uint8Array>
   /** AES-256-GCM under this key: a fresh nonce, followed by the ciphertext. */
-  seal(plain: string, context: string): Promise<Uint8Array>
-  /** Reverses seal. Returns null when the bytes, the key or the context differ from those of the seal. */
+  seal(plain: Uint8Array | string, context: string): Promise<Uint8Array>
+  /** Reverses the seal of a text. Returns null when the bytes, the key or the context differ from those of the seal. */
   open(sealed: Uint8Array, context: string): Promise<string | null>
+  /** The same for bytes. */
+  openBytes(sealed: Uint8Array, context: string): Promise<Uint8Array | null>
 }
 
 const utf8 = new TextEncoder()
 const NONCE = 12
+const bytesOf = (data: Uint8Array | string): Uint8Array => (typeof data === 'string' ? utf8.encode(data) : data)
 
 /** Makes a key of 32 bytes. */
 export function keyOf(version: string, raw: Uint8Array): Key {
   const hmacKey = crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   const aesKey = crypto.subtle.importKey('raw', raw, 'AES-GCM', false, ['encrypt', 'decrypt'])
   const parameters = (nonce: Uint8Array, context: string) => ({ name: 'AES-GCM', iv: nonce, additionalData: utf8.encode(context) })
+  const openBytes = async (sealed: Uint8Array, context: string): Promise<Uint8Array | null> => {
+    try {
+      return new Uint8Array(
+        await crypto.subtle.decrypt(parameters(sealed.subarray(0, NONCE), context), await aesKey, sealed.subarray(NONCE)),
+      )
+    } catch {
+      return null
+    }
+  }
   return {
     version,
     async hmac(data) {
-      return new Uint8Array(await crypto.subtle.sign('HMAC', await hmacKey, typeof data === 'string' ? utf8.encode(data) : data))
+      return new Uint8Array(await crypto.subtle.sign('HMAC', await hmacKey, bytesOf(data)))
     },
     async seal(plain, context) {
       const nonce = crypto.getRandomValues(new Uint8Array(NONCE))
-      const cipher = new Uint8Array(await crypto.subtle.encrypt(parameters(nonce, context), await aesKey, utf8.encode(plain)))
+      const cipher = new Uint8Array(await crypto.subtle.encrypt(parameters(nonce, context), await aesKey, bytesOf(plain)))
       const sealed = new Uint8Array(NONCE + cipher.length)
       sealed.set(nonce)
       sealed.set(cipher, NONCE)
       return sealed
     },
     async open(sealed, context) {
-      try {
-        const plain = await crypto.subtle.decrypt(parameters(sealed.subarray(0, NONCE), context), await aesKey, sealed.subarray(NONCE))
-        return new TextDecoder().decode(plain)
-      } catch {
-        return null
-      }
+      const plain = await openBytes(sealed, context)
+      return plain && new TextDecoder().decode(plain)
     },
+    openBytes,
   }
 }
 

@@ -34,19 +34,23 @@ const IDEMPOTENCY_KEY: Json = {
   in: 'header',
   required: false,
   description:
-    'A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and ' +
-    'body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key ' +
+    'A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, ' +
+    'query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key ' +
     'is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the ' +
     'credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by ' +
-    'shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each ' +
-    'request, such as a UUID.',
+    'shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, ' +
+    'compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the ' +
+    'same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
 }
 
 /** Whether an answer with this status is repeated under an Idempotency-Key. */
 const isReplayed = (status: number): boolean => status < 300 || [404, 409, 422].includes(status)
 
-const REPLAYED = { 'Idempotency-Replayed': '`true` when this is the answer that an earlier request with the same Idempotency-Key got.' }
+const REPLAYED = {
+  'Idempotency-Replayed':
+    '`true` when an earlier request with the same Idempotency-Key was carried out, and this is what it was answered, or what there is of it.',
+}
 
 /** Headers that go with a status on every route. */
 const HEADERS: Record<number, Record<string, string>> = {

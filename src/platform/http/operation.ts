@@ -194,14 +194,14 @@ const contentOf = async (c: Context<App>): Promise<string> =>
 
 /**
  * Carries the request out once for each Idempotency-Key and answers repetitions alike. It is the last clause, so that the refusals of the
- * others are not kept.
+ * others are not kept. With `canAnswerAgain` the handler also answers a repetition whose answer was not kept (`isCarriedOut` of its claim).
  */
-export const idempotent = () =>
+export const idempotent = ({ canAnswerAgain = false } = {}) =>
   described({ isIdempotent: true }, (async (c, next) => {
     const key = c.req.header('idempotency-key')
     if (key === undefined) return next()
-    const keyed = { key, content: [c.req.method, c.req.path, await contentOf(c)], api_secret: c.var.presented.api_secret }
-    const answering = answerOnce(c.var.ctx, keyed, async (ctx) => {
+    const content = [c.req.method, c.req.path, new URL(c.req.url).search, await contentOf(c)]
+    const answering = answerOnce(c.var.ctx, { key, content, api_secret: c.var.presented.api_secret, canAnswerAgain }, async (ctx) => {
       c.set('ctx', ctx)
       await next()
       const answer = { status: c.res.status, content_type: c.res.headers.get('content-type') ?? '', text: await c.res.clone().text() }
@@ -211,6 +211,8 @@ export const idempotent = () =>
     waitUntil(answering.catch(() => {}))
     const { status, content_type, text, isReplayed } = await answering
     if (!isReplayed) return
+    // The handler has answered it again.
+    if (c.finalized) return c.header('Idempotency-Replayed', 'true')
     return c.body(text, status as ContentfulStatusCode, { 'Content-Type': content_type, 'Idempotency-Replayed': 'true' })
   }) as MiddlewareHandler<App>)
 

@@ -68,7 +68,7 @@ const TOO_MANY_PUBLIC = 'The address makes too many requests (`request.rate_limi
 
 const NOT_REPEATED =
   'A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case ' +
-  '`resource_id` names the resource that it made or changed.'
+  '`resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.'
 
 const WRONG_KEY = 'The Idempotency-Key is malformed, or was sent with another request.'
 

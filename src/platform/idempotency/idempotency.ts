@@ -1,9 +1,11 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { type Ctx, eventsOf, type KeyClaim, type System } from '../context.ts'
 import { base64ToBytes, bytesToBase64, type Key, keyOf } from '../crypto/keyring.ts'
 import { commit } from '../db/commit.ts'
-import { Failure, invalid } from '../failures.ts'
+import { Failure, type FirstAnswer, invalid } from '../failures.ts'
 import { log } from '../log.ts'
 import { deleteReceipts, findReceipt } from '../receipts/receipts.ts'
+import { localDayOf } from '../time/calendar.ts'
 import { pageByPage } from '../work/pages.ts'
 import { type ClaimedKey, claimKey, deleteExpired, keepAnswer, markKey, releaseKey } from './store.ts'
 
@@ -26,13 +28,13 @@ async function keyFor(api_secret: string, claim: KeyClaim): Promise<Key> {
 }
 
 /** Seals an answer for storage, because it can contain a secret. Only the caller who got it can open it. */
-const sealAnswer = async (api_secret: string, claim: KeyClaim, answer: Answer): Promise<string> =>
-  bytesToBase64(await (await keyFor(api_secret, claim)).seal(JSON.stringify(answer), contextOf(claim)))
+const sealAnswer = async (api_secret: string, claim: KeyClaim, answer: Answer | FirstAnswer): Promise<string> =>
+  bytesToBase64(await (await keyFor(api_secret, claim)).seal(deflateRawSync(JSON.stringify(answer)), contextOf(claim)))
 
 /** Opens a sealed answer. Returns null unless the same api_secret is presented as when it was sealed. */
-async function openAnswer(api_secret: string, claim: KeyClaim, sealed: string): Promise<Answer | null> {
-  const text = await (await keyFor(api_secret, claim)).open(base64ToBytes(sealed), contextOf(claim))
-  return text === null ? null : (JSON.parse(text) as Answer)
+async function openAnswer(api_secret: string, claim: KeyClaim, sealed: string): Promise<Answer | FirstAnswer | null> {
+  const bytes = await (await keyFor(api_secret, claim)).openBytes(base64ToBytes(sealed), contextOf(claim))
+  return bytes && (JSON.parse(inflateRawSync(bytes).toString()) as Answer | FirstAnswer)
 }
 
 /**
@@ -44,19 +46,29 @@ async function openAnswer(api_secret: string, claim: KeyClaim, sealed: string): 
  * that spans several databases begins with a commit that records which resource it makes; a repetition continues with that resource. A
  * crash therefore leaves one of two states. Either nothing has changed, and the key can be claimed again when the
  * lease ends; or the change is committed without its answer, and a repetition is refused with the id of what was made.
+ *
+ * All answers lie in the control plane, so that each is bounded, and those of an organization on a day. Of an answer that exceeds this, the
+ * status and the digest are kept, and a repetition is refused with them and with the id of what was made; or it is answered from what was
+ * made, where a verb can do this (`isCarriedOut`). A refusal that exceeds it and has changed nothing releases the key.
  */
 
 const LEASE_MS = 30_000
 const LIFETIME_MS = 24 * 3_600_000
 const PRUNE_BATCH = 1_000
+/** The most bytes of an answer, as it is stored: deflated, sealed and in base64. */
+const MOST_OF_AN_ANSWER = 64 * 1024
+/** The most bytes of the answers of an organization that are kept on a day. */
+export const MOST_OF_A_DAY = 16 * 1024 * 1024
 const KEY = /^[\x20-\x7e]{1,255}$/
 
 /** A request with an Idempotency-Key. */
 export interface KeyedRequest {
   key: string
-  /** Method, path and body. */
+  /** Method, path, query and body. */
   content: readonly string[]
   api_secret: string
+  /** Whether a repetition can be answered from what was made: the verb then heeds `isCarriedOut`. */
+  canAnswerAgain: boolean
 }
 
 export const inFlight = (): Failure =>
@@ -87,7 +99,13 @@ export async function answerOnce(
   const times = { asked_at, lease_until: asked_at + LEASE_MS, now: ctx.now, expired_at: expiredAt(ctx.now) }
   const found = await claimKey(ctx.db, { ...own, fingerprints, ...times })
   const claim: KeyClaim = { ...own, begun: found.resource_id }
-  if (found.token !== claim.token) return { ...(await previousAnswer(claim, request.api_secret, found, fingerprints)), isReplayed: true }
+  if (found.token !== claim.token) {
+    const previous = await previousAnswer(claim, request.api_secret, found, fingerprints)
+    if ('text' in previous) return { ...previous, isReplayed: true }
+    if (!request.canAnswerAgain) throw notKept(previous, madeBy(found))
+    const { answer } = await carryOut({ ...ctx, claim: { ...claim, isCarriedOut: true } })
+    return { ...answer, isReplayed: true }
+  }
   if (found.isRepeated) await refuseDone(ctx, claim)
   const { answer, isFinal } = await carryOut({ ...ctx, claim })
   if (isFinal) await keep(ctx, claim, request.api_secret, answer)
@@ -104,12 +122,28 @@ const fingerprintsOf = ({ settings }: System, content: readonly string[]): Promi
     settings.apiSecretKeys.all.map(async (key) => `${key.version}.${(await key.hmac(`idempotency ${JSON.stringify(content)}`)).toHex()}`),
   )
 
-const done = (made: { resource_id?: string }): Failure =>
+/** What a request has made or changed, if anything. */
+interface Made {
+  resource_id?: string
+}
+
+const madeBy = ({ resource_id }: ClaimedKey): Made => (resource_id === null ? {} : { resource_id })
+
+const done = (made: Made): Failure =>
   new Failure(
     'conflict',
     'idempotency.done',
     'The request was carried out, but its answer was lost. Read the resource that resource_id names.',
     made,
+  )
+
+const notKept = (first_answer: FirstAnswer, made: Made): Failure =>
+  new Failure(
+    'conflict',
+    'idempotency.done',
+    `The request was answered with ${first_answer.status}, and the answer was not kept: it is too large, or your organization has used the ` +
+      'room of the day for answers (kept_answers of GET /v1/billing/usage). Read the resource that resource_id names.',
+    { ...made, first_answer },
   )
 
 /** Throws Failure 409 idempotency.done when a request with the key has changed the events shard. */
@@ -120,39 +154,54 @@ export async function refuseDone(ctx: Ctx, claim: KeyClaim): Promise<void> {
   throw done({ resource_id })
 }
 
-async function previousAnswer(claim: KeyClaim, api_secret: string, found: ClaimedKey, fingerprints: readonly string[]): Promise<Answer> {
+async function previousAnswer(
+  claim: KeyClaim,
+  api_secret: string,
+  found: ClaimedKey,
+  fingerprints: readonly string[],
+): Promise<Answer | FirstAnswer> {
   if (!fingerprints.includes(found.fingerprint))
     throw invalid('idempotency.mismatch', [
       { path: 'Idempotency-Key', message: 'Was sent with another request before. Use a new key for each request.' },
     ])
   if (found.state === 'running') throw inFlight()
-  const { answer, token, resource_id } = found
-  const made = resource_id === null ? {} : { resource_id }
-  if (answer === null) throw done(made)
+  const { answer, token } = found
+  if (answer === null) throw done(madeBy(found))
   const opened = await openAnswer(api_secret, { ...claim, token }, answer)
   if (opened) return opened
   throw new Failure(
     'conflict',
     'idempotency.other_credential',
     'The request was carried out with another credential, and its answer is repeated to that one only.',
-    made,
+    madeBy(found),
   )
 }
 
 /**
- * Keeps an answer. Throws Failure 409 when another request has claimed the key since: then this one has changed nothing, and its answer may
+ * Keeps an answer as keepAnswer does. Throws Failure 409 when another request has claimed the key since: then this one has changed nothing, and its answer may
  * be about what the other request made. A failure to keep the answer is only logged, because the change is committed.
  */
-async function keep({ db, requestId }: Ctx, claim: KeyClaim, api_secret: string, answer: Answer): Promise<void> {
+async function keep({ db, now, organization, requestId }: Ctx, claim: KeyClaim, api_secret: string, answer: Answer): Promise<void> {
   let isLost = false
   try {
-    const [result] = await commit(db.$client, [keepAnswer(db, claim, await sealAnswer(api_secret, claim, answer))])
-    isLost = result!.meta.changes === 0
+    const whole = await sealAnswer(api_secret, claim, answer)
+    const brief = await sealAnswer(api_secret, claim, await identityOf(answer))
+    const room = { day: localDayOf(now, organization.timezone), most: MOST_OF_A_DAY }
+    const sealed = { whole: whole.length > MOST_OF_AN_ANSWER ? null : whole, brief, isRefusal: answer.status >= 400 }
+    const [released, kept] = await commit(db.$client, keepAnswer(db, claim, sealed, room))
+    isLost = released!.meta.changes + kept!.meta.changes === 0
   } catch (error) {
     log.error({ requestId }, 'An answer was not kept under its Idempotency-Key.', {}, error)
   }
   if (isLost) throw inFlight()
 }
+
+async function identityOf({ status, text }: Answer): Promise<FirstAnswer> {
+  const bytes = utf8.encode(text)
+  return { status, bytes: bytes.length, sha256: new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex() }
+}
+
+export { bytesKept } from './store.ts'
 
 /** Releases a key whose request may be carried out later. A failure is only logged: the lease ends anyway. */
 async function release({ db, requestId }: Ctx, claim: KeyClaim): Promise<void> {

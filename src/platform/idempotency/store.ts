@@ -1,9 +1,10 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { KeyClaim } from '../context.ts'
 import { commit, type Database, type Statement } from '../db/commit.ts'
 import { assertThat } from '../db/guard.ts'
-import { prepared } from '../db/statement.ts'
-import { idempotencyKeys as keys } from './tables.ts'
+import { bare, prepared } from '../db/statement.ts'
+import type { Day } from '../time/calendar.ts'
+import { keptAnswers as kept, idempotencyKeys as keys } from './tables.ts'
 
 /** The row of a key, with the token of the request that has claimed it. */
 export type ClaimedKey = Pick<typeof keys.$inferSelect, 'token' | 'fingerprint' | 'state' | 'resource_id' | 'answer'> & {
@@ -26,6 +27,8 @@ type Token = Pick<KeyClaim, 'organization_id' | 'key' | 'token'>
 
 const rowOf = ({ organization_id, key }: Omit<Token, 'token'>) => and(eq(keys.organization_id, organization_id), eq(keys.key, key))
 const claimedRow = (claim: Token) => and(rowOf(claim), eq(keys.token, claim.token))
+/** The row of a request that has changed nothing. */
+const unchangedRow = (claim: Token) => and(claimedRow(claim), eq(keys.state, 'running'), isNull(keys.resource_id))
 
 /**
  * Claims a key that is free or expired, or whose claim is for the same request under a lease that has ended; returns which request has it.
@@ -62,14 +65,10 @@ export async function claimKey(db: Database, request: KeyRequest): Promise<Claim
 /** The name of the guard in `assertClaimed`. */
 export const CLAIMED = 'idempotency_key.claimed'
 
+const isClaimed = (claim: Token): SQL => sql`exists (select 1 from ${keys} where ${claimedRow(claim)})`
+
 /** Refuses its batch unless the request still has its claim on the key. */
-export const assertClaimed = (db: Database, { organization_id, key, token }: KeyClaim): Statement =>
-  assertThat(
-    db.$client,
-    sql`exists (select 1 from ${keys} where ${keys.organization_id} = ${organization_id}
-      and ${keys.key} = ${key} and ${keys.token} = ${token})`,
-    CLAIMED,
-  )
+export const assertClaimed = (db: Database, claim: KeyClaim): Statement => assertThat(db.$client, isClaimed(claim), CLAIMED)
 
 /** Records in the commit of a change that the change is done, or that it has begun and can be continued. */
 export const markKey = (db: Database, claim: KeyClaim, resource_id: string, state: 'done' | 'running'): Statement =>
@@ -81,18 +80,66 @@ export const markKey = (db: Database, claim: KeyClaim, resource_id: string, stat
     })
     .where(claimedRow(claim))
 
-export const keepAnswer = (db: Database, claim: KeyClaim, answer: string): Statement =>
-  db
+/** The bytes of an organization's answers that were kept on a day, as an expression. */
+export const bytesKept = (organization_id: string, day: Day): SQL =>
+  sql`select iif(${kept.day} < ${day}, 0, ${kept.bytes}) from ${kept} where ${kept.organization_id} = ${organization_id}`
+
+/** The most bytes of answers that are kept of an organization and day. */
+export interface AnswerRoom {
+  day: Day
+  most: number
+}
+
+/** An answer to keep. */
+interface SealedAnswer {
+  /** Null when it may not be kept. */
+  whole: string | null
+  /** What is kept instead. */
+  brief: string
+  isRefusal: boolean
+}
+
+/**
+ * Keeps an answer and counts it. When it does not fit into the room of the day, a refusal that has changed nothing releases its key, and of
+ * any other answer `brief` is kept. The first two statements change nothing when another request has claimed the key.
+ */
+export function keepAnswer(
+  db: Database,
+  claim: KeyClaim,
+  { whole, brief, isRefusal }: SealedAnswer,
+  { day, most }: AnswerRoom,
+): Statement[] {
+  const { organization_id } = claim
+  const bytes = whole?.length ?? 0
+  const fits = whole === null ? sql`0` : sql`coalesce((${bytesKept(organization_id, day)}), 0) + ${bytes} <= ${most}`
+  const releasing = db.delete(keys).where(and(unchangedRow(claim), isRefusal ? sql`not (${fits})` : sql`0`))
+  const keeping = db
     .update(keys)
-    .set({ state: 'answered', answer, resource_id: sql`coalesce(${keys.resource_id}, ${claim.changed ?? null})` })
+    .set({
+      state: 'answered',
+      answer: sql`iif(${fits}, ${whole}, ${brief})`,
+      resource_id: sql`coalesce(${keys.resource_id}, ${claim.changed ?? null})`,
+    })
     .where(claimedRow(claim))
+  if (whole === null) return [releasing, keeping]
+  // The count is that of the statements before, so that the answer fits here exactly when it fitted there.
+  const counting = prepared(
+    db.$client,
+    sql`insert into ${kept} ${[kept.organization_id, kept.day, kept.bytes].map(bare)}
+      select ${organization_id}, ${day}, ${bytes} where ${isClaimed(claim)}
+      on conflict do update set ${bare(kept.bytes)} = iif(${kept.day} < excluded.day, 0, ${kept.bytes}) + excluded.bytes,
+        ${bare(kept.day)} = max(${kept.day}, excluded.day)
+      where iif(${kept.day} < excluded.day, 0, ${kept.bytes}) + excluded.bytes <= ${most}`,
+  )
+  return [releasing, keeping, counting]
+}
 
 /**
  * Releases a key whose request has changed nothing. If the request has begun a change, only its lease ends, so that a repetition continues
  * the change.
  */
 export const releaseKey = (db: Database, claim: KeyClaim): Statement[] => [
-  db.delete(keys).where(and(claimedRow(claim), eq(keys.state, 'running'), isNull(keys.resource_id))),
+  db.delete(keys).where(unchangedRow(claim)),
   db
     .update(keys)
     .set({ lease_until: new Date(0) })

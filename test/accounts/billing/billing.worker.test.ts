@@ -56,6 +56,7 @@ it('usage and standing count what holds a seat now, in the local month', async (
     seats: { used: 2, limit: 50 },
     extractors: { used: 1, limit: 5 },
     rule_ref: 'limits/2026-01-01',
+    kept_answers: { used: 0, limit: 16 * 1024 ** 2, unit: 'bytes', resets_at: '2027-04-01T06:00:00.000Z' },
     quotas: expect.objectContaining({
       extractors: { used: 1, limit: 5, unit: 'items', resets_at: null },
       drafts: { used: 1, limit: 10_000, unit: 'items', resets_at: null },

@@ -70,6 +70,12 @@ const made = async (name: string, { id, table, database } = CREDENTIAL): Promise
   (await database.prepare(`select ${id} as id from ${table} where name = ?`).bind(name).all<{ id: string }>()).results.map(({ id }) => id)
 const audits = (id: string, { database } = CREDENTIAL) =>
   database.prepare('select count(*) as n from audit_events where resource_id = ?').bind(id).first('n')
+/** What is counted as kept of the organization, and what is. */
+const kept = async (organization_id: string) => {
+  const counted = env.DB.prepare('select bytes from kept_answers where organization_id = ?').bind(organization_id).first<number>('bytes')
+  const stored = env.DB.prepare('select sum(length(answer)) as n from idempotency_keys where organization_id = ?').bind(organization_id)
+  return [(await counted) ?? 0, (await stored.first<number>('n')) ?? 0]
+}
 const stateOf = (key: string) => env.DB.prepare('select state from idempotency_keys where key = ?').bind(key).first<string>('state')
 
 let owner: Caller
@@ -119,6 +125,8 @@ describe('a crash', () => {
       }
       const [one, ...others] = await made(name, thing)
       expect([others, await audits(one!, thing)]).toEqual([[], 1])
+      const [counted, stored] = await kept(owner.organization_id)
+      expect(counted).toBe(stored)
     })
   })
 

@@ -20,11 +20,14 @@ export function Usage() {
   const shown = ({ unit }: QuotaUsage, value: number) => (unit === 'bytes' ? binary(value) : count(value))
   return (
     <Loaded query={query} rows={4}>
-      {({ quotas }) => (
+      {({ quotas, kept_answers }) => (
         <Panel title={t.usage} lead={t.usageLead} flush>
           <Table<Quota>
             label={t.usage}
-            rows={Object.entries(t.quotas).map(([key, name]) => ({ name, ...quotas[key as keyof typeof quotas] }))}
+            rows={[
+              ...Object.entries(t.quotas).map(([key, name]) => ({ name, ...quotas[key as keyof typeof quotas] })),
+              { name: t.keptAnswers, ...kept_answers },
+            ]}
             keyOf={({ name }) => name}
             columns={[
               { name: t.what, cell: ({ name }) => name },

@@ -35,7 +35,8 @@ const es = {
   buy: { plan: (total: string) => `Comprar por ${total}`, seat: (total: string) => `Un lugar más por ${total}` },
   buyHint: 'con IVA',
   usage: 'Uso',
-  usageLead: 'Lo que pasaría de un límite se rechaza, sin cobrar de más.',
+  usageLead:
+    'Lo que pasaría de un límite se rechaza, sin cobrar de más. Solo de las respuestas guardadas no se rechaza nada: las demás no se repiten.',
   quotas: {
     extractors: 'Extractores',
     webhooks: 'Webhooks',
@@ -51,6 +52,7 @@ const es = {
     import_documents_per_day: 'Documentos importados hoy',
     import_documents: 'Documentos importados',
   },
+  keptAnswers: 'Respuestas guardadas hoy (Idempotency-Key)',
   limit: 'Límite',
   what: 'Concepto',
   used: 'Usado',
@@ -118,7 +120,8 @@ const en: typeof es = {
   buy: { plan: (total) => `Buy for ${total}`, seat: (total) => `One more seat for ${total}` },
   buyHint: 'with tax',
   usage: 'Usage',
-  usageLead: 'What would exceed a limit is refused; nothing more is charged.',
+  usageLead:
+    'What would exceed a limit is refused; nothing more is charged. Only of kept answers nothing is refused: the others are not repeated.',
   quotas: {
     extractors: 'Extractors',
     webhooks: 'Webhooks',
@@ -134,6 +137,7 @@ const en: typeof es = {
     import_documents_per_day: 'Documents imported today',
     import_documents: 'Imported documents',
   },
+  keptAnswers: 'Answers kept today (Idempotency-Key)',
   limit: 'Limit',
   what: 'What',
   used: 'Used',
