@@ -85,7 +85,7 @@ export const bytesKept = (organization_id: string, day: Day): SQL =>
   sql`select iif(${kept.day} < ${day}, 0, ${kept.bytes}) from ${kept} where ${kept.organization_id} = ${organization_id}`
 
 /** The most bytes of answers that are kept of an organization and day. */
-export interface AnswerRoom {
+interface AnswerRoom {
   day: Day
   most: number
 }
