@@ -212,7 +212,7 @@ export const idempotent = ({ canAnswerAgain = false } = {}) =>
     const { status, content_type, text, isReplayed } = await answering
     if (!isReplayed) return
     // The handler has answered it again.
-    if (c.finalized) return c.header('Idempotency-Replayed', 'true')
+    if (c.finalized) return c.error ? undefined : c.header('Idempotency-Replayed', 'true')
     return c.body(text, status as ContentfulStatusCode, { 'Content-Type': content_type, 'Idempotency-Replayed': 'true' })
   }) as MiddlewareHandler<App>)
 

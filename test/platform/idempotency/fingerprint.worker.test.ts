@@ -1,9 +1,9 @@
-import { beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { basic } from '../../support/client.ts'
 import { absent, callOf, givenOf, TABLE } from '../../support/matrix.ts'
 import { silenceDownloads } from '../../support/queues.ts'
 import { type Answer, pathOf, type Sent, send, shapeOf } from '../../support/wire.ts'
-import { type Side, sideOf } from '../../support/world.ts'
+import { quiet, type Side, sideOf } from '../../support/world.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
 
@@ -12,6 +12,8 @@ beforeAll(async () => {
   side = await sideOf()
   silenceDownloads()
 }, 120_000)
+// What the calls have started goes on after them.
+afterAll(quiet)
 
 const post = (path: string, key: string, { headers, ...sent }: Sent): Promise<Answer> =>
   send('POST', path, { ...sent, authorization: basic(side.callers.owner), headers: { ...headers, 'idempotency-key': key } })
