@@ -28,6 +28,14 @@ export interface Queued {
   gap_jobs: number
 }
 
+/** The outcome of a run's request, with the RFCs of which it waits for a job. */
+export interface Requested extends Queued {
+  waiting: ConnectionDemand[]
+}
+
+/** An organization does not begin the download of a month again within this time, whichever of its runs asks for it. */
+export const COOLDOWN_SECONDS = 600
+
 interface RunOfDemands {
   organization_id: string
   run_id: string
@@ -46,17 +54,19 @@ const byShard = <T extends { shard: number }>(things: readonly T[]): Map<number,
 
 /**
  * Requests a run's jobs: creates those that no run has requested, joins the others, and records the extraction, in one batch per ledger.
- * New jobs are spread over `spread` seconds.
+ * New jobs are spread over `spread` seconds. What the organization began to download within the cooldown is joined too, however it ended:
+ * making extractors, pausing and linking again download nothing twice.
  */
 export async function requestJobs(
   { settings }: System,
   { organization_id, run_id, instant, is_interactive, is_range = false }: RunOfDemands,
   demands: readonly ConnectionDemand[],
   spread: number,
-): Promise<Queued> {
+): Promise<Requested> {
   const now = Date.now()
-  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, is_interactive, is_range }
-  const queued: Queued = { dispatched: 0, gap_jobs: 0 }
+  const spared_since = instant.getTime() - COOLDOWN_SECONDS * 1_000
+  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, spared_since, is_interactive, is_range }
+  const queued: Requested = { dispatched: 0, gap_jobs: 0, waiting: [] }
   for (const [shard, demandsOfShard] of byShard(demands)) {
     const requested = demandsOfShard.flatMap(({ entity, rfc, jobs }) => {
       const not_before = now + 1_000 * slotOf(rfc, spread)
@@ -65,7 +75,9 @@ export async function requestJobs(
     })
     if (requested.length === 0) continue
     const ledger = settings.ledgers[shard]!
-    const results = await ledger.batch<Queued>(requestStatements(ledger, run, demandsOfShard, requested))
+    const results = await ledger.batch<Queued & { waiting?: number }>(requestStatements(ledger, run, demandsOfShard, requested))
+    const waiting = new Set(results.flatMap((result) => result.results.map((row) => row.waiting)))
+    queued.waiting.push(...demandsOfShard.filter(({ entity }) => waiting.has(entity)))
     for (const { dispatched, gap_jobs } of results.at(-1)!.results) {
       queued.dispatched += dispatched
       queued.gap_jobs += gap_jobs

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { entities as partitions } from '../cfdi/tables.ts'
 import { MAILBOX_SOURCE, notifyStatements } from '../documents/mailbox/keep.ts'
@@ -12,7 +12,7 @@ import { ASKED_FOR, isJob, NEW_JOB } from './jobs/key.ts'
 import { extractions, syncJobs, syncWork } from './jobs/tables.ts'
 import { ENDED_JOBS, RUN_ENTRY, united } from './lease-store.ts'
 
-const [s, e, p] = [alias(syncJobs, 's'), alias(extractions, 'e'), alias(partitions, 'p')]
+const [s, k, e, p] = [alias(syncJobs, 's'), alias(syncJobs, 'k'), alias(extractions, 'e'), alias(partitions, 'p')]
 
 /** A job that a run requests, with the identifier that it receives if no existing job serves. The jobs of an RFC have the same one. */
 export interface RequestedJob {
@@ -35,6 +35,8 @@ export interface RequestingRun {
   instant: number
   /** Milliseconds. */
   now: number
+  /** The organization does not have downloaded again what it began to download after this time, in milliseconds. */
+  spared_since: number
   /** Whether somebody may wait for its jobs. */
   is_interactive: boolean
   /** Whether it is of a range that was asked for, and of no extractor. */
@@ -50,9 +52,26 @@ const NEWEST = sql`(select max(${syncJobs.job_id}) from ${syncJobs}
 const IS_NEWEST = isJob(s, sql`w.value->>0`, [sql`w.value->>1`, sql`w.value->>2`, NEWEST])
 /** The requested sources and months `w` of a JSON list, each with its newest job `s`. */
 const requestedJobs = (json: string | SQL): SQL => sql`json_each(${json}) w cross join ${syncJobs} ${s} on ${IS_NEWEST}`
-/** The newest job serves a run when it is open, or succeeded after the run's instant. It is joined instead of repeated. */
-const serves = (instant: number | SQL): SQL =>
-  sql`(${s.open} = 1 or (${s.status} = 'succeeded' and max(coalesce(${s.finished_at}, 0), ${s.as_of}) >= ${instant}))`
+/** A job counts as begun at the instant of its run, unless that run was dispatched later than this. */
+const DISPATCHED_WITHIN_MS = sql`60000`
+const begunAt = ({ as_of, created_at }: Record<'as_of' | 'created_at', SQLWrapper>): SQL =>
+  sql`max(${as_of}, ${created_at} - ${DISPATCHED_WITHIN_MS})`
+
+/** What decides whether a job serves a run, as numbers and texts or as places in a statement. */
+type Served = Record<'organization_id' | 'instant' | 'spared_since', SQLWrapper | string | number>
+
+/**
+ * The newest job serves a run when it is open, or succeeded after the run's instant. It also serves when it began in the cooldown, as did a
+ * job for which the same organization asked: that one, or one before it. It is joined instead of repeated.
+ */
+const serves = ({ organization_id, instant, spared_since }: Served): SQL => sql`(${s.open} = 1
+  or (${s.status} = 'succeeded' and max(coalesce(${s.finished_at}, 0), ${s.as_of}) >= ${instant})
+  or (${begunAt(s)} > ${spared_since} and exists (
+    select 1 from ${syncJobs} ${k} cross join json_each(${requestersOf(k)}) o
+    where ${k.entity} = ${s.entity} and ${k.source} = ${s.source} and ${k.month} = ${s.month} and ${begunAt(k)} > ${spared_since}
+      and o.value = ${organization_id})))`
+/** What a job brought is shared with a run that it serves. A failed one brought nothing. */
+const brings = (run: Served): SQL => sql`${s.status} = 'succeeded' and ${serves(run)}`
 /** Attempts of the job `s` that the run does not share: those that ended in a wait or, of a job that is running or done, all but the last. */
 const ATTEMPTS_BEFORE = sql`${s.attempts} - (${s.status} <> 'queued')`
 /** Extractions kept per organization and entity: enough for the progress, and for the watermark to be among them. Each takes the place of one. */
@@ -82,7 +101,8 @@ interface JobRequest {
 
 /**
  * Returns the batch with which a run requests jobs of one ledger. Repeating the batch changes nothing. The last result has a row
- * `{entity, dispatched, gap_jobs}` per entity.
+ * `{entity, dispatched, gap_jobs}` per entity, and earlier ones have a row `{waiting: entity}` per entity with open jobs that the run did not
+ * wait for before.
  */
 export function requestStatements(
   ledger: D1Database,
@@ -125,16 +145,18 @@ const insertPartitions = ({ ledger, run, rfcs }: JobRequest): D1PreparedStatemen
   )
 
 /** Inserts a job where none serves the run. A clock that is behind makes no job older than the one before. */
-const insertJobs = ({ ledger, run: { organization_id, instant, now } }: JobRequest, jobs: string): D1PreparedStatement =>
-  prepared(
+const insertJobs = ({ ledger, run }: JobRequest, jobs: string): D1PreparedStatement => {
+  const { organization_id, instant, now } = run
+  return prepared(
     ledger,
     sql`insert into ${syncJobs} ${NEW_JOB}
       select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(${s.job_id} || '0', '')),
         (select json_array(${organization_id}) from ${partitions} ${p}
           where ${p.entity} = w.value->>0 and ${p.organization_id} <> ${organization_id}), 1,
         ${instant}, w.value->>4, 0, ${now} - ${instant}, 0, 0, 0, 0
-      from json_each(${jobs}) w left join ${syncJobs} ${s} on ${IS_NEWEST} where ${s.job_id} is null or not ${serves(instant)}`,
+      from json_each(${jobs}) w left join ${syncJobs} ${s} on ${IS_NEWEST} where ${s.job_id} is null or not ${serves(run)}`,
   )
+}
 
 /** Adds the organization to the open jobs that serve the run, which may begin earlier for it. */
 function joinOpenJobs({ ledger, run: { organization_id } }: JobRequest, jobs: string): D1PreparedStatement {
@@ -169,14 +191,16 @@ function addWork({ ledger, run: { organization_id, run_id, is_interactive } }: J
         ${bare(syncWork.is_interactive)} = max(${syncWork.is_interactive}, ${newIsInteractive})
       where ${newDueAt} < ${syncWork.due_at} or ${newIsInteractive} > ${syncWork.is_interactive}
       or exists (select 1 from json_each(${newJobs}) where value not in (select value from json_each(${syncWork.jobs})))
-      or exists (select 1 from json_each(${newRuns}) where value not in (select value from json_each(${syncWork.runs})))`,
+      or exists (select 1 from json_each(${newRuns}) where value not in (select value from json_each(${syncWork.runs})))
+      returning ${bare(syncWork.entity)} as waiting`,
   )
 }
 
 /** A run that finds a finished job joins it, and its organization receives the job's event once, like those that joined earlier. */
-const joinFinishedJobs = ({ ledger, run: { organization_id, instant, now } }: JobRequest, requested: string): D1PreparedStatement[] => {
+const joinFinishedJobs = ({ ledger, run }: JobRequest, requested: string): D1PreparedStatement[] => {
+  const { organization_id, now } = run
   // Jobs that have finished, serve the run, and do not name the organization yet.
-  const found = sql`${requestedJobs(requested)} where ${s.open} = 0 and ${serves(instant)} and not exists (
+  const found = sql`${requestedJobs(requested)} where ${s.open} = 0 and ${serves(run)} and not exists (
     select 1 from json_each(${requestersOf(s)}) o where o.value = ${organization_id})`
   return [
     prepared(
@@ -209,7 +233,7 @@ function recordExtractions({ ledger, run, all }: JobRequest): D1PreparedStatemen
     sql`with served as materialized (
         select ${s.entity}, ${s.source}, ${s.month}, ${s.job_id}, ${s.job_id} = w.value->>3 as made, w.value->>4 as is_gap,
           ${ATTEMPTS_BEFORE} as attempts_before
-        from ${requestedJobs(all)} where ${serves(instant)})
+        from ${requestedJobs(all)} where ${serves(run)})
       insert into ${extractions} ${columns.map(bare)}
       select ${organization_id}, entity, ${run_id}, 1 + coalesce((
           select ${e.n} from ${extractions} ${e} where ${e.organization_id} = ${organization_id} and ${e.entity} = c.entity
@@ -267,26 +291,24 @@ const pruneExtractions = (request: JobRequest): D1PreparedStatement => {
 /** Shows the organization the notifications of mailboxes whose jobs it found finished. */
 function shareNotifications(
   ledger: D1Database,
-  { organization_id, instant, now }: RequestingRun,
+  { organization_id, instant, now, spared_since }: RequestingRun,
   requested: readonly RequestedJob[],
 ): D1PreparedStatement[] {
   const jobs = requested.filter(({ source }) => source === MAILBOX_SOURCE).map(({ entity, source, month }) => [entity, source, month])
   if (jobs.length === 0) return []
-  const readers = inlined(sql`select ${s.entity}, ?2 from ${requestedJobs(sql`?1`)} where ${s.open} = 0 and ${serves(sql`?3`)}`)
+  const run = { organization_id: sql`?2`, instant: sql`?3`, spared_since: sql`?4` }
+  const readers = inlined(sql`select ${s.entity}, ?2 from ${requestedJobs(sql`?1`)} where ${brings(run)}`)
   return notifyStatements(
     ledger,
-    { sql: readers, values: [JSON.stringify(jobs), organization_id, instant] },
+    { sql: readers, values: [JSON.stringify(jobs), organization_id, instant, spared_since] },
     organization_id,
     new Date(now),
   )
 }
 
 /** Shares the files of finished jobs with the organization: those of their sources that are current. */
-function shareDocuments(
-  ledger: D1Database,
-  { organization_id, instant, now }: RequestingRun,
-  requested: readonly RequestedJob[],
-): D1PreparedStatement[] {
+function shareDocuments(ledger: D1Database, run: RequestingRun, requested: readonly RequestedJob[]): D1PreparedStatement[] {
+  const { organization_id, now } = run
   const sources = requested.filter(({ month }) => month === '').map(({ entity, source, month }) => [entity, source, month])
   if (sources.length === 0) return []
   const json = JSON.stringify(sources)
@@ -298,7 +320,7 @@ function shareDocuments(
       sql`update ${documents} set ${bare(organizations)} = json_set(${organizations}, '$.' || ${organization_id}, ${now})
           where ${entity} in (select value->>0 from json_each(${json})) and ${is_current} = 1
             and json_extract(${organizations}, '$.' || ${organization_id}) is null
-            and (+${entity}, ${source}) in (select ${s.entity}, ${s.source} from ${requestedJobs(json)} where ${s.open} = 0 and ${serves(instant)})`,
+            and (+${entity}, ${source}) in (select ${s.entity}, ${s.source} from ${requestedJobs(json)} where ${brings(run)})`,
     ),
   ]
 }

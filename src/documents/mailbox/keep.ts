@@ -43,7 +43,7 @@ const BODY = sql`json_object('notification', ${m.notification}, 'kind', ${m.kind
   'document_number', ${m.document_number}, 'sent_at', ${m.sent_at}, 'opened_at', ${m.opened_at})`
 
 /** The readers of a mailbox: a select of rows `entity, organization`; or its text with the parameters ?1 to ?3, and their values. */
-type Readers = SQL | { sql: string; values: readonly [string | number, string | number, string | number] }
+type Readers = SQL | { sql: string; values: readonly (string | number)[] }
 
 const selectOf = (readers: Readers): SQL =>
   'values' in readers

@@ -122,7 +122,7 @@ const routes: Record<string, Route> = {
     await LEDGER_0.batch(
       requestStatements(
         LEDGER_0,
-        { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now, is_interactive: true },
+        { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now, spared_since: now, is_interactive: true },
         [{ entity, rfc }],
         wanted,
       ),

@@ -1,4 +1,4 @@
-import { announce, type ConnectionDemand, type Queued, requestJobs, watermarks } from '../../../downloads/downloads.ts'
+import { announce, COOLDOWN_SECONDS, type ConnectionDemand, type Queued, requestJobs, watermarks } from '../../../downloads/downloads.ts'
 import { change } from '../../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
 import { commit, type Statement } from '../../../platform/db/commit.ts'
@@ -281,7 +281,7 @@ async function dispatchPage(
     const widened = await commit<{ connection: number }>(system.db.$client, statements)
     for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
   }
-  await announce(system, demands, is_interactive, spread)
+  await announce(system, queued.waiting, is_interactive, spread)
   return { ...queued, unwidened }
 }
 
@@ -289,8 +289,6 @@ async function dispatchPage(
 export async function sweepRuns(system: System): Promise<void> {
   await announceRuns(system, await unfinishedRuns(system.db, new Date(Date.now() - UNFINISHED_AFTER_MS), SWEEP_LIMIT))
 }
-
-const COOLDOWN_SECONDS = 600
 
 /**
  * Runs an extractor now for all active RFCs. A run that dispatches nothing starts no cooldown. Throws Failure

@@ -1,4 +1,5 @@
 import { activeKeys, refuseUnknownKeys } from '../../../authority/sources.ts'
+import { COOLDOWN_SECONDS } from '../../../downloads/downloads.ts'
 import { type RunJobPosition, readRunJobs } from '../../../downloads/states/run-jobs.ts'
 import { listRunsOf, type RunGroup, readRunGroups } from '../../../downloads/states/states.ts'
 import { withdrawJobs } from '../../../downloads/withdrawn/withdraw.ts'
@@ -136,7 +137,6 @@ export async function listEntityRuns(ctx: Ctx, query: RunQuery): Promise<Page<Ru
   )
 }
 
-const COOLDOWN_SECONDS = 600
 const MEXICO = 'America/Mexico_City'
 
 const cooldownOf = ({ env }: Ctx, fiscal_entity_id: string) => env.COOLDOWNS.getByName(`extraction:${fiscal_entity_id}`)
