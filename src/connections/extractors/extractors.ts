@@ -16,7 +16,9 @@ import { arm, faultsOf, mergeChanges, nextRunAt, owedDay } from './rules.ts'
 import {
   assertExtractorExists,
   assertExtractorUnchanged,
+  type EvaluatedExtractor,
   type ExtractorRow,
+  evaluatedDay,
   findExtractor,
   insertExtractor,
   insertOwedRun,
@@ -27,17 +29,20 @@ import {
   updateExtractor,
 } from './store.ts'
 
-export type { ExtractorRow } from './store.ts'
+export type { EvaluatedExtractor, ExtractorRow } from './store.ts'
 
-const view = ({ organization_id: _, cadence, armed_day, created_at, last_run_at, ...row }: ExtractorRow, now: Date): Extractor => ({
-  ...row,
-  created_at: created_at.toISOString(),
-  last_run_at: last_run_at?.toISOString() ?? null,
-  next_run_at: nextRunAt({ ...row, cadence, armed_day }, now)?.toISOString() ?? null,
-})
+function view(evaluated: EvaluatedExtractor, now: Date): Extractor {
+  const { organization_id: _, cadence: __, armed_day: ___, evaluated_day: ____, created_at, last_run_at, ...row } = evaluated
+  return {
+    ...row,
+    created_at: created_at.toISOString(),
+    last_run_at: last_run_at?.toISOString() ?? null,
+    next_run_at: nextRunAt(evaluated, now)?.toISOString() ?? null,
+  }
+}
 
 /** Returns the organization's extractor. Throws Failure 404 extractor.not_found. */
-export async function requireExtractor({ db, organization }: Ctx, extractor_id: string): Promise<ExtractorRow> {
+export async function requireExtractor({ db, organization }: Ctx, extractor_id: string): Promise<EvaluatedExtractor> {
   const row = await findExtractor(db, organization.id, extractor_id)
   if (!row) throw notFound('extractor')
   return row
@@ -110,7 +115,7 @@ export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<
       ...zoneOf(ctx, row),
     ]),
   )
-  return view(row, now)
+  return view({ ...row, evaluated_day: await evaluatedDay(db, row.timezone) }, now)
 }
 
 /**
@@ -140,7 +145,8 @@ async function attemptChange(ctx: Ctx, extractor_id: string, changes: ExtractorC
     ...(owed === null ? [] : [insertOwedRun(ctx.db, stored, owed, ctx.now)]),
     ...zoneOf(ctx, { ...stored, ...columns }),
   ])
-  return view({ ...stored, ...columns }, ctx.now)
+  const evaluated_day = settings.timezone === stored.timezone ? stored.evaluated_day : await evaluatedDay(ctx.db, settings.timezone)
+  return view({ ...stored, ...columns, evaluated_day }, ctx.now)
 }
 
 /** The members that result from the changes, without name and sources unless these change. */

@@ -123,12 +123,14 @@ interface ScheduledExtractor {
   cadence: Cadence | null
   armed_day: Day | null
   timezone: string
+  /** The last local day of the zone whose cadences have been evaluated. It is ahead of today after a tick at a later time. */
+  evaluated_day?: Day | null
 }
 
 /** Returns the first instant after `now` at which the extractor runs; null when it is disabled or not scheduled. */
-export function nextRunAt({ is_enabled, cadence, armed_day, timezone }: ScheduledExtractor, now: Date): Date | null {
+export function nextRunAt({ is_enabled, cadence, armed_day, timezone, evaluated_day = null }: ScheduledExtractor, now: Date): Date | null {
   if (!is_enabled || cadence === null || armed_day === null) return null
-  let day = nextDay(cadence, armed_day, localDayOf(now, timezone))
+  let day = nextDay(cadence, armed_day, later(localDayOf(now, timezone), evaluated_day))
   // Where clocks go back across midnight, the next day may already have begun once.
   while (firstInstantOf(day, timezone) <= now) day = nextDay(cadence, armed_day, day)
   return firstInstantOf(day, timezone)

@@ -1,4 +1,4 @@
-import { and, asc, eq, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
@@ -8,18 +8,26 @@ import { extractors, zones } from './tables.ts'
 
 export type ExtractorRow = typeof extractors.$inferSelect
 
+/** An extractor with the last local day of its zone whose cadences have been evaluated; null before a tick of the zone. */
+export type EvaluatedExtractor = ExtractorRow & { evaluated_day: Day | null }
+
+const selectEvaluated = (db: Database) =>
+  db
+    .select({ ...getTableColumns(extractors), evaluated_day: zones.evaluated_day })
+    .from(extractors)
+    .leftJoin(zones, eq(zones.timezone, extractors.timezone))
+
 const one = (organization_id: string, extractor_id: string) =>
   and(eq(extractors.extractor_id, extractor_id), eq(extractors.organization_id, organization_id))
 
-export const listExtractorRows = (db: Database, organization_id: string) =>
-  db
-    .select()
-    .from(extractors)
+export const listExtractorRows = (db: Database, organization_id: string): Promise<EvaluatedExtractor[]> =>
+  selectEvaluated(db)
     .where(eq(extractors.organization_id, organization_id))
     .orderBy(asc(extractors.created_at), asc(extractors.extractor_id))
+    .all()
 
-export const findExtractor = async (db: Database, organization_id: string, extractor_id: string) =>
-  (await db.select().from(extractors).where(one(organization_id, extractor_id)).limit(1))[0]
+export const findExtractor = async (db: Database, organization_id: string, extractor_id: string): Promise<EvaluatedExtractor | undefined> =>
+  (await selectEvaluated(db).where(one(organization_id, extractor_id)).limit(1))[0]
 
 export const insertExtractor = (db: Database, row: ExtractorRow) => db.insert(extractors).values(row)
 
@@ -69,3 +77,7 @@ export const assertExtractorUnchanged = (d1: D1Database, row: ExtractorRow, ranF
 /** Registers the time zone of a scheduled extractor, evaluated up to today because nothing runs on the day on which it is saved. */
 export const insertZone = (db: Database, timezone: string, today: Day) =>
   db.insert(zones).values({ timezone, evaluated_day: today }).onConflictDoNothing()
+
+/** The last local day of a zone whose cadences have been evaluated; null before it has any. */
+export const evaluatedDay = async (db: Database, timezone: string): Promise<Day | null> =>
+  (await db.select().from(zones).where(eq(zones.timezone, timezone)).limit(1))[0]?.evaluated_day ?? null

@@ -10,7 +10,7 @@ import { type ConnectionRow, connectionsOfRun, holds } from '../../../taxpayers/
 import { viewWindows } from '../../../taxpayers/visibility/contract.ts'
 import { type Bounds, reachedWindowsOf, type Window, windowsOf } from '../../../taxpayers/visibility/window.ts'
 import type { ExtractorDraft, PreviewDraft } from '../contract.ts'
-import { type ExtractorRow, requireExtractor } from '../extractors.ts'
+import { type EvaluatedExtractor, requireExtractor } from '../extractors.ts'
 import { arm, nextRunAt } from '../rules.ts'
 import { lastLocalDate } from '../store.ts'
 import type { ExtractorPreview, PreviewedRfc, PreviewedSource } from './contract.ts'
@@ -53,9 +53,10 @@ const ZONE = 'Etc/GMT+6'
 const isReadable = ({ isEmpty, floor, ceiling }: Window, month: string): boolean =>
   !isEmpty && (floor === null || floor <= `${month}-01`) && (ceiling === null || localDayOf(new Date(ceiling), ZONE).slice(0, 7) >= month)
 
-function nextRuns(draft: ExtractorDraft, now: Date, ranFor: string | null, stored?: ExtractorRow): Date[] {
+function nextRuns(draft: ExtractorDraft, now: Date, ranFor: string | null, stored?: EvaluatedExtractor): Date[] {
   const settings = { ...draft, schedule_spec: draft.schedule_spec as Record<string, number> }
-  const armed = { ...settings, ...arm(settings, ranFor, now, stored) }
+  const evaluated_day = stored?.timezone === draft.timezone ? stored.evaluated_day : null
+  const armed = { ...settings, ...arm(settings, ranFor, now, stored), evaluated_day }
   const until = now.getTime() + NEXT_MS
   const runs: Date[] = []
   for (let at = nextRunAt(armed, now); at !== null; at = nextRunAt(armed, at)) {
