@@ -10,14 +10,25 @@ const o = alias(organizations, 'o')
 /** Where the next page of expired organizations begins: behind this grace period and its invoice, and this trial and its organization. */
 export type ExpiryCursor = readonly [review_at: number, invoice_id: string, trial_ends_at: number, organization_id: string]
 
-/** A page of the organizations whose grace period or trial has ended, at most `limit` of each; `next` is null on the last page. */
+/** The first page of expired organizations. */
+export const FIRST_EXPIRED: ExpiryCursor = [0, '', 0, '']
+
+/** Organizations that are suspended for an invoice and owe none whose grace period has ended by a day. */
+const OWES_NOTHING = (due: string) => sql`select ${o.id} from ${organizations} ${o} indexed by organizations_suspended
+  where ${o.suspension} is not null and ${o.suspension} = 'payment' and not exists (
+    select 1 from invoices i where i.organization_id = ${o.id} and i.status = 'open' and i.due_on <= ${due})`
+
+/**
+ * A page of the organizations whose grace period or trial has ended, at most `limit` of each; `next` is null on the last page. The first page
+ * has also those that are suspended for an invoice of which the grace period has not ended by the day `due`: a cron came with a later time.
+ */
 export async function findExpired(
   db: Database,
-  now: Date,
+  { now, due }: { now: Date; due: string },
   after: ExpiryCursor,
   limit: number,
 ): Promise<{ ids: string[]; next: ExpiryCursor | null }> {
-  const [invoices, trials] = await db.$client.batch<{ at: number; key: string; id: string }>([
+  const [invoices, trials, owing] = await db.$client.batch<{ at: number; key: string; id: string }>([
     prepared(
       db.$client,
       sql`select review_at as at, invoice_id as key, organization_id as id from invoices indexed by invoices_review
@@ -32,12 +43,13 @@ export async function findExpired(
           and (${o.trial_ends_at}, ${o.id}) > (${after[2]}, ${after[3]})
         order by ${o.trial_ends_at}, ${o.id} limit ${limit}`,
     ),
+    ...(after === FIRST_EXPIRED ? [prepared(db.$client, sql`${OWES_NOTHING(due)} order by ${o.id} limit ${limit}`)] : []),
   ])
   const pages = [invoices!.results, trials!.results]
   const [lastInvoice, lastTrial] = pages.map((page) => page.at(-1))
   const next = [lastInvoice?.at ?? after[0], lastInvoice?.key ?? after[1], lastTrial?.at ?? after[2], lastTrial?.key ?? after[3]] as const
   return {
-    ids: [...new Set(pages.flat().map(({ id }) => id))],
+    ids: [...new Set([...pages.flat(), ...(owing?.results ?? [])].map(({ id }) => id))],
     next: pages.some((page) => page.length === limit) ? next : null,
   }
 }
@@ -49,6 +61,18 @@ export const clearReviews = (db: Database, organization_ids: readonly string[], 
     sql`update invoices set review_at = null
        where organization_id in (select value from json_each(${JSON.stringify(organization_ids)})) and status = 'open'
          and review_at <= ${now.getTime()}`,
+  )
+
+/** Has the end of a grace period acted upon again, because the suspension that it began has ended before. */
+export const restoreReview = (
+  db: Database,
+  organization_id: string,
+  { due_on, grace_until }: { due_on: string; grace_until: Date },
+): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`update invoices set review_at = ${grace_until.getTime()}
+       where organization_id = ${organization_id} and status = 'open' and due_on = ${due_on} and review_at is null`,
   )
 
 /** Organizations whose stored suspension may differ from what their subscription implies, in the order of their ids, behind `after`. */
@@ -67,9 +91,7 @@ export const findStaleSuspensions = async (
            union select ${o.id} from ${organizations} ${o} indexed by organizations_suspended
              where ${o.suspension} is not null and ${o.suspension} = 'trial'
                and (${o.plan} <> 'diagnostic' or ${o.trial_ends_at} is null or ${o.trial_ends_at} > ${now.getTime()})
-           union select ${o.id} from ${organizations} ${o} indexed by organizations_suspended
-             where ${o.suspension} is not null and ${o.suspension} = 'payment' and not exists (
-               select 1 from invoices i where i.organization_id = ${o.id} and i.status = 'open' and i.due_on <= ${due})
+           union ${OWES_NOTHING(due)}
          ) where +id > ${after} order by id limit ${limit}`,
     ).raw<[string]>()
   ).flat()

@@ -4,8 +4,8 @@ import { commit } from '../../../platform/db/commit.ts'
 import { SUSPENSIONS, type Suspension } from '../../../platform/tenant/tenant.ts'
 import { pageByPage } from '../../../platform/work/pages.ts'
 import { actingFor } from '../../organization/organization.ts'
-import { clearReviews, findStaleSuspensions } from './review-store.ts'
-import { lastDueBeyondGrace, subscriptionStatus } from './status.ts'
+import { clearReviews, findStaleSuspensions, restoreReview } from './review-store.ts'
+import { lastDueAnywhere, subscriptionStatus } from './status.ts'
 import { assertSubscriptions, type ListedSubscription, listSubscriptions } from './store.ts'
 import { commitBillingChange, effectsOf, getSubscription, type Resume, runAfterCommit, suspend } from './subscription.ts'
 
@@ -18,10 +18,13 @@ async function reviewOrganization(system: System, organization_id: string, resum
   const ctx = await actingFor(system, organization_id, 'billing')
   await commitBillingChange(async () => {
     const stored = await getSubscription(ctx)
-    if (subscriptionStatus(stored, ctx.now).suspension === stored.suspension) return false
-    await raiseSuspended(system, [{ stored: { id: organization_id }, suspension: subscriptionStatus(stored, ctx.now).suspension }])
+    const { suspension, grace_until } = subscriptionStatus(stored, ctx.now)
+    if (suspension === stored.suspension) return false
+    await raiseSuspended(system, [{ stored: { id: organization_id }, suspension }])
     const effects = await effectsOf(ctx, stored, stored, resume)
-    await commit(ctx.db.$client, effects.statements)
+    const due = stored.oldest_due !== null && grace_until !== null && { due_on: stored.oldest_due, grace_until }
+    const reviewed = due && suspension !== 'payment' ? [restoreReview(ctx.db, organization_id, due)] : []
+    await commit(ctx.db.$client, [...effects.statements, ...reviewed])
     await runAfterCommit(ctx, effects)
     return true
   })
@@ -99,16 +102,12 @@ const PAGE = 50
 /** The statements of a page in which nothing fails: two lists and a commit. */
 const PAGE_STATEMENTS = 16
 
-/** The greatest offset of a time zone: no place has a later local day. */
-const EARLIEST_OFFSET_MS = 14 * 3_600_000
-
 /**
  * Reviews every organization whose stored suspension differs from what its subscription implies, for whatever reason. Runs daily; bears
  * repetition and missed days. A task, whose cursor is the id of the last organization.
  */
 export function reviewSubscriptions(system: System, resume: Resume, cursor = ''): Promise<string | null> {
-  const latestToday = new Date(system.now.getTime() + EARLIEST_OFFSET_MS).toISOString().slice(0, 10)
-  const due = lastDueBeyondGrace(latestToday)
+  const due = lastDueAnywhere(system.now)
   return pageByPage(system, PAGE_STATEMENTS, cursor, async (after, fail) => {
     const page = await findStaleSuspensions(system.db, { now: system.now, due, after, limit: PAGE })
     await reviewOrganizations(system, page, resume, fail)

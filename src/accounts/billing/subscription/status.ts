@@ -66,7 +66,14 @@ export const trialSubscription = (now: Date, timezone: string, email: string) =>
 export const graceEnd = (due_on: Day, timezone: string): Date => firstInstantOf(daysAfter(due_on, GRACE_DAYS), timezone)
 
 /** The latest due day whose grace period has ended by this day. */
-export const lastDueBeyondGrace = (today: Day): Day => daysAfter(today, -GRACE_DAYS)
+const lastDueBeyondGrace = (today: Day): Day => daysAfter(today, -GRACE_DAYS)
+
+/** The greatest offset of a time zone: no place has a later local day. */
+const EARLIEST_OFFSET_MS = 14 * 3_600_000
+
+/** The latest due day whose grace period has ended anywhere by this instant. */
+export const lastDueAnywhere = (now: Date): Day =>
+  lastDueBeyondGrace(new Date(now.getTime() + EARLIEST_OFFSET_MS).toISOString().slice(0, 10))
 
 /** The status of a subscription at an instant. Days are calendar days in the organization's time zone. */
 export function subscriptionStatus(
