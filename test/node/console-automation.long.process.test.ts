@@ -258,7 +258,7 @@ describe.skipIf(isMissing)('automation in the console', () => {
     for (const [path, shown, buttons] of [
       ['/extractors', 'Diario', ['Nuevo extractor']],
       [`/extractors/${extractor!.extractor_id}`, 'Calendario', ['Guardar cambios', 'Correr ahora', 'Pausar', 'Borrar']],
-      ['/runs', 'Completa', ['Descargar un periodo']],
+      ['/runs', 'Las corridas son de administradores y propietarios', ['Descargar un periodo']],
       [
         `/webhooks/${world.ids['webhook_id']}`,
         'Contabilidad',

@@ -23,8 +23,6 @@ export interface Row {
   query?: (given: Given) => Record<string, string>
   json?: (given: Given) => Record<string, unknown>
   upload?: boolean
-  /** Any other role may with what its own credential made: whether it did is looked up. */
-  isOwn?: true
   /** Names that may say anything well formed: nothing is looked up by them. */
   free?: readonly string[]
   /** The list has one page at most here. Its pages and cursors are tested in the tests of its own. */
@@ -372,7 +370,7 @@ export const ROWS: Record<string, Row> = {
   'PATCH /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor, json: () => ({ name: 'Dos' }) },
   'DELETE /v1/extractors/:extractor_id': { may: WRITERS, answers: 204, given: freshExtractor },
   'POST /v1/extractors/:extractor_id/run': { may: WRITERS, answers: 200, given: freshExtractor },
-  'GET /v1/extractors/:extractor_id/runs': { may: ALL, answers: 200, given: oneExtractor },
+  'GET /v1/extractors/:extractor_id/runs': { may: WRITERS, answers: 200, given: oneExtractor },
   'GET /v1/billing': { may: ALL, answers: 200 },
   'GET /v1/billing/plan': { may: ALL, answers: 200 },
   'GET /v1/billing/plans': { may: ALL, answers: 200 },
@@ -402,8 +400,8 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/fiscal-entities/:fiscal_entity_id': { may: ALL, answers: 200, given: entity },
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 200, given: freshDraft, json: () => ({ name: 'Cliente' }) },
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 204, given: freshDraft },
-  'GET /v1/runs/:run_id': { may: ALL, answers: 200, given: oneRun },
-  'GET /v1/runs/:run_id/jobs': { may: ALL, answers: 200, given: oneRun },
+  'GET /v1/runs/:run_id': { may: WRITERS, answers: 200, given: oneRun },
+  'GET /v1/runs/:run_id/jobs': { may: WRITERS, answers: 200, given: oneRun },
   'POST /v1/runs/:run_id/cancel': { may: WRITERS, answers: 200, given: oneRun },
   'POST /v1/fiscal-entities/:fiscal_entity_id/extractions': {
     may: WRITERS,
@@ -411,7 +409,7 @@ export const ROWS: Record<string, Row> = {
     given: freshActive,
     json: () => ({ data_source_keys: ['sat_csf'], from: new Date(Date.now() - 40 * 86_400_000).toISOString().slice(0, 10) }),
   },
-  'GET /v1/fiscal-entities/:fiscal_entity_id/runs': { may: ALL, answers: 200, given: entity, isShort: true },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/runs': { may: WRITERS, answers: 200, given: entity, isShort: true },
   'GET /v1/sync': { may: ALL, answers: 200 },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': { may: ALL, answers: 200, given: entity },
@@ -538,12 +536,12 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/webhooks/:webhook_id/deliveries/:event_id/send-now': { may: WRITERS, answers: 202, given: freshWait },
   'GET /v1/events': { may: ALL, answers: 200 },
   'POST /v1/exports': {
-    ...{ may: ALL, answers: 202, given: withExportRoom },
+    ...{ may: WRITERS, answers: 202, given: withExportRoom },
     json: (given) => ({ ...ofEntity(given), kind: 'cfdi', format: 'csv' }),
   },
   'GET /v1/exports': { may: ALL, answers: 200 },
   'GET /v1/exports/:export_id': { may: ALL, answers: 200, given: freshExport },
-  'DELETE /v1/exports/:export_id': { may: WRITERS, isOwn: true, answers: 204, given: freshExport },
+  'DELETE /v1/exports/:export_id': { may: WRITERS, answers: 204, given: freshExport },
   'GET /v1/exports/:export_id/content': { may: ALL, answers: 200, given: readyExport },
   'GET /v1/storage-connectors': { may: ALL, answers: 200 },
   'POST /v1/storage-connectors': { may: WRITERS, answers: 201, given: withConnectorRoom, json: () => CONNECTOR },

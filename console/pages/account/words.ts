@@ -10,8 +10,7 @@ const es = {
   may: {
     owner: 'Hace todo, también con otros propietarios.',
     admin: 'Conecta RFC, configura, invita y crea credenciales.',
-    member:
-      'Solo consulta: ve, exporta y descarga, y no cambia más que sus exportaciones. No ve la auditoría ni lo que un extractor descargaría.',
+    member: 'Solo consulta: ve y descarga, y no cambia nada. No ve la auditoría, ni las corridas, ni lo que un extractor descargaría.',
   },
   actions: 'Acciones',
   cancel: 'Cancelar',
@@ -29,8 +28,7 @@ const en: typeof es = {
   may: {
     owner: 'Does everything, with other owners too.',
     admin: 'Connects RFCs, configures, invites and creates credentials.',
-    member:
-      'Only reads: sees, exports and downloads, and changes nothing but its exports. Sees neither the audit nor what an extractor would download.',
+    member: 'Only reads: sees and downloads, and changes nothing. Sees neither the audit, nor runs, nor what an extractor would download.',
   },
   actions: 'Actions',
   cancel: 'Cancel',

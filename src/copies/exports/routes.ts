@@ -1,7 +1,7 @@
 import { askedOf } from '../../platform/content.ts'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { body, idempotent, operation, params, query, refuses, returns, returnsContent } from '../../platform/http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns, returnsContent, roles } from '../../platform/http/operation.ts'
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { Export, ExportPage, ExportPath, ExportQuery, NewExport } from './contract.ts'
 import { createExport, deleteExport, getExport, listExports, readContent } from './exports.ts'
@@ -27,6 +27,7 @@ export const exportRoutes = new Hono<App>()
         'meanwhile. Get the export to follow it, and its content once it is `ready`. Rows are those of `GET /v1/cfdi` in its order, newest first. ' +
         'The guide [Exports](/docs/exports) lists the columns. Exports that are made or kept count against the plan.',
     ),
+    roles('owner', 'admin'),
     body(NewExport),
     returns(202, Export, 'The export. It is queued.', { Location: 'The path of the export.' }),
     refuses(404, NOT_READABLE),
@@ -51,15 +52,10 @@ export const exportRoutes = new Hono<App>()
   )
   .delete(
     '/:export_id',
-    operation(
-      'deleteExport',
-      TAG,
-      'Delete an export with its content',
-      'An export that is being made stops. A credential with the role `member` deletes only exports that it began itself (`created_by`).',
-    ),
+    operation('deleteExport', TAG, 'Delete an export with its content', 'An export that is being made stops.'),
     params(ExportPath),
+    roles('owner', 'admin'),
     returns(204),
-    refuses(403, 'A credential with the role member deletes an export that another credential began (`credential.role`).'),
     refuses(404, NO_EXPORT),
     async (c) => {
       await deleteExport(c.var.ctx, c.req.valid('param').export_id)

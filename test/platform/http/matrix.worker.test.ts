@@ -234,7 +234,7 @@ describe('what is another organization’s is told like what is not there', () =
       const both = async () => [await ask(role, foreign[entry.id]!), await ask(role, absent(entry.id))]
       const notified = await undisturbed(both, ([one, other]) => one!.d1 === other!.d1)
       expect(notified[0]).toEqual(notified[1])
-      expect(notified[0]!.status).toBe(entry.row.isOwn || entry.row.may.includes(role as never) ? 404 : 403)
+      expect(notified[0]!.status).toBe(entry.row.may.includes(role as never) ? 404 : 403)
     }
   })
 

@@ -10,7 +10,7 @@ import { More } from '../../../parts/more.tsx'
 import { Call, Panel } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { useZone } from '../../../session.ts'
+import { useMayWrite, useZone } from '../../../session.ts'
 import { extractorsQuery } from '../parts/queries.ts'
 import { words as runWords } from '../runs/words.ts'
 import { Head } from './actions.tsx'
@@ -21,7 +21,8 @@ const TONES = { planned: 'going', dispatched: 'good', no_connections: 'idle', ca
 
 export default function OneExtractor({ extractor_id = '' }: { extractor_id?: string }) {
   const t = useWords(words)
-  const { triggers } = useWords(runWords)
+  const { triggers, membersRead, membersReadLead } = useWords(runWords)
+  const mayRead = useMayWrite()
   const zone = useZone()
   const { data, error, refetch } = useQuery(extractorsQuery)
   const runs = useInfiniteQuery({
@@ -34,6 +35,7 @@ export default function OneExtractor({ extractor_id = '' }: { extractor_id?: str
         }),
       ),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
+    enabled: mayRead,
   })
   if (error && !data) return <Failed isPage error={error} retry={refetch} />
   if (!data) return <Skeleton rows={6} />
@@ -45,27 +47,31 @@ export default function OneExtractor({ extractor_id = '' }: { extractor_id?: str
       <Head extractor={extractor} />
       <Editor key={extractor_id} stored={extractor} runs={known} />
       <Panel title={t.runs} lead={t.runsLead} flush>
-        <Loaded query={runs} rows={2}>
-          {() =>
-            known.length === 0 ? (
-              <Empty title={t.noRuns} />
-            ) : (
-              <Table<Run>
-                label={t.runs}
-                rows={known}
-                keyOf={({ run_id }) => run_id}
-                columns={[
-                  { name: t.started, cell: (run) => <Link href={`/runs/${run.run_id}`}>{instant(run.started_at, zone)}</Link> },
-                  { name: t.trigger, cell: (run) => triggers[run.trigger] },
-                  { name: t.status, cell: (run) => <Badge tone={TONES[run.status]}>{t.states[run.status]}</Badge> },
-                  { name: t.connections, end: true, cell: (run) => count(run.connections) },
-                  { name: t.dispatched, end: true, cell: (run) => count(run.dispatched) },
-                  { name: t.gap, end: true, cell: (run) => count(run.gap_jobs) },
-                ]}
-              />
-            )
-          }
-        </Loaded>
+        {mayRead ? (
+          <Loaded query={runs} rows={2}>
+            {() =>
+              known.length === 0 ? (
+                <Empty title={t.noRuns} />
+              ) : (
+                <Table<Run>
+                  label={t.runs}
+                  rows={known}
+                  keyOf={({ run_id }) => run_id}
+                  columns={[
+                    { name: t.started, cell: (run) => <Link href={`/runs/${run.run_id}`}>{instant(run.started_at, zone)}</Link> },
+                    { name: t.trigger, cell: (run) => triggers[run.trigger] },
+                    { name: t.status, cell: (run) => <Badge tone={TONES[run.status]}>{t.states[run.status]}</Badge> },
+                    { name: t.connections, end: true, cell: (run) => count(run.connections) },
+                    { name: t.dispatched, end: true, cell: (run) => count(run.dispatched) },
+                    { name: t.gap, end: true, cell: (run) => count(run.gap_jobs) },
+                  ]}
+                />
+              )
+            }
+          </Loaded>
+        ) : (
+          <Empty title={membersRead} lead={membersReadLead} />
+        )}
       </Panel>
       <More list={runs} />
       <Call call={`GET /v1/extractors/${extractor_id}/runs`} />

@@ -8,8 +8,8 @@ import { count, day, instant, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Button, ButtonLink } from '../../../parts/button.tsx'
 import { Call, Facts, Figures, Panel, Title } from '../../../parts/page.tsx'
-import { Failed, Skeleton } from '../../../parts/states.tsx'
-import { useZone } from '../../../session.ts'
+import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
+import { useMayWrite, useZone } from '../../../session.ts'
 import { Ask } from '../parts/ask.tsx'
 import css from '../parts/automation.module.css'
 import { extractorsQuery } from '../parts/queries.ts'
@@ -24,6 +24,7 @@ const STATES = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'total'] 
 export default function OneRun({ run_id = '' }: { run_id?: string }) {
   const t = useWords(words)
   const zone = useZone()
+  const mayRead = useMayWrite()
   const rfcOf = useRfcOf()
   const [isAsking, ask] = useState(false)
   const params = { path: { run_id } }
@@ -36,12 +37,14 @@ export default function OneRun({ run_id = '' }: { run_id?: string }) {
   } = useQuery({
     queryKey: ['run', run_id],
     queryFn: () => answer(api.GET('/v1/runs/{run_id}', { params })),
+    enabled: mayRead,
     refetchInterval: ({ state }) => (state.data?.outcome === null ? LIVE_MS : FRESH_MS),
   })
   const stopping = useSend(
     (_: undefined, headers) => answer(api.POST('/v1/runs/{run_id}/cancel', { params, headers })),
     ['run', 'run-jobs', 'runs', 'standings'],
   )
+  if (!mayRead) return <Empty isPage title={t.membersRead} lead={t.membersReadLead} />
   if (error && !run) return <Failed isPage error={error} retry={refetch} />
   if (!run) return <Skeleton rows={4} />
   const { fiscal_entity_id, extractor_id } = run

@@ -13,7 +13,7 @@ import { More } from '../../../parts/more.tsx'
 import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { useZone } from '../../../session.ts'
+import { useMayWrite, useZone } from '../../../session.ts'
 import { extractorsQuery } from '../parts/queries.ts'
 import { Done, Outcome } from './outcome.tsx'
 import { Range } from './range.tsx'
@@ -22,6 +22,7 @@ import { words } from './words.ts'
 export default function Runs() {
   const t = useWords(words)
   const zone = useZone()
+  const mayRead = useMayWrite()
   const { entity, entities, error, refetch, choose } = useEntity()
   const [isAsking, ask] = useState(false)
   const { data: extractors } = useQuery(extractorsQuery)
@@ -36,7 +37,7 @@ export default function Runs() {
         }),
       ),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
-    enabled: fiscal_entity_id !== '',
+    enabled: mayRead && fiscal_entity_id !== '',
     refetchInterval: ({ state }) =>
       state.data?.pages.some(({ data }) => data.some(({ outcome }) => outcome === null)) ? LIVE_MS : FRESH_MS,
   })
@@ -52,29 +53,33 @@ export default function Runs() {
           {t.download}
         </Button>
       </Title>
-      <Loaded query={list} rows={4}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ data }) => data)
-          if (rows.length === 0) return <Empty title={t.none} lead={t.noneLead} />
-          return (
-            <Panel flush>
-              <Table<RunProgress>
-                label={t.title}
-                rows={rows}
-                keyOf={({ run_id }) => run_id}
-                columns={[
-                  { name: t.started, cell: (run) => <Link href={`/runs/${run.run_id}`}>{instant(run.started_at, zone)}</Link> },
-                  { name: t.trigger, cell: (run) => t.triggers[run.trigger] },
-                  { name: t.extractor, cell: ({ extractor_id }) => nameOf(extractor_id) ?? NOTHING },
-                  { name: t.outcome, cell: (run) => <Outcome run={run} /> },
-                  { name: t.progress, cell: (run) => <Done run={run} /> },
-                  { name: t.completed, cell: (run) => instant(run.completed_at, zone) },
-                ]}
-              />
-            </Panel>
-          )
-        }}
-      </Loaded>
+      {mayRead ? (
+        <Loaded query={list} rows={4}>
+          {({ pages }) => {
+            const rows = pages.flatMap(({ data }) => data)
+            if (rows.length === 0) return <Empty title={t.none} lead={t.noneLead} />
+            return (
+              <Panel flush>
+                <Table<RunProgress>
+                  label={t.title}
+                  rows={rows}
+                  keyOf={({ run_id }) => run_id}
+                  columns={[
+                    { name: t.started, cell: (run) => <Link href={`/runs/${run.run_id}`}>{instant(run.started_at, zone)}</Link> },
+                    { name: t.trigger, cell: (run) => t.triggers[run.trigger] },
+                    { name: t.extractor, cell: ({ extractor_id }) => nameOf(extractor_id) ?? NOTHING },
+                    { name: t.outcome, cell: (run) => <Outcome run={run} /> },
+                    { name: t.progress, cell: (run) => <Done run={run} /> },
+                    { name: t.completed, cell: (run) => instant(run.completed_at, zone) },
+                  ]}
+                />
+              </Panel>
+            )
+          }}
+        </Loaded>
+      ) : (
+        <Empty title={t.membersRead} lead={t.membersReadLead} />
+      )}
       <More list={list} />
       <Call call={`GET /v1/fiscal-entities/${fiscal_entity_id}/runs`} />
       {isAsking && <Range entity={entity} close={() => ask(false)} />}

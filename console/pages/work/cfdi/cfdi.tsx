@@ -13,6 +13,7 @@ import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { FilterWords } from '../../../parts/wrong.tsx'
+import { useMayWrite } from '../../../session.ts'
 import { Amount } from './amount.tsx'
 import { remember } from './back.ts'
 import { Blacklist, Estatus, Payment } from './badges.tsx'
@@ -152,6 +153,7 @@ function List({ fiscal_entity_id, filters, sort, clear, exportAll }: ListProps) 
 }
 
 export default function CfdiList() {
+  const mayExport = useMayWrite()
   const t = useWords(words)
   const { entity, entities, error, refetch, choose, params, set } = useEntity()
   const search = params.toString()
@@ -168,12 +170,12 @@ export default function CfdiList() {
   const own = entity ? { fiscal_entity_id: entity.fiscal_entity_id } : undefined
   const clear = () => set(own ?? {})
   // Other pages lead to the form of an export with its filters.
-  const isExporting = params.get('export') === '1'
+  const isExporting = params.get('export') === '1' && mayExport
   return (
     <>
       <Title text={t.title} lead={as_of ? undefined : t.lead}>
         <EntityPicker entities={entities} entity={entity} choose={choose} />
-        <Button disabled={!entity} onClick={() => change('export', '1')}>
+        <Button needs="admin" disabled={!entity} onClick={() => change('export', '1')}>
           <Download size={16} aria-hidden="true" />
           {t.exports}
         </Button>

@@ -14,7 +14,7 @@ import { More } from '../../../parts/more.tsx'
 import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Problem } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { useMayWrite, useSession, useZone } from '../../../session.ts'
+import { useMayWrite, useZone } from '../../../session.ts'
 import { useFilterText } from '../cfdi/filters.tsx'
 import css from './exports.module.css'
 import { words } from './words.ts'
@@ -48,7 +48,6 @@ export default function Exports() {
   const t = useWords(words)
   const zone = useZone()
   const mayWrite = useMayWrite()
-  const { api_key } = useSession()
   const textOf = useFilterText()
   const { data: entities } = useQuery(entitiesQuery)
   const [removed, remove] = useState<Export | null>(null)
@@ -59,8 +58,6 @@ export default function Exports() {
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: ({ state }) => (state.data?.pages.some(({ data }) => data.some(isMoving)) ? LIVE_MS : FRESH_MS),
   })
-  // A member deletes only what it began.
-  const isOthers = ({ created_by }: Export): boolean => !mayWrite && created_by !== api_key
   const rfcOf = (id: string) => entities?.find(({ fiscal_entity_id }) => fiscal_entity_id === id)?.rfc
   const nameOf = ({ kind, format }: Export) => `${t.kind[kind]} · ${format.toUpperCase()}`
   const filtersOf = ({ filters }: Export) =>
@@ -71,12 +68,15 @@ export default function Exports() {
   return (
     <>
       <Title text={t.title} lead={t.lead}>
-        <ButtonLink href="/cfdi?export=1">{t.begin}</ButtonLink>
+        <ButtonLink href="/cfdi?export=1" needs="admin">
+          {t.begin}
+        </ButtonLink>
       </Title>
       <Loaded query={list} rows={4}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data)
-          if (rows.length === 0) return <Empty title={t.none} lead={t.noneLead} action={{ label: t.begin, href: '/cfdi?export=1' }} />
+          if (rows.length === 0)
+            return <Empty title={t.none} lead={t.noneLead} {...(mayWrite && { action: { label: t.begin, href: '/cfdi?export=1' } })} />
           return (
             <Panel flush>
               <Table<Export>
@@ -130,14 +130,7 @@ export default function Exports() {
                             {t.download}
                           </a>
                         )}
-                        <Button
-                          small
-                          kind="quiet"
-                          disabled={isOthers(one)}
-                          title={isOthers(one) ? t.notYours : undefined}
-                          aria-label={`${t.remove}: ${nameOf(one)}`}
-                          onClick={() => remove(one)}
-                        >
+                        <Button small kind="quiet" needs="admin" aria-label={`${t.remove}: ${nameOf(one)}`} onClick={() => remove(one)}>
                           {t.remove}
                         </Button>
                       </span>

@@ -47,8 +47,9 @@ export const runRoutes = new Hono<App>()
       'runExtractor',
       TAG,
       'Run an extractor now',
-      'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is ' +
-        '`no_connections`, and the extractor can run again at once.',
+      'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. What your organization began to download ' +
+        'less than ten minutes ago, with any extractor, is not downloaded again: the run joins it, and `dispatched` does not count it. ' +
+        'Without an active RFC the status is `no_connections`, and the extractor can run again at once.',
     ),
     params(ExtractorPath),
     roles('owner', 'admin'),
@@ -69,6 +70,7 @@ export const runRoutes = new Hono<App>()
         'Runs are kept for 30 days.',
     ),
     params(ExtractorPath),
+    roles('owner', 'admin'),
     query(RunQuery),
     returns(200, pageOf(Run)),
     refuses(404, NOT_FOUND),
@@ -104,6 +106,7 @@ export const oneRunRoutes = new Hono<App>()
       'Counts the downloads that the run created, joined or found finished, of all RFCs that it covers, and says how it ended.',
     ),
     params(RunPath),
+    roles('owner', 'admin'),
     returns(200, RunProgress),
     refuses(404, NO_RUN),
     async (c) => c.json(await getRun(c.var.ctx, c.req.valid('param').run_id)),
@@ -119,6 +122,7 @@ export const oneRunRoutes = new Hono<App>()
         'times. Attempts and times are counted from this run on.',
     ),
     params(RunPath),
+    roles('owner', 'admin'),
     query(RunJobQuery),
     returns(200, pageOf(RunJob)),
     refuses(404, NO_RUN),
@@ -159,6 +163,7 @@ export const entityRunRoutes = new Hono<App>()
       'The last 60 runs that asked for downloads of this RFC, newest first, each with its downloads of this RFC alone.',
     ),
     params(FiscalEntityPath),
+    roles('owner', 'admin'),
     query(RunQuery),
     returns(200, pageOf(RunProgress)),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
