@@ -48,6 +48,7 @@ interface __BaseEnv_Env {
 	COOLDOWNS: DurableObjectNamespace<import("./index").Cooldown>;
 	MUTEXES: DurableObjectNamespace<import("./index").Mutex>;
 	HOST_LIMITERS: DurableObjectNamespace<import("./index").HostLimiter>;
+	DOWNLOAD_TURNS: DurableObjectNamespace<import("./index").DownloadTurns>;
 	EGRESS: Service /* entrypoint Egress from fiscal-data-service-test */ | Service /* entrypoint Egress from fiscal-data-service-live */ | Service<typeof import("./index").Egress>;
 	STORAGE_EGRESS: Service /* entrypoint StorageEgress from fiscal-data-service-test */ | Service /* entrypoint StorageEgress from fiscal-data-service-live */ | Service<typeof import("./index").StorageEgress>;
 	PDF: Service /* entrypoint PdfReader from fiscal-data-service-test */ | Service /* entrypoint PdfReader from fiscal-data-service-live */ | Service<typeof import("./index").PdfReader>;
@@ -55,7 +56,7 @@ interface __BaseEnv_Env {
 declare namespace Cloudflare {
 	interface GlobalProps {
 		mainModule: typeof import("./index");
-		durableNamespaces: "Cooldown" | "Mutex" | "HostLimiter";
+		durableNamespaces: "Cooldown" | "Mutex" | "HostLimiter" | "DownloadTurns";
 	}
 	interface TestEnv {
 		FILES: R2Bucket;
@@ -105,6 +106,7 @@ declare namespace Cloudflare {
 		COOLDOWNS: DurableObjectNamespace<import("./index").Cooldown>;
 		MUTEXES: DurableObjectNamespace<import("./index").Mutex>;
 		HOST_LIMITERS: DurableObjectNamespace<import("./index").HostLimiter>;
+		DOWNLOAD_TURNS: DurableObjectNamespace<import("./index").DownloadTurns>;
 		EGRESS: Service /* entrypoint Egress from fiscal-data-service-test */;
 		STORAGE_EGRESS: Service /* entrypoint StorageEgress from fiscal-data-service-test */;
 		PDF: Service /* entrypoint PdfReader from fiscal-data-service-test */;
@@ -157,6 +159,7 @@ declare namespace Cloudflare {
 		COOLDOWNS: DurableObjectNamespace<import("./index").Cooldown>;
 		MUTEXES: DurableObjectNamespace<import("./index").Mutex>;
 		HOST_LIMITERS: DurableObjectNamespace<import("./index").HostLimiter>;
+		DOWNLOAD_TURNS: DurableObjectNamespace<import("./index").DownloadTurns>;
 		EGRESS: Service /* entrypoint Egress from fiscal-data-service-live */;
 		STORAGE_EGRESS: Service /* entrypoint StorageEgress from fiscal-data-service-live */;
 		PDF: Service /* entrypoint PdfReader from fiscal-data-service-live */;

@@ -9,6 +9,7 @@ import { consume } from './app/work.ts'
 
 export { HostLimiter } from './delivery/hosts/host-limiter.ts'
 export { PdfReader } from './documents/pdf/reader.ts'
+export { DownloadTurns } from './downloads/turns/download-turns.ts'
 export { Egress, StorageEgress } from './platform/egress/egress.ts'
 export { Cooldown } from './platform/locks/cooldown.ts'
 export { Mutex } from './platform/locks/mutex.ts'

@@ -18,6 +18,7 @@ import { sweepVerifications } from '../downloads/downloads.ts'
 import { drain } from '../downloads/drain.ts'
 import { notifyMissed, sweepUnnotified } from '../downloads/missed-cancellations.ts'
 import { resolveRechecks } from '../downloads/status/rechecks.ts'
+import { DRAIN_STATEMENTS, drainInTurn } from '../downloads/turns/in-turn.ts'
 import { runLookups, sweepLookups } from '../lists/repse/repse.ts'
 import { runRoundPage, sweepRounds } from '../lists/repse/rounds.ts'
 import { type System, systemOf } from '../platform/context.ts'
@@ -87,11 +88,18 @@ export const WORK: Readonly<Record<string, WorkKind>> = {
     sweeps: [sweepRuns],
   }),
   downloads: kind({
-    queues: DOWNLOADS,
+    queues: ['DOWNLOADS'],
     message: EntityCall,
-    statements: 200,
-    handle: (system, it) => drain(system, it, markReadersDue),
+    statements: DRAIN_STATEMENTS,
+    handle: (system, it) => drainInTurn(system, it, markReadersDue),
     sweeps: [sweepVerifications, 'sweepJobs', 'sweepFetches'],
+  }),
+  // Nobody waits for these, and each RFC has its slot in the night.
+  spreadDownloads: kind({
+    queues: ['DOWNLOADS_SPREAD'],
+    message: EntityCall,
+    statements: DRAIN_STATEMENTS,
+    handle: (system, it) => drain(system, it, markReadersDue),
   }),
   conversations: kind({
     queues: DOWNLOADS,

@@ -27,6 +27,8 @@ export class DownloadLease {
   claimPerJob = false
   /** Whether somebody may wait for the RFC's jobs. */
   isInteractive = true
+  /** The organizations whose runs wait for them. */
+  organizations: readonly string[] = []
   /** When the first of the jobs that wait for the authority is to be tried again, in milliseconds. */
   asleepUntil = Number.POSITIVE_INFINITY
   #until = 0
@@ -53,6 +55,7 @@ export class DownloadLease {
     const lease = await takeLease(this.ledger, this.held, Date.now(), limit)
     this.claimPerJob = lease?.claimPerJob ?? false
     this.isInteractive = lease?.isInteractive ?? true
+    this.organizations = lease?.organizations ?? []
     return lease?.jobs ?? null
   }
 

@@ -4,9 +4,10 @@ import { ledgerByLedger } from '../platform/work/pages.ts'
 import { sendHints } from '../platform/work/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { newJobId } from '../taxpayers/visibility/job-id.ts'
-import { stuckStatement } from './lease-store.ts'
+import { organizationsIn, stuckStatement } from './lease-store.ts'
 import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
 import { resumeStatements } from './store.ts'
+import { enterTurns } from './turns/entering.ts'
 
 /** A message of the downloads queue: the RFC may have jobs that are due. */
 export interface DownloadHint {
@@ -26,11 +27,6 @@ export interface Queued {
   dispatched: number
   /** Number of jobs for months before its range, which a connection missed while it was not active. Others may have queued them already. */
   gap_jobs: number
-}
-
-/** The outcome of a run's request, with the RFCs of which it waits for a job. */
-export interface Requested extends Queued {
-  waiting: ConnectionDemand[]
 }
 
 /** An organization does not begin the download of a month again within this time, whichever of its runs asks for it. */
@@ -55,18 +51,18 @@ const byShard = <T extends { shard: number }>(things: readonly T[]): Map<number,
 /**
  * Requests a run's jobs: creates those that no run has requested, joins the others, and records the extraction, in one batch per ledger.
  * New jobs are spread over `spread` seconds. What the organization began to download within the cooldown is joined too, however it ended:
- * making extractors, pausing and linking again download nothing twice.
+ * making extractors, pausing and linking again download nothing twice. `waiting` are the RFCs of which the run waits for a job.
  */
 export async function requestJobs(
   { settings }: System,
   { organization_id, run_id, instant, is_interactive, is_range = false }: RunOfDemands,
   demands: readonly ConnectionDemand[],
   spread: number,
-): Promise<Requested> {
+): Promise<Queued & { waiting: ConnectionDemand[] }> {
   const now = Date.now()
   const spared_since = instant.getTime() - COOLDOWN_SECONDS * 1_000
   const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, spared_since, is_interactive, is_range }
-  const queued: Requested = { dispatched: 0, gap_jobs: 0, waiting: [] }
+  const queued = { dispatched: 0, gap_jobs: 0, waiting: [] as ConnectionDemand[] }
   for (const [shard, demandsOfShard] of byShard(demands)) {
     const requested = demandsOfShard.flatMap(({ entity, rfc, jobs }) => {
       const not_before = now + 1_000 * slotOf(rfc, spread)
@@ -109,34 +105,49 @@ export async function watermarks(
 }
 
 /** Work that nobody waits for has a queue of its own, so that it does not delay the other downloads. */
-export const queueOf = ({ env }: System, isInteractive: boolean): Queue => (isInteractive ? env.DOWNLOADS : env.DOWNLOADS_SPREAD)
+const queueOf = ({ env }: System, isInteractive: boolean): Queue => (isInteractive ? env.DOWNLOADS : env.DOWNLOADS_SPREAD)
 
 /**
  * Sends hints to the consumer, spread over so many seconds. The sweep repeats hints that are lost. An RFC has the same slot in every
- * spread, so that its downloads stay together.
+ * spread, so that its downloads stay together. Those that somebody may wait for are worked on in the turns of the `organizations` that do.
  */
-export const announce = (
+export async function announce(
   system: System,
-  hints: readonly (DownloadHint & { rfc?: string })[],
+  hints: readonly (DownloadHint & { rfc?: string; organizations?: readonly string[] })[],
   isInteractive = true,
   spread = 0,
-): Promise<void> =>
-  sendHints(
+): Promise<void> {
+  if (isInteractive) await enterTurns(system, hints, 0)
+  await sendHints(
     system,
     queueOf(system, isInteractive),
     hints.map(({ shard, entity, rfc = '' }) => ({ body: { shard, entity } satisfies DownloadHint, delaySeconds: slotOf(rfc, spread) })),
   )
+}
+
+/** Sends a hint to the consumer that comes after some milliseconds. */
+export async function announceLater(
+  system: System,
+  { shard, entity, organizations }: DownloadHint & { organizations: readonly string[] },
+  isInteractive: boolean,
+  milliseconds: number,
+): Promise<void> {
+  const delaySeconds = Math.max(0, Math.ceil(milliseconds / 1_000))
+  if (isInteractive) await enterTurns(system, [{ shard, entity, organizations }], Date.now() + delaySeconds * 1_000)
+  await queueOf(system, isInteractive).send({ shard, entity } satisfies DownloadHint, { delaySeconds })
+}
 
 /** Resumes the RFCs' jobs that wait for a login, after a CIEC was accepted. One statement for each ledger. */
 export async function resumeDownloads(system: System, rfcs: readonly DownloadHint[]): Promise<void> {
   for (const [shard, rfcsOfShard] of byShard(rfcs)) {
     const entities = rfcsOfShard.map(({ entity }) => entity)
     const ledger = system.settings.ledgers[shard]!
-    const [jobs] = await ledger.batch<{ entity: number }>(resumeStatements(ledger, entities))
+    const [jobs, work] = await ledger.batch<{ entity: number; runs?: string }>(resumeStatements(ledger, entities))
     const resumed = new Set(jobs!.results.map(({ entity }) => entity))
+    const runsOf = new Map(work!.results.map(({ entity, runs = '[]' }) => [entity, runs]))
     await announce(
       system,
-      [...resumed].map((entity) => ({ shard, entity })),
+      [...resumed].map((entity) => ({ shard, entity, organizations: organizationsIn(runsOf.get(entity) ?? '[]') })),
     )
   }
 }
@@ -153,8 +164,11 @@ export const sweepJobs = (system: System, cursor = ''): Promise<string | null> =
     const { results } = await stuckStatement(ledger, now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT).all<{
       entity: number
       is_interactive: number
+      runs: string
     }>()
     const hints = (isInteractive: boolean) =>
-      results.filter(({ is_interactive }) => (is_interactive === 1) === isInteractive).map(({ entity }) => ({ shard, entity }))
+      results
+        .filter(({ is_interactive }) => (is_interactive === 1) === isInteractive)
+        .map(({ entity, runs }) => ({ shard, entity, organizations: organizationsIn(runs) }))
     for (const isInteractive of [true, false]) await announce(system, hints(isInteractive), isInteractive)
   })

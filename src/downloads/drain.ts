@@ -15,7 +15,7 @@ import { rejectLogin } from '../taxpayers/login-answers.ts'
 import { verifyOutstanding } from '../taxpayers/verification.ts'
 import { DownloadLease } from './download-lease.ts'
 import { downloadMonth, SLICE_STATEMENTS } from './download-month.ts'
-import { announce, type DownloadHint, queueOf, resumeDownloads } from './downloads.ts'
+import { announce, announceLater, type DownloadHint, resumeDownloads } from './downloads.ts'
 import { type JobKey, jobsLease } from './lease-store.ts'
 import { waitingSince } from './progress-store.ts'
 import {
@@ -40,7 +40,7 @@ const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
 /** The platform delays no message for longer. */
-const LONGEST_DELAY_SECONDS = 12 * 3_600
+const LONGEST_DELAY_MS = 12 * 3_600_000
 /** Jobs that wait for a login try again after this long, in case the resumption after an accepted CIEC is lost. */
 const PARKED_MS = 60 * 60_000
 
@@ -73,9 +73,10 @@ export async function drain(system: System, hint: DownloadHint, notify: Notify):
   } finally {
     isMore = await worker.release()
   }
-  if (isMore) return announce(system, [hint], worker.isInteractive)
-  const sleep = Math.ceil((worker.asleepUntil - Date.now()) / 1_000)
-  if (sleep <= LONGEST_DELAY_SECONDS) await queueOf(system, worker.isInteractive).send(hint, { delaySeconds: Math.max(0, sleep) })
+  const { organizations, isInteractive } = worker
+  if (isMore) return announce(system, [{ ...hint, organizations }], isInteractive)
+  const sleep = worker.asleepUntil - Date.now()
+  if (sleep <= LONGEST_DELAY_MS) await announceLater(system, { ...hint, organizations }, isInteractive, sleep)
 }
 
 /** Runs a job of the lease. It is over unless it is to be tried again at once; `lost` when another worker has the lease. */
@@ -177,7 +178,7 @@ async function postpone(worker: DownloadLease, job: Job, error: unknown): Promis
   if (job.attempts >= MAX_ATTEMPTS) return worker.finish(job, error_class)
   const wait = waitAfter(job.attempts)
   await commitJob(ledger, job, [requeueStatement(ledger, job, error_class, Date.now() + wait)])
-  await queueOf(system, worker.isInteractive).send(hint, { delaySeconds: Math.ceil(wait / 1_000) })
+  await announceLater(system, { ...hint, organizations: worker.organizations }, worker.isInteractive, wait)
 }
 
 async function download(worker: DownloadLease, job: Job, login: Login): Promise<void> {

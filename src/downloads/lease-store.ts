@@ -38,6 +38,11 @@ const ENDED = rendered(sql`select json_group_array(json(entry)) from (
   select j.value as entry from ${JOBS_OF_WORK} where ${s.open} = 0
   union all select ${RUN} from json_each(${syncWork.runs}) r where ${IS_ENDED})`)
 
+/** The organizations of the runs that wait for the jobs of an RFC, as a row of `sync_work` names them. */
+export const organizationsIn = (runs: string): string[] => [
+  ...new Set((JSON.parse(runs) as [organization_id: string, run_id: string][]).map(([organization_id]) => organization_id)),
+]
+
 const OPEN = rendered(sql`select json_group_array(json(j.value)) from ${JOBS_OF_WORK} where ${s.open} = 1`)
 
 /** The lease of a worker on the jobs of an RFC. It is short, because the worker extends it. */
@@ -57,17 +62,18 @@ export async function takeLease(
   held: LeasedJobs,
   now: number,
   limit: number,
-): Promise<{ jobs: JobKey[]; claimPerJob: boolean; isInteractive: boolean } | null> {
+): Promise<{ jobs: JobKey[]; claimPerJob: boolean; isInteractive: boolean; organizations: string[] } | null> {
   const [taken, due] = await ledger.batch<{
     claim_per_job?: number
     is_interactive?: number
+    runs?: string
     source?: string
     month?: string
     job_id?: string
   }>([
     jobsLease.claimStatement(ledger, held.token, sql`${syncWork.entity} = ${held.entity} and ${syncWork.due_at} <= ${now}`, {
       set: sql`${bare(syncWork.claim_per_job)} = max(${syncWork.claim_per_job}, ${syncWork.token} is not null), ${bare(syncWork.leased_at)} = ${now}`,
-      returning: sql`${syncWork.claim_per_job}, ${syncWork.is_interactive}`,
+      returning: sql`${syncWork.claim_per_job}, ${syncWork.is_interactive}, ${syncWork.runs}`,
     }),
     prepared(
       ledger,
@@ -78,7 +84,8 @@ export async function takeLease(
   const [lease] = taken!.results
   if (!lease) return null
   const [claimPerJob, isInteractive] = [lease.claim_per_job === 1, lease.is_interactive === 1]
-  return { claimPerJob, isInteractive, jobs: due!.results.map(({ source, month, job_id }) => [source!, month!, job_id!]) }
+  const organizations = organizationsIn(lease.runs ?? '[]')
+  return { claimPerJob, isInteractive, organizations, jobs: due!.results.map(({ source, month, job_id }) => [source!, month!, job_id!]) }
 }
 
 /** Takes the lease when nobody has it, whether a job is due or not. Returns whether there are jobs and it was taken. */
@@ -136,7 +143,7 @@ export async function releaseLease(ledger: D1Database, held: LeasedJobs, now: nu
 export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>
   prepared(
     ledger,
-    sql`select ${syncWork.entity}, ${syncWork.is_interactive} from ${syncWork}
+    sql`select ${syncWork.entity}, ${syncWork.is_interactive}, ${syncWork.runs} from ${syncWork}
         where (${syncWork.token} is null and ${syncWork.due_at} <= ${since}) or ${syncWork.lease_until} < ${now} limit ${limit}`,
   )
 

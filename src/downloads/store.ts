@@ -295,7 +295,7 @@ export const parkStatement = (ledger: D1Database, { entity, organizations }: Job
         where ${isLeft([entity])} and ${syncJobs.open} = 1 and ${REQUESTERS} = ${organizations}`,
   )
 
-/** Makes the entities' jobs that wait for an accepted CIEC due now. The first result has a row `{entity}` for each of them. */
+/** Makes the entities' jobs that wait for an accepted CIEC due now. The first result has a row `{entity}` for each of them, the second one `{entity, runs}` for each RFC. */
 export const resumeStatements = (ledger: D1Database, entities: readonly number[]): D1PreparedStatement[] => [
   prepared(
     ledger,
@@ -306,6 +306,7 @@ export const resumeStatements = (ledger: D1Database, entities: readonly number[]
   prepared(
     ledger,
     sql`update ${syncWork} set ${bare(syncWork.due_at)} = 0, ${bare(syncWork.is_interactive)} = 1
-        where ${syncWork.entity} in (select value from json_each(${JSON.stringify(entities)})) and ${syncWork.due_at} > 0`,
+        where ${syncWork.entity} in (select value from json_each(${JSON.stringify(entities)})) and ${syncWork.due_at} > 0
+        returning ${syncWork.entity}, ${syncWork.runs}`,
   ),
 ]

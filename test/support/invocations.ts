@@ -29,7 +29,7 @@ const QUEUES = {
   ...{ DOWNLOADS: 'downloads', DOWNLOADS_SPREAD: 'downloads-spread', DISPATCH: 'dispatch', IMPORTS: 'imports', WEBHOOKS: 'webhooks' },
   ...{ REPSE: 'repse', STORAGE: 'storage', REPORTS: 'reports', EXPORTS: 'exports', TASKS: 'tasks' },
 }
-const OBJECTS = ['COOLDOWNS', 'MUTEXES', 'HOST_LIMITERS'] as const
+const OBJECTS = ['COOLDOWNS', 'MUTEXES', 'HOST_LIMITERS', 'DOWNLOAD_TURNS'] as const
 
 /** The platform around the Worker in a test's hands: it measures each invocation, and keeps messages until the test delivers them. */
 export class Platform {

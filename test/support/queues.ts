@@ -1,6 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import { Turns } from '../../src/downloads/turns/turns.ts'
 import worker from '../../src/index.ts'
+
+/** From here on each message about downloads is handled by itself, because messages that are lost leave RFCs waiting for their turns. */
+export const takingNoTurns = (): void => void vi.spyOn(Turns.prototype, 'enter').mockReturnValue(undefined)
 
 /**
  * From here on no message of any queue arrives, not even one that an earlier test sent: the test does the work itself. Returns the messages
@@ -8,6 +12,7 @@ import worker from '../../src/index.ts'
  */
 export function silenceQueues(): unknown[] {
   const kept: unknown[] = []
+  takingNoTurns()
   const queue = Object.getPrototypeOf(env.DOWNLOADS)
   vi.spyOn(worker, 'queue').mockResolvedValue(undefined)
   vi.spyOn(queue, 'send').mockImplementation(async (body) => {
@@ -21,6 +26,7 @@ export function silenceQueues(): unknown[] {
 
 /** From here on no message about downloads arrives. Everything else that queues do goes on. */
 export function silenceDownloads(): void {
+  takingNoTurns()
   for (const queue of [env.DOWNLOADS, env.DOWNLOADS_SPREAD]) {
     vi.spyOn(queue, 'send').mockResolvedValue(undefined as never)
     vi.spyOn(queue, 'sendBatch').mockResolvedValue(undefined as never)

@@ -9,6 +9,7 @@ import type { DownloadHint } from '../../../src/downloads/downloads.ts'
 import worker from '../../../src/index.ts'
 import { created } from '../../connections/extractors/support/extractors.ts'
 import { at } from '../../support/clock.ts'
+import { takingNoTurns } from '../../support/queues.ts'
 import { organization } from '../../support/tenants.ts'
 
 /**
@@ -19,8 +20,9 @@ import { organization } from '../../support/tenants.ts'
 const queue = (method: 'send' | 'sendBatch') =>
   vi.spyOn(Object.getPrototypeOf(env.DOWNLOADS) as Queue, method).mockResolvedValue(undefined as never)
 
-/** From here on messages are lost, and known to the test. */
-export function losingMessages() {
+/** From here on messages are lost, and known to the test. So no RFC waits for a turn, unless the test handles them all. */
+export function losingMessages({ areInTurn = false } = {}) {
+  if (!areInTurn) takingNoTurns()
   const [one, many] = [queue('send'), queue('sendBatch')]
   return {
     /** Announcements since the last look, in order. */

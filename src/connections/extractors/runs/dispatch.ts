@@ -281,7 +281,13 @@ async function dispatchPage(
     const widened = await commit<{ connection: number }>(system.db.$client, statements)
     for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
   }
-  await announce(system, queued.waiting, is_interactive, spread)
+  const organizations = [run.organization_id]
+  await announce(
+    system,
+    queued.waiting.map((rfc) => ({ ...rfc, organizations })),
+    is_interactive,
+    spread,
+  )
   return { ...queued, unwidened }
 }
 
