@@ -66,7 +66,8 @@ it('a quiet day of an RFC asks the databases for no more than the simulation sup
       trigger: "'schedule'",
       status: "'planned'",
       fiscal_entity_id: 'null',
-      instant: `${Date.now()}`,
+      // Later than the cooldown of what connecting has downloaded.
+      instant: `${Date.now() + 660_000}`,
       after: "''",
     },
     extractor_id: `(select extractor_id from extractors where organization_id = '${owner.organization_id}' and schedule_kind = 'daily')`,
