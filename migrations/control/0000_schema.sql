@@ -258,7 +258,8 @@ CREATE TABLE `import_totals` (
 	`documents` integer NOT NULL,
 	`day` text NOT NULL,
 	`day_bytes` integer NOT NULL,
-	`day_documents` integer NOT NULL
+	`day_documents` integer NOT NULL,
+	`last_turn` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `import_usage` (
@@ -267,12 +268,15 @@ CREATE TABLE `import_usage` (
 	`shard` integer NOT NULL,
 	`bytes` integer NOT NULL,
 	`documents` integer NOT NULL,
+	`counted_bytes` integer NOT NULL,
 	`counted` integer NOT NULL,
 	`is_open` integer NOT NULL,
+	`turn_until` integer NOT NULL,
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `import_usage_open` ON `import_usage` (`created_at`) WHERE is_open = 1;--> statement-breakpoint
+CREATE INDEX `import_usage_turns` ON `import_usage` (`organization_id`,`created_at`) WHERE is_open = 1;--> statement-breakpoint
 CREATE TABLE `invitations` (
 	`invitation_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,

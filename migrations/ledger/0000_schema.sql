@@ -296,6 +296,7 @@ CREATE TABLE `imports` (
 	`object` text NOT NULL,
 	`bytes` integer NOT NULL,
 	`documents` integer NOT NULL,
+	`stored_bytes` integer NOT NULL,
 	`status` text NOT NULL,
 	`token` text,
 	`lease_until` integer NOT NULL,

@@ -72,11 +72,15 @@ export function textsOf(bytes: Uint8Array): Iterable<string> {
 }
 
 const SEPARATOR = /[,\r\n]/g
+const LINE_END = /[\r\n]/g
+/** Cells of a record. What a line has beyond them is passed over, so that no line takes long. */
+const MOST_CELLS = 1_000
 
 /**
  * Yields the records of a CSV text (RFC 4180), which comes in pieces, without a mark of the byte order. Quoted cells may contain commas,
  * line ends and doubled quotes. Records end with CRLF, LF or CR. A quote within a cell that does not begin with a quote is literal; a
- * quoted cell that is never closed ends with the text, and the generator returns whether there is one. Never throws.
+ * quoted cell that is never closed ends with the text, and the generator returns whether there is one. A record has at most 1,000 cells.
+ * Never throws.
  */
 export function* recordsOf(pieces: Iterable<string>): Generator<string[], boolean> {
   const coming = pieces[Symbol.iterator]()
@@ -93,10 +97,10 @@ export function* recordsOf(pieces: Iterable<string>): Generator<string[], boolea
   }
   let text = take(1).replace(/^\uFEFF/, '')
   /** Reads up to the next separator. */
-  const plain = (): string => {
-    SEPARATOR.lastIndex = at
+  const plain = (separator = SEPARATOR): string => {
+    separator.lastIndex = at
     const from = at
-    at = SEPARATOR.exec(text)?.index ?? text.length
+    at = separator.exec(text)?.index ?? text.length
     return text.slice(from, at)
   }
   const quoted = (): string => {
@@ -116,6 +120,7 @@ export function* recordsOf(pieces: Iterable<string>): Generator<string[], boolea
     const record: string[] = []
     for (let isOpen = true; isOpen; ) {
       record.push(text[at] === '"' ? quoted() + plain() : plain())
+      if (record.length === MOST_CELLS) plain(LINE_END)
       isOpen = text[at] === ','
       if (isOpen) at++
     }

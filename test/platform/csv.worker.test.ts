@@ -90,3 +90,9 @@ describe('a CSV', () => {
     expect([...textsOf(bytesOf(`${long}“`))].join('')).toBe(`${long}“`)
   })
 })
+
+it('a record has at most 1,000 cells, and the rest of its line is passed over', () => {
+  const cells = (count: number) => ','.repeat(count - 1)
+  const read = [...recordsOf([`${cells(1_000)}\n`, `${cells(3_000_000)}\r\n`, `a,b`])]
+  expect(read.map(({ length }) => length)).toEqual([1_000, 1_000, 2])
+})

@@ -48,8 +48,10 @@ const QUOTA_DESCRIPTIONS: Record<Quota, string> = {
   drafts: 'Connections without a CIEC or e.firma, paused ones included.',
   credentials: 'Credentials that are not revoked. Members need one each.',
   invitations: 'Invitations that are pending and have not expired.',
-  import_bytes_per_day: 'Bytes of the uploads that were accepted today, deleted ones included.',
-  import_bytes: 'Bytes of the uploads of all imports that are not deleted.',
+  import_bytes_per_day:
+    'Bytes that imports added today, deleted ones included: of an upload as it was sent, and what is stored beyond that.',
+  import_bytes:
+    'Bytes that are stored of all imports that are not deleted: XML, rows and what they are found by. An upload counts until it is processed.',
   import_documents_per_day: 'Documents that imports added today, deleted ones included.',
   import_documents: 'Documents that are stored because an import brought them. One that several imports brought counts once.',
 }

@@ -23,7 +23,7 @@ export interface Limits {
   credentials: number | null
   /** Invitations that are pending and have not expired. */
   invitations: number | null
-  /** Bytes of uploads, as they were sent. */
+  /** Bytes that are stored of imports: XML, rows and what they are found by. An upload counts until it is processed. */
   import_bytes_per_day: number | null
   import_bytes: number | null
   /** Documents that are stored because an import brought them. */

@@ -200,7 +200,8 @@ export const CfdiDetail = Cfdi.extend({
       'byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the ' +
       'document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
       '`several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. ' +
-      '`unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one.',
+      '`unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one. ' +
+      '`related_cut`: it names or pays more than 10,000 documents; the first 10,000 of each kind are read, and only these act on others.',
   }),
   aplicaciones: z
     .array(Application)

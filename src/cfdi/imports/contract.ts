@@ -18,8 +18,8 @@ export const ImportedFile = z
       .meta({
         description:
           'Why the file was rejected, such as `cfdi.unstamped`. `cfdi.conflict`: a document with this UUID and another content is kept, that of ' +
-          'the authority, else the first that was imported; if that import is deleted, this content is kept instead. `import.quota_exceeded`: the plan leaves no room for its document, or for ' +
-          'some rows of a metadata file; make room and send it again. Null otherwise.',
+          'the authority, else the first that was imported; if that import is deleted, this content is kept instead. `import.quota_exceeded`: there is no room for its document or for ' +
+          'what would be stored of it, or for some rows of a metadata file; make room and send it again. Null otherwise.',
       }),
     detail: z
       .string()
@@ -40,6 +40,11 @@ const summary = {
   documents: z.int().meta({
     description:
       'How many documents are stored and count against the plan because of this import. A document that an earlier import already holds counts for that import.',
+  }),
+  stored_bytes: z.int().meta({
+    description:
+      'What is stored because of this import, in bytes: its XML, its rows, and what they are found by, also where another import holds the same ' +
+      'document. It counts against the plan. Until the import is completed, at least its upload counts.',
   }),
   created_at: Instant,
   completed_at: Instant.nullable().meta({ description: 'Null until the import is completed.' }),

@@ -11,7 +11,7 @@ import { markImported } from '../../taxpayers/taxpayers.ts'
 import type { Import, ImportQuery, ImportSummary } from './contract.ts'
 import { filesIn } from './results.ts'
 import { findImport, type ImportRow, insertImport, listImportRows, markDeleting, referredObjects } from './store.ts'
-import { takeUploadRoom } from './usage/usage.ts'
+import { isKnown, reopen, takeUploadRoom } from './usage/usage.ts'
 
 /** Where uploads are in the bucket. */
 export const UPLOADS = 'imports/'
@@ -61,8 +61,9 @@ export function connectionOf(ctx: Ctx): Connection {
 /**
  * Accepts an upload whose bytes are stored: takes room for them, inserts the row that refers to them, and announces it. Under an
  * Idempotency-Key the id is committed with the audit row before, and a repetition after a crash continues with the same import: every step
- * can be repeated, and only the bytes that the row refers to are kept. Throws Failure 404 fiscal_entity.not_found, and 409
- * import.plan_limit, and 429 organization.hourly_limit.
+ * can be repeated, and only the bytes that the row refers to are kept. Throws Failure 404 fiscal_entity.not_found, 404 import.not_found when
+ * the import was deleted before the repetition, 409 import.plan_limit, and
+ * 429 organization.hourly_limit.
  */
 export async function importFiles(ctx: Ctx, upload: StoredUpload): Promise<Import> {
   const { connection, entity, fiscal_entity_id, rfc, shard } = connectionOf(ctx)
@@ -91,6 +92,12 @@ export async function importFiles(ctx: Ctx, upload: StoredUpload): Promise<Impor
   })
   // The request that this one repeats had inserted the row, with bytes of its own.
   upload.isKept = object === upload.key
+  // The import was deleted between the first request and its repetition: the row that came anew is one to delete.
+  if (ctx.claim && ctx.claim.begun !== null && !(await isKnown(ctx, import_id))) {
+    await commit(ledger, [markDeleting(ledger, import_id)])
+    await announce(ctx, [{ shard, import_id }])
+    throw notFound('import')
+  }
   await announce(ctx, [{ shard, import_id }])
   return getImport(ctx, import_id)
 }
@@ -103,12 +110,12 @@ export interface ImportHint {
   import_id: string
 }
 
-/** Sends imports to the queue. The messages are hints: the rows are committed, and the sweep sends them again. */
-export const announce = (system: System, hints: readonly ImportHint[]): Promise<void> =>
+/** Sends imports to the queue, perhaps with a delay. The messages are hints: the rows are committed, and the sweep sends them again. */
+export const announce = (system: System, hints: readonly ImportHint[], delaySeconds = 0): Promise<void> =>
   sendHints(
     system,
     system.env.IMPORTS,
-    hints.map((body) => ({ body })),
+    hints.map((body) => ({ body, ...(delaySeconds > 0 && { delaySeconds }) })),
   )
 
 /** Returns an import with the results of its first 1,000 files. Throws Failure 404 import.not_found. */
@@ -125,11 +132,12 @@ export async function getImport(ctx: Ctx, import_id: string): Promise<Import> {
   }
 }
 
-const summary = ({ import_id, status, bytes, documents, created_at, completed_at }: ImportRow): ImportSummary => ({
+const summary = ({ import_id, status, bytes, documents, stored_bytes, created_at, completed_at }: ImportRow): ImportSummary => ({
   import_id,
   status,
   bytes,
   documents,
+  stored_bytes,
   created_at: new Date(created_at).toISOString(),
   completed_at: completed_at === null ? null : new Date(completed_at).toISOString(),
 })
@@ -151,7 +159,7 @@ export async function deleteImport(ctx: Ctx, import_id: string): Promise<Import>
   const { row } = await findImport(ledger, ctx.organization.id, fiscal_entity_id, import_id, 0)
   if (!row) throw notFound('import')
   if (row.status !== 'deleting') {
-    await change(ctx, { action: 'import.deleted', resource_id: import_id }, [])
+    await change(ctx, { action: 'import.deleted', resource_id: import_id }, [reopen(ctx.db.$client, import_id)])
     await commit(ledger, [markDeleting(ledger, import_id)])
   }
   await announce(ctx, [{ shard, import_id }])

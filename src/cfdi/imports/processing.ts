@@ -3,6 +3,7 @@ import { refreshListed } from '../../lists/listed/counterparties.ts'
 import { bytesOfObject } from '../../platform/bytes/bytes.ts'
 import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { log } from '../../platform/log.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
 import { BudgetUsedUp } from '../../platform/work/budget.ts'
 import type { Leased } from '../../platform/work/lease.ts'
@@ -14,6 +15,7 @@ import {
   importPrefix,
   type KnownCfdi,
   partsIn,
+  type Room,
   readStored,
   replaceDocuments,
   type XmlContent,
@@ -39,9 +41,10 @@ import {
   readImportSources,
   removeImport,
   unfinishedImports,
+  usedByImport,
   visibleContents,
 } from './store.ts'
-import { leaveRoom, openUploads, recordDocuments, takeDocumentRoom } from './usage/usage.ts'
+import { beginTurn, isTurnOver, leaveRoom, leaveTurn, openUploads, recordUsage, type Turn, takeImportRoom } from './usage/usage.ts'
 
 /** How many documents one commit takes out, how many bytes of XML they may have together, and how many commits one message makes. */
 const SLICE = 250
@@ -126,7 +129,7 @@ async function recordHeirs(
 ): Promise<void> {
   if (heirs.size === 0) return
   const documents = await documentsOf(ledger, [...heirs.keys()])
-  await recordDocuments(system, organization_id, new Map([...documents].map(([heir, n]) => [heir, n + more(heirs.get(heir)!)])))
+  await recordUsage(system, organization_id, new Map([...documents].map(([heir, n]) => [heir, { documents: n + more(heirs.get(heir)!) }])))
 }
 
 /** As many of the documents as one commit takes out, and as lie in few parts of other imports; at least one. */
@@ -182,16 +185,50 @@ const ABANDONED_MS = 25 * 3_600_000
 
 /** Two imports at once in an isolate: each has some megabytes in memory. */
 const limiter = new MemoryLimiter(2, 15 * 60_000)
+/** How many slices an import may commit before other organizations have their turns, and how many imports a message tries. */
+const TURN_SLICES = 10
+const MOST_TRIED = 5
 
-/** Continues an import: ingests its upload, or deletes it. A worker that has lost it to another one, or to its deletion, stops. */
+/**
+ * Gives an import its turn: ingests its upload, or deletes it. A message says that one more turn is due, and not whose: the organizations take
+ * turns, so that one with many imports delays no other. A worker that has lost its import to another one, or to its deletion, stops.
+ */
 export const workOnImport = (system: System, hint: ImportHint, markDue: MarkDue): Promise<void> =>
   limiter.hold(1, async () => {
-    const ledger = system.settings.ledgers[hint.shard]!
-    const row = await claimImport(ledger, hint.import_id)
-    if (!row) return
-    const work = row.status === 'deleting' ? continueDeletion : ingestImport
-    if (await importLease.work(ledger, row, () => work(system, ledger, row, markDue))) await announce(system, [hint])
+    for (let tried = 0; tried < MOST_TRIED; tried++) {
+      const { next, isWaiting } = await beginTurn(system, hint.import_id)
+      // What does not wait for a turn is done, or only the ledger knows of it: a crash interrupted the end of its deletion.
+      if (tried === 0 && (next === null || !isWaiting)) await workOn(system, hint, markDue)
+      if (next === null || (await workOn(system, next, markDue))) return
+      const row = await readImport(system.settings.ledgers[next.shard]!, next.import_id)
+      if (row) await settle(system, row)
+      await leaveTurn(system, next.import_id, false)
+    }
   })
+
+/** Works on an import, if nobody else does. Returns whether it did. */
+async function workOn(system: System, turn: Turn, markDue: MarkDue): Promise<boolean> {
+  const { import_id, shard } = turn
+  const ledger = system.settings.ledgers[shard]!
+  const row = await claimImport(ledger, import_id)
+  if (!row) {
+    await deleteLater(system, ledger, turn)
+    return false
+  }
+  const work = row.status === 'deleting' ? continueDeletion : ingestImport
+  if (await importLease.work(ledger, row, () => work(system, ledger, row, markDue))) {
+    await leaveTurn(system, import_id, true)
+    await announce(system, [{ shard, import_id }])
+  }
+  return true
+}
+
+/** An import whose worker has ended without a word is deleted as soon as its lease ends. */
+async function deleteLater(system: System, ledger: D1Database, { import_id, shard }: Turn): Promise<void> {
+  const row = await readImport(ledger, import_id)
+  const left = row?.status === 'deleting' ? row.lease_until - Date.now() : 0
+  if (left > 0) await announce(system, [{ shard, import_id }], Math.ceil(left / 1_000) + 1)
+}
 
 /**
  * Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. When
@@ -236,14 +273,14 @@ async function ingestRest(
   // Before the import is completed, so that a crash in between repeats it.
   await refreshListed(system, row.entity)
   await commit(events, [markDue(events, row.organization_id, row.fiscal_entity_id)])
-  const done = await commit<{ documents: number }>(ledger, [
+  const done = await commit<Room>(ledger, [
     // When another consumer has taken the import over, it still needs the upload.
     importLease.assertLeased(ledger, row),
     ...insertFileResults(ledger, import_id, results),
     completeImport(ledger, row, Date.now()),
   ])
   await system.env.FILES.delete(row.object)
-  await recordDocuments(system, row.organization_id, new Map([[import_id, done.at(-1)!.results[0]!.documents]]), true)
+  await recordUsage(system, row.organization_id, new Map([[import_id, done.at(-1)!.results[0]!]]), true)
 }
 
 const failedUpload = (isMissing: boolean): EntryResult => ({
@@ -270,6 +307,14 @@ async function alreadyVisible(
   return (uuids) => visibleContents(ledger, uuids)
 }
 
+/** Imports end in a ledger of this size, of the ten gigabytes that D1 allows: the rest is for what the authority delivers. */
+const LEDGER_BYTES = 8_000_000_000
+
+function refuseInFullLedger(system: System, ledger_bytes: number): Room & { detail: string } {
+  log.error(system, 'A ledger takes no more imports. Close it to new RFCs, and free some of it.', { ledger_bytes })
+  return { documents: 0, bytes: 0, detail: 'There is no more room for imports beside what the tax authority delivers. Tell support.' }
+}
+
 /** Ingests an upload. Returns the results that no slice has committed. */
 async function ingest(
   importer: Ctx,
@@ -278,6 +323,7 @@ async function ingest(
   size: number,
   progress: UploadProgress,
 ): Promise<EntryResult[]> {
+  let slices = 0
   const target: IngestTarget = {
     ledger,
     files: importer.env.FILES,
@@ -285,17 +331,24 @@ async function ingest(
     rfc: row.rfc,
     now: importer.now,
     provenance: 'import',
-    beforeSlice: () => importer.budget.require(SLICE_STATEMENTS),
+    beforeSlice: async () => {
+      importer.budget.require(SLICE_STATEMENTS)
+      if (slices > 0 && slices % TURN_SLICES === 0 && (await isTurnOver(importer))) throw new BudgetUsedUp()
+      slices++
+    },
     import_id: row.import_id,
     parts: new Set(JSON.parse(row.parts) as number[]),
-    reserveRoom: async (documents) =>
-      takeDocumentRoom(importer, row.import_id, (await documentsOf(ledger, [row.import_id])).get(row.import_id) ?? 0, documents),
+    reserveRoom: async (wanted) => {
+      const { ledger_bytes, ...has } = await usedByImport(ledger, row.import_id)
+      if (ledger_bytes > LEDGER_BYTES) return refuseInFullLedger(importer, ledger_bytes)
+      return takeImportRoom(importer, row.import_id, has, wanted)
+    },
     alreadyVisible: await alreadyVisible(importer, row),
-    sideStatements: ({ entries, created, parts }) => [
+    sideStatements: ({ entries, created, parts, stored_bytes }) => [
       importLease.assertLeased(ledger, row),
       ...insertFileResults(ledger, row.import_id, entries),
       ...insertImportSources(ledger, row.import_id, row.import_partition, parts),
-      extendLease(ledger, row, created),
+      extendLease(ledger, row, created, stored_bytes),
     ],
   }
   const bytes = bytesOfObject(importer.env.FILES, row.object, size)
@@ -310,11 +363,16 @@ export async function sweepUploads(system: System): Promise<void> {
   const open = await openUploads(system, Date.now() - ABANDONED_MS, SWEEP_LIMIT)
   await each(open, async ({ import_id, shard }) => {
     const row = await readImport(system.settings.ledgers[shard]!, import_id)
-    if (row && row.status !== 'completed') return
-    if (row) await system.env.FILES.delete(row.object)
-    if (row) await recordDocuments(system, row.organization_id, new Map([[import_id, row.documents]]), true)
+    if (row) await settle(system, row)
     else await leaveRoom(system, import_id)
   })
+}
+
+/** Records what an import uses whose completion was not recorded. */
+async function settle(system: System, { import_id, organization_id, status, object, documents, stored_bytes }: ImportRow): Promise<void> {
+  if (status !== 'completed') return
+  await system.env.FILES.delete(object)
+  await recordUsage(system, organization_id, new Map([[import_id, { documents, bytes: stored_bytes }]]), true)
 }
 
 /** Announces the imports that lost their message or their consumer. A task, whose cursor is a ledger. */

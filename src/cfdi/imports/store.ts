@@ -4,7 +4,7 @@ import { packed, unpacked } from '../../platform/db/packed.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import type { EntryResult, ImportSource, ImportSourcePart, XmlContent } from '../ingest/ingest.ts'
+import type { EntryResult, ImportSource, ImportSourcePart, Room, XmlContent } from '../ingest/ingest.ts'
 import { cfdi, entities } from '../tables.ts'
 import { rowsOfResults } from './results.ts'
 import { importResults, importSources, imports } from './tables.ts'
@@ -156,7 +156,7 @@ const INSERTED = [
     imports.rfc,
     imports.object,
   ],
-  ...[imports.bytes, imports.documents, imports.status, imports.lease_until, imports.attempts, imports.created_at],
+  ...[imports.bytes, imports.documents, imports.stored_bytes, imports.status, imports.lease_until, imports.attempts, imports.created_at],
 ].map(bare)
 const { created, updated, unchanged, rejected } = importResults
 const c = alias(cfdi, 'c')
@@ -187,7 +187,7 @@ export const insertImport = async (
       ledger,
       sql`insert into ${imports} ${INSERTED}
         values (${row.import_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.import_partition}, ${row.entity}, ${row.rfc}, ${row.object},
-          ${row.bytes}, 0, 'queued', ${row.lease_until}, 0, ${row.created_at})
+          ${row.bytes}, 0, 0, 'queued', ${row.lease_until}, 0, ${row.created_at})
         on conflict do nothing`,
     ),
     prepared(ledger, sql`select ${imports.object} from ${imports} where ${imports.import_id} = ${row.import_id}`),
@@ -288,16 +288,29 @@ export const insertFileResults = (ledger: D1Database, import_id: string, entries
     ),
   )
 
-/** Extends the lease of an import, and adds documents that count through it from now on. */
-export const extendLease = (ledger: D1Database, row: Leased<ImportRow>, documents: number) =>
-  importLease.extend(ledger, row, sql`${bare(imports.documents)} = ${imports.documents} + ${documents}`)
+/** Extends the lease of an import, and adds documents that count through it and bytes that are stored because of it from now on. */
+export const extendLease = (ledger: D1Database, row: Leased<ImportRow>, documents: number, stored_bytes = 0) =>
+  importLease.extend(
+    ledger,
+    row,
+    sql`${bare(imports.documents)} = ${imports.documents} + ${documents}, ${bare(imports.stored_bytes)} = ${imports.stored_bytes} + ${stored_bytes}`,
+  )
 
-/** Completes an import. Returns how many documents count through it. */
+/** What an import uses so far, and how large its ledger is, in bytes. */
+export const usedByImport = async (ledger: D1Database, import_id: string): Promise<Room & { ledger_bytes: number }> => {
+  const { results, meta } = await prepared(
+    ledger,
+    sql`select ${imports.documents}, ${imports.stored_bytes} as bytes from ${imports} where ${imports.import_id} = ${import_id}`,
+  ).all<Room>()
+  return { ...(results[0] ?? { documents: 0, bytes: 0 }), ledger_bytes: meta.size_after }
+}
+
+/** Completes an import. Returns what it uses. */
 export const completeImport = (ledger: D1Database, row: Leased<ImportRow>, now: number) =>
   prepared(
     ledger,
     sql`update ${imports} set ${STATUS} = 'completed', ${bare(imports.completed_at)} = ${now}
-      where ${importLease.isLeased(row)} returning ${bare(imports.documents)}`,
+      where ${importLease.isLeased(row)} returning ${bare(imports.documents)}, ${bare(imports.stored_bytes)} as bytes`,
   )
 
 /** Returns an import to the queue because the budget of the invocation is used up, which is not another attempt. */

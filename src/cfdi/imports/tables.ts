@@ -22,6 +22,8 @@ export const imports = sqliteTable(
     bytes: integer('bytes').notNull(),
     /** How many documents count through this import: those that no earlier one holds. */
     documents: integer('documents').notNull(),
+    /** What is stored because of it, in bytes: its XML, rows, and what they are found by. */
+    stored_bytes: integer('stored_bytes').notNull(),
     status: text('status', { enum: IMPORT_STATUSES }).notNull(),
     /** The consumer that holds the import; null when none does. */
     token: text('token'),

@@ -43,6 +43,8 @@ export interface SliceOutcome {
   changes: DocumentChange[]
   /** The import sources that are new; empty for a download. */
   parts: ImportSourcePart[]
+  /** What is stored because of them, in bytes. */
+  stored_bytes: number
 }
 
 /** An entry that has been read: the UUID of its document, or why it is rejected. */
@@ -103,6 +105,7 @@ function outcomeOf(
     cancellations,
     changes,
     parts,
+    stored_bytes: 0,
   }
 }
 
@@ -192,10 +195,16 @@ export interface IngestTarget {
   import_id?: string
   /** The parts of the import. Commits add theirs. */
   parts?: Set<number>
-  /** Takes room for further documents. Returns how many fit, and what the others learn. */
-  reserveRoom?: (documents: number) => Promise<{ granted: number; detail: string }>
+  /** Takes room for further documents and bytes. Returns how many of each fit, and what the others learn. */
+  reserveRoom?: (wanted: Room) => Promise<Room & { detail: string }>
   /** Which of these documents the organization already sees in the authority's partition. They are not stored again. */
   alreadyVisible?: (uuids: readonly string[]) => Promise<ReadonlyMap<string, XmlContent>>
+}
+
+/** How many documents count, and how many bytes are stored. */
+export interface Room {
+  documents: number
+  bytes: number
 }
 
 /** The CRC and size of a document's XML, which identify it; null where only metadata is known. */
@@ -210,9 +219,10 @@ export interface SliceContent {
   importSources: Map<string, SliceImportSource>
 }
 
-/** An import source with the compressed bytes of its XML. */
+/** An import source with the compressed bytes of its XML, and what is stored because of it, in bytes. */
 export interface SliceImportSource extends ImportSource {
   packed: Uint8Array | null
+  bytes: number
 }
 
 /** Entries of a package that are committed together. */
@@ -263,10 +273,10 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const { sequence, known: rows } = await readKnown(ledger, entity, slice.uuids)
   const known = new Map(rows.map((row) => [row.uuid, row]))
   const content = await readSlice(target, slice, known)
-  const { documents, cancelled, importSources } = content
   const entries = await refuseWithoutRoom(target, content, known)
-  const changes = changesOf(documents, cancelled, known)
-  const parts = importSourceParts(newImportSources(target, importSources, known), sequence)
+  const changes = changesOf(content.documents, content.cancelled, known)
+  const added = newImportSources(target, content.importSources, known)
+  const parts = importSourceParts(added, sequence)
   const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + parts.length === 0
   if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], [], known), [])
   const [affected] = await Promise.all([
@@ -278,7 +288,8 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, stored }, target.now.getTime())
   statements.push(...recheckStatements(target, changes))
   slice.forget?.()
-  const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts, known), statements)
+  const stored_bytes = bytesOf(added)
+  const outcome = await commitOutcome(target, { ...outcomeOf(changes, entries, cancellations, parts, known), stored_bytes }, statements)
   for (const { part } of parts) target.parts?.add(part)
   return outcome
 }
@@ -329,20 +340,30 @@ function hold({ created }: SliceChanges, parts: readonly ImportSourcePart[]): Sl
   return [...stored].map(([uuid, part]) => ({ uuid, stored: part }))
 }
 
-/** Takes out the new documents for which there is no room, the last ones first, and says so in their entries. */
-async function refuseWithoutRoom(
-  { reserveRoom }: IngestTarget,
-  { documents, importSources, entries }: SliceContent,
-  known: ReadonlyMap<string, KnownCfdi>,
-): Promise<ReadEntry[]> {
-  const fresh = [...documents.keys()].filter((uuid) => !known.has(uuid))
-  if (fresh.length === 0 || reserveRoom === undefined) return entries
-  const { granted, detail } = await reserveRoom(fresh.length)
-  const refused = new Set(fresh.slice(granted))
+const bytesOf = (importSources: readonly SliceImportSource[]): number => importSources.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** Takes out what has no room, the last ones first, and says so in the entries. */
+async function refuseWithoutRoom(target: IngestTarget, content: SliceContent, known: ReadonlyMap<string, KnownCfdi>): Promise<ReadEntry[]> {
+  const { documents, importSources, entries } = content
+  const added = target.reserveRoom === undefined ? [] : newImportSources(target, importSources, known)
+  if (added.length === 0) return entries
+  const documentsIn = ({ uuid }: SliceImportSource): number => (documents.has(uuid) && !known.has(uuid) ? 1 : 0)
+  const wanted = { documents: added.reduce((sum, one) => sum + documentsIn(one), 0), bytes: bytesOf(added) }
+  const { detail, ...left } = await target.reserveRoom!(wanted)
+  const refused = new Set<string>()
+  for (const one of added) {
+    if (documentsIn(one) > left.documents || one.bytes > left.bytes) refused.add(one.uuid)
+    else {
+      left.documents -= documentsIn(one)
+      left.bytes -= one.bytes
+    }
+  }
+  if (refused.size === 0) return entries
   for (const uuid of refused) {
     documents.delete(uuid)
     importSources.delete(uuid)
   }
+  content.cancelled = content.cancelled.filter(({ uuid }) => !refused.has(uuid))
   return entries.map((entry) => (entry.code === undefined && refused.has(entry.uuid) ? { ...entry, code: QUOTA_EXCEEDED, detail } : entry))
 }
 

@@ -13,7 +13,15 @@ import { type ContentKey, type KnownCfdi, readStored, readUnstored } from './rea
 import { hasNews } from './row.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
-export { type EntryResult, type IngestTarget, importPrefix, rejectedOf, type SliceOutcome, type XmlContent } from './commit-slice.ts'
+export {
+  type EntryResult,
+  type IngestTarget,
+  importPrefix,
+  type Room,
+  rejectedOf,
+  type SliceOutcome,
+  type XmlContent,
+} from './commit-slice.ts'
 export { replaceDocuments } from './read-entries.ts'
 export { type KnownCfdi, readStored } from './reads.ts'
 export { type ImportSource, type ImportSourcePart, partsIn } from './row.ts'

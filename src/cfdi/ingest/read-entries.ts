@@ -153,7 +153,8 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
         entries.push(isKept ? entry : { ...entry, ...CONFLICT })
         if (visible.has(uuid)) return
         // An import also holds what another one keeps out, because that one may be deleted.
-        if (target.import_id !== undefined && !importSources.has(uuid)) importSources.set(uuid, importSourceOf(uuid, file))
+        if (target.import_id !== undefined && document !== undefined && !importSources.has(uuid))
+          importSources.set(uuid, importSourceOf(uuid, file, document))
         if (!isKept || first.has(uuid)) return
         first.set(uuid, content)
         if (document !== undefined) documents.set(uuid, document)
@@ -164,7 +165,9 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
           break
         }
         const stored = file.uuid === null ? undefined : known.get(file.uuid)
-        if (!opened.has(file) && file.month === null && stored?.xml_crc === file.crc && stored.xml_size === file.size) {
+        // An import opens all files: what is stored of a document counts for each import that holds it, since it may be the last one.
+        const isOpened = opened.has(file) || target.import_id !== undefined
+        if (!isOpened && file.month === null && stored?.xml_crc === file.crc && stored.xml_size === file.size) {
           keep({ n: file.n, name: file.name, uuid: stored.uuid }, file)
           continue
         }
@@ -245,9 +248,26 @@ export function documentOf(
   return { row, content: contentText(parsed, lines.texts), applications, substitutes: detach(substitutesOf(parsed)) }
 }
 
-const importSourceOf = (uuid: string, { packed, method, size, crc }: UnopenedFile): SliceImportSource => ({
+/** About what is stored of an import source, of a row with the entries of its indexes, of an application or substitution, in bytes. */
+const IMPORT_SOURCE_BYTES = 100
+const ROW_BYTES = 800
+const METADATA_ROW_BYTES = 500
+const RELATION_BYTES = 200
+/** How much smaller the contents of documents are when they are packed. */
+const PACKED = 4
+
+/** What is stored of a document besides its XML, in bytes. */
+const storedBytesOf = ({ row, content, applications, substitutes }: Incoming): number =>
+  IMPORT_SOURCE_BYTES +
+  ROW_BYTES +
+  Math.ceil((content?.length ?? 0) / PACKED) +
+  (row.products?.length ?? 0) +
+  (applications.length + substitutes.length) * RELATION_BYTES
+
+const importSourceOf = (uuid: string, { packed, method, size, crc }: UnopenedFile, document: Incoming): SliceImportSource => ({
   uuid,
   packed,
+  bytes: packed.length + storedBytesOf(document),
   xml: { xml_object: '', xml_offset: 0, xml_length: packed.length, xml_method: method, xml_size: size, xml_crc: crc },
   metadata: null,
 })
@@ -278,7 +298,8 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
             documents.set(uuid, document)
           } else if (stored !== undefined && hasNews(row, stored)) cancelled.set(uuid, row)
           entries.push(entry)
-          if (isImportSource) importSources.set(uuid, { uuid, packed: null, xml: null, metadata: row })
+          if (isImportSource)
+            importSources.set(uuid, { uuid, packed: null, bytes: IMPORT_SOURCE_BYTES + METADATA_ROW_BYTES, xml: null, metadata: row })
         } catch (error) {
           if (!(error instanceof RowRejected)) throw error
           entries.push({ ...entry, code: error.code, detail: error.message })

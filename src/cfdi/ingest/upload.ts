@@ -7,6 +7,7 @@ import {
   kindOf,
   MAX_METADATA_BYTES,
   type MetadataFile,
+  MetadataRoom,
   openMetadata,
   openMetadataEntry,
   shownName,
@@ -54,7 +55,9 @@ export async function ingestUpload(target: IngestTarget, file: Bytes, progress =
   if (kindOf('upload.txt', start) === 'metadata') {
     if (file.size > MAX_METADATA_BYTES)
       return [rejection(0, 'upload.txt', { code: 'metadata.too_large', message: 'The metadata is larger than 48 MiB.' })]
-    return [await ingestMetadataFile(target, 0, 'upload.txt', await openMetadata(file), progress)]
+    const metadata = await orRejection(() => openMetadata(file))
+    if (metadata instanceof EntryRejected) return [rejection(0, 'upload.txt', metadata)]
+    return [await ingestMetadataFile(target, 0, 'upload.txt', metadata, progress)]
   }
   if (file.size > MAX_XML_BYTES)
     return [rejection(0, 'upload.xml', { code: 'cfdi.too_large', message: 'The document is larger than 4 MiB.' })]
@@ -128,21 +131,20 @@ interface OpenedMetadata {
 
 /**
  * Finds the metadata files of a package. `recognised` has a 1 at the locations of all entries that are metadata of some kind and therefore no
- * CFDIs. Those beyond 48 MiB in all are rejected as `zip.too_large`.
+ * CFDIs. Those beyond 48 MiB or 500,000 lines in all are rejected.
  */
 async function metadataIn(file: Bytes, directory: Directory, entries: WantedEntries) {
   const recognised = new Uint8Array(directory.length)
   const opened: OpenedMetadata[] = []
   if (!(await directory.some((name) => !isXml(name)))) return { recognised, opened }
-  let left = MAX_METADATA_BYTES
+  const room = new MetadataRoom()
   for await (const entry of entries(({ junk, name }) => !junk && !isXml(name))) {
     const kind = await orRejection(async () => kindOf(entry.name, await startOf(file, entry)))
     if (kind !== 'terceros' && (kind !== 'metadata' || opened.length === MAX_METADATA_FILES)) continue
     recognised[entry.n] = 1
     if (kind === 'terceros') continue
-    const metadata = await orRejection(() => openMetadataEntry(file, entry, left))
+    const metadata = await orRejection(() => openMetadataEntry(file, entry, room))
     opened.push({ n: entry.n, name: shownName(entry.name), metadata })
-    if (entry.size <= left) left -= entry.size
   }
   return { recognised, opened }
 }

@@ -12,6 +12,7 @@ export type ZipCode =
   | 'zip.wrong_crc'
   | 'zip.corrupt'
   | 'zip.nested'
+  | 'metadata.too_many_lines'
 
 /** The package cannot be used: it has no readable directory, or a file that the others depend on cannot be read. */
 export class PackageRejected extends Error {

@@ -1,4 +1,5 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
+import { letOthersGoOn } from '../../platform/work/pause.ts'
 import { broken, type CentralEntry, hasRecord, nextAfter, PackageRejected, placesOf, readCentral, viewOf } from './central-record.ts'
 
 const MAX_ENTRIES = 200_000
@@ -6,6 +7,8 @@ const MAX_ENTRIES = 200_000
 const MAX_DIRECTORY = 20 * 1024 * 1024
 /** The bytes of a larger directory that are read at a time: more than any record has. */
 const PART = 1024 * 1024
+/** Records between two pauses. */
+const RECORDS_AT_ONCE = 10_000
 
 const END = 0x06054b50
 const END64 = 0x06064b50
@@ -114,9 +117,10 @@ async function* recordsOf(
 ): AsyncGenerator<CentralRecord, void, undefined> {
   let bytes = whole ?? new Uint8Array()
   let view = viewOf(bytes)
-  let from = 0
+  let [from, count] = [0, 0]
   try {
     for (let at = 0; at < size; ) {
+      if (++count % RECORDS_AT_ONCE === 0) await letOthersGoOn()
       if (whole === null && !hasRecord(view, at - from)) {
         file.release(bytes)
         from = Math.min(at, size - PART)

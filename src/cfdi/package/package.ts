@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { constants, crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
 import { type Bytes, partsOf } from '../../platform/bytes/bytes.ts'
 import { clipped } from '../../platform/names/clipped.ts'
+import { letOthersGoOn } from '../../platform/work/pause.ts'
 import { asRfc, isAmount, isRealDay, isRfc, isUuid } from '../xml/document.ts'
 import { EntryRejected } from './central-record.ts'
 import type { ZipEntry } from './entries.ts'
@@ -83,6 +84,16 @@ export class MetadataReader {
   /** Whether the beginning of this record was too long and has been dropped. */
   #isCut = false
 
+  /** The line that was reached, from 1. */
+  get line(): number {
+    return this.#line
+  }
+
+  /** Whether the header has been read and is not that of a list of CFDIs. */
+  get isRefused(): boolean {
+    return this.#separator !== null && this.#columns === null
+  }
+
   /** Returns the lines that end in this part of the text. */
   push(part: string): MetadataLine[] {
     this.#text += part
@@ -118,7 +129,8 @@ export class MetadataReader {
     this.#separator = feed > 0 && this.#text[feed - 1] === '\r' ? '\r\n' : '\n'
     const end = feed < 0 ? this.#text.length : feed
     const columns = columnsOf(this.#text.slice(Math.max(first, 0), end))
-    if (REQUIRED.every((name) => columns.has(name))) this.#columns = columns
+    const isWhole = feed >= 0 || isEnd
+    if (isWhole && REQUIRED.every((name) => columns.has(name))) this.#columns = columns
     else if (columns.has('uuid') && !isOfThirdParties(columns))
       lines.push({ rejected: { line: this.#line + lineFeeds(this.#text.slice(0, first)), month: null, code: 'metadata.missing_column' } })
     this.#line += lineFeeds(this.#text.slice(0, end)) + 1
@@ -344,7 +356,23 @@ export const shownName = (name: string): string => clipped(name.replace(/[\p{Cc}
 
 /** The limit of the metadata in one package, in inflated bytes: about 250,000 rows. Larger months come in several packages. */
 export const MAX_METADATA_BYTES = 48 * 1024 * 1024
+/** The limit of the lines in it, empty ones and those inside of names too: twice as many as it can have rows. */
+const MAX_METADATA_LINES = 500_000
 const METADATA_FILES_PART = 64 * 1024
+
+/** What the metadata files of one package may still have together. */
+export class MetadataRoom {
+  bytes = MAX_METADATA_BYTES
+  #lines = MAX_METADATA_LINES
+
+  /** Counts the lines that end in a part of a file. Throws EntryRejected as soon as there are too many. */
+  count(part: Uint8Array): void {
+    for (let at = part.indexOf(LINE_FEED); at >= 0; at = part.indexOf(LINE_FEED, at + 1))
+      if (--this.#lines < 0)
+        throw new EntryRejected('metadata.too_many_lines', 'The metadata has more than 500,000 lines, of which empty ones count too.')
+  }
+}
+const LINE_FEED = 0x0a
 
 /** A metadata file that has been read once to its end, so that nothing of a damaged one is ever used. It is never in memory as a whole. */
 export interface MetadataFile {
@@ -354,48 +382,89 @@ export interface MetadataFile {
   lines(): AsyncGenerator<MetadataLine[], void, undefined>
 }
 
-/** Opens a metadata entry of a ZIP of at most `limit` inflated bytes. Throws EntryRejected. */
-export const openMetadataEntry = async (file: Bytes, entry: ZipEntry, limit: number): Promise<MetadataFile> => {
+/** Opens a metadata entry of a ZIP in the room that is left, and takes it. Throws EntryRejected. */
+export const openMetadataEntry = async (file: Bytes, entry: ZipEntry, room: MetadataRoom): Promise<MetadataFile> => {
   if (entry.rejected !== null) throw entry.rejected
-  if (entry.size > limit) throw new EntryRejected('zip.too_large', 'The metadata of the package is larger than 48 MiB.')
-  return open(shownName(entry.name), () => inflatedParts(file, entry))
+  if (entry.size > room.bytes) throw new EntryRejected('zip.too_large', 'The metadata of the package is larger than 48 MiB.')
+  room.bytes -= entry.size
+  return open(shownName(entry.name), () => inflatedParts(file, entry), room)
 }
 
-/** Opens a metadata TXT that is not in a ZIP. */
+/** Opens a metadata TXT that is not in a ZIP. Throws EntryRejected. */
 export const openMetadata = (file: Bytes): Promise<MetadataFile> =>
-  open('upload.txt', () => partsOf(file, 0, file.size, METADATA_FILES_PART))
+  open('upload.txt', () => partsOf(file, 0, file.size, METADATA_FILES_PART), new MetadataRoom())
 
 type Parts = () => AsyncIterable<Uint8Array>
 
-async function open(name: string, parts: Parts): Promise<MetadataFile> {
-  const encoding = (await isUtf8(parts)) ? 'utf-8' : 'windows-1252'
-  return { name, lines: () => linesIn(parts, encoding) }
-}
+/** Parts between two pauses. */
+const PARTS_AT_ONCE = 16
+/** Lines between two pauses. */
+const LINES_AT_ONCE = 5_000
 
-/** Reads all parts, also those after an invalid one, because a damaged entry reveals itself at its end. */
-async function isUtf8(parts: Parts): Promise<boolean> {
+/**
+ * Reads a file up to the end of its header, and all of it when that is the header of a list of CFDIs, because a damaged entry reveals itself
+ * at its end.
+ */
+async function open(name: string, parts: Parts, room: MetadataRoom): Promise<MetadataFile> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-  let isValid = true
+  let isUtf8 = true
   const check = (part?: Uint8Array) => {
     try {
-      if (isValid) decoder.decode(part, { stream: part !== undefined })
+      if (isUtf8) decoder.decode(part, { stream: part !== undefined })
     } catch {
-      isValid = false
+      isUtf8 = false
     }
   }
-  for await (const part of parts()) check(part)
+  let [header, count] = [new HeaderReader() as HeaderReader | null, 0]
+  for await (const part of parts()) {
+    room.count(part)
+    const refused = header?.push(part)
+    if (refused) return { name, lines: () => only(refused) }
+    if (header?.isRead) header = null
+    check(part)
+    if (++count % PARTS_AT_ONCE === 0) await letOthersGoOn()
+  }
   check()
-  return isValid
+  return { name, lines: () => linesIn(parts, isUtf8 ? 'utf-8' : 'windows-1252') }
 }
+
+async function* only(lines: MetadataLine[]): AsyncGenerator<MetadataLine[], void, undefined> {
+  yield lines
+}
+
+/** Reads the header of a metadata file, whose names of columns are the same in every encoding. */
+class HeaderReader {
+  readonly #reader = new MetadataReader()
+  readonly #decoder = new TextDecoder('windows-1252')
+  #isBegun = false
+  isRead = false
+
+  /** Reads a part of the file. When the header turns out to be that of no list of CFDIs, returns all lines that the file has then. */
+  push(part: Uint8Array): MetadataLine[] | null {
+    const decoded = this.#decoder.decode(part, { stream: true })
+    const text = this.#isBegun ? decoded : withoutMarks(decoded)
+    this.#isBegun = true
+    const first = text.search(/\S/)
+    const feed = first < 0 ? -1 : text.indexOf('\n', first)
+    const lines = this.#reader.push(feed < 0 ? text : text.slice(0, feed + 1))
+    this.isRead = feed >= 0 || this.#reader.isRefused
+    return this.#reader.isRefused ? lines : null
+  }
+}
+
+const withoutMarks = (text: string): string => text.replace(/^(?:\ufeff|ï»¿)+/, '')
 
 async function* linesIn(parts: Parts, encoding: string): AsyncGenerator<MetadataLine[], void, undefined> {
   const decoder = new TextDecoder(encoding, { fatal: false, ignoreBOM: true })
   const reader = new MetadataReader()
-  let isFirst = true
+  let [count, paused, line] = [0, 0, 0]
   for await (const part of parts()) {
     const text = decoder.decode(part, { stream: true })
-    yield reader.push(isFirst ? text.replace(/^(?:\ufeff|ï»¿)+/, '') : text)
-    isFirst = false
+    yield reader.push(count++ === 0 ? withoutMarks(text) : text)
+    if (count - paused < PARTS_AT_ONCE && reader.line - line < LINES_AT_ONCE) continue
+    await letOthersGoOn()
+    paused = count
+    line = reader.line
   }
   yield reader.push(decoder.decode())
   yield reader.end()

@@ -3,7 +3,7 @@ import { EntryRejected, PackageRejected } from './central-record.ts'
 import { readDirectory } from './directory.ts'
 import { entriesOf, type ZipEntry } from './entries.ts'
 import type { ListedRow, MetadataRow } from './package.ts'
-import { isXml, kindOf, MAX_METADATA_BYTES, type MetadataFile, openMetadataEntry, shownName, startOf } from './package.ts'
+import { isXml, kindOf, type MetadataFile, MetadataRoom, openMetadataEntry, shownName, startOf } from './package.ts'
 
 /** The status that metadata gives a document. */
 export type ReportedStatus = Pick<MetadataRow, 'cancelled' | 'cancelled_at' | 'cancellation_reason' | 'folio_sustitucion'>
@@ -326,17 +326,15 @@ export async function metadataIn(file: Bytes, rejected?: Rejections, every = fal
   const files: MetadataFile[] = []
   /** Entries that are no list of CFDIs. Alone, they stand where one should be. */
   const unreadable: ZipEntry[] = []
-  let left = MAX_METADATA_BYTES
+  const room = new MetadataRoom()
   const directory = await readDirectory(file)
   for await (const entry of entriesOf(file, directory)) {
     if (entry.junk || isXml(entry.name)) continue
     const name = shownName(entry.name)
     try {
       const kind = kindOf(entry.name, await startOf(file, entry))
-      if (kind === 'metadata') {
-        files.push(await openMetadataEntry(file, entry, left))
-        left -= entry.size
-      } else if (kind !== 'terceros' && !/tercero/i.test(name)) unreadable.push(entry)
+      if (kind === 'metadata') files.push(await openMetadataEntry(file, entry, room))
+      else if (kind !== 'terceros' && !/tercero/i.test(name)) unreadable.push(entry)
     } catch (error) {
       throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }

@@ -1,6 +1,6 @@
 import { fixed, shifted, sumOf } from '../../platform/money.ts'
 import {
-  add,
+  addRelated,
   amount,
   append,
   asRfc,
@@ -123,8 +123,7 @@ const docto = (state: ParseState, a: Attributes, equivalencia: string): void => 
     impuestos_dr: { traslados: [], retenciones: [] },
   }
   state.docto = read
-  add(state.doctos, read, 'paid documents')
-  state.pago?.documentos.push(read)
+  if (addRelated(state, state.doctos, read)) state.pago?.documentos.push(read)
 }
 
 const taxDR = (a: Attributes): Tax => ({

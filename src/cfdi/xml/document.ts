@@ -83,7 +83,7 @@ export const withRelation = (known: string | null, relation: string): string | n
 
 export const REPAIRS = [
   ...(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut'] as const),
-  ...(['several_timbres', 'negative_total', 'unknown_version'] as const),
+  ...(['several_timbres', 'negative_total', 'unknown_version', 'related_cut'] as const),
 ]
 export type Repair = (typeof REPAIRS)[number]
 
@@ -300,7 +300,7 @@ export interface ParseState {
   pago: Pago | null
   docto: DoctoRelacionado | null
   /** The documents of all payments. */
-  doctos: DoctoRelacionado[]
+  readonly doctos: DoctoRelacionado[]
   nomina: Nomina | null
 }
 
@@ -334,19 +334,26 @@ export const readFecha = ({ document }: ParseState, a: Attributes, name: string)
   document.utc_offset = offsetOf(a[name])
 }
 
-/** The limit of a document's lines, and of the documents that it pays or refers to: all of them are in memory at once. */
-const MAX_PARTS = 30_000
+/** The limit of a document's lines: all of them are in memory at once. */
+const MAX_LINES = 30_000
 
-const limit = (count: number, what: string): void => {
-  if (count > MAX_PARTS) throw new CfdiRejected('cfdi.too_complex', `The document has more than 30,000 ${what}.`)
+/**
+ * How many documents a document may name, and how many it may pay: a complement of Pagos 2.0 that states their taxes has room for fewer in
+ * 4 MiB. Each becomes a row of its invoice.
+ */
+export const MOST_RELATED = 10_000
+
+/** Adds a document that a document names or pays. One beyond the limit is left out, and the document says so. Returns whether it is added. */
+export const addRelated = <Part>({ oddities }: ParseState, list: Part[], part: Part): boolean => {
+  const isWithin = list.length < MOST_RELATED
+  if (isWithin) list.push(part)
+  else oddities.add('related_cut')
+  return isWithin
 }
-
-/** Adds one of a document's parts to a list. Throws CfdiRejected beyond the limit. */
-export const add = <Part>(list: Part[], part: Part, what: string): void => limit(list.push(part), what)
 
 /** Begins a line. Throws CfdiRejected beyond the limit. */
 export const beginLine = (state: ParseState, concepto: Concepto): void => {
-  limit(++state.lines, 'lines')
+  if (++state.lines > MAX_LINES) throw new CfdiRejected('cfdi.too_complex', 'The document has more than 30,000 lines.')
   state.concepto = concepto
 }
 

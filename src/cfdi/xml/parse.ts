@@ -1,6 +1,6 @@
 import { COMPLEMENT_NAMESPACES, complemento, complementoConcepto, comprobante32 } from './complemento.ts'
 import {
-  add,
+  addRelated,
   amount,
   append,
   asRfc,
@@ -148,11 +148,12 @@ const retenciones = (names: Names): Node => ({
   ...path({
     ...single({
       CfdiRetenRelacionados: {
-        open: ({ document }, a) => {
+        open: (state, a) => {
+          const { document } = state
           const uuid = upper(a, 'UUID')
           const tipo_relacion = text(a, 'TipoRelacion') ?? ''
           document.tipo_relacion = withRelation(document.tipo_relacion, tipo_relacion)
-          if (uuid !== null) add(document.relacionados, { tipo_relacion, uuid }, 'related documents')
+          if (uuid !== null) addRelated(state, document.relacionados, { tipo_relacion, uuid })
         },
       },
       Emisor: {
@@ -198,9 +199,9 @@ const relacionados: Node = {
   },
   ...path({
     CfdiRelacionado: {
-      open: ({ document, tipo_relacion }, a) => {
+      open: (state, a) => {
         const uuid = upper(a, 'UUID')
-        if (uuid !== null) add(document.relacionados, { tipo_relacion, uuid }, 'related documents')
+        if (uuid !== null) addRelated(state, state.document.relacionados, { tipo_relacion: state.tipo_relacion, uuid })
       },
     },
   }),

@@ -8,6 +8,7 @@ import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure, type Fault, invalid, MOST_FAULTS, notFound } from '../../platform/failures.ts'
 import { WHOLE } from '../../platform/paging/cursor.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
+import { letOthersGoOn } from '../../platform/work/pause.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { forgetListed } from '../listed/counterparties.ts'
@@ -16,6 +17,10 @@ import { findList, loadStatements } from '../loading/store.ts'
 import type { ListState } from '../tables.ts'
 import { type CustomList, type CustomListDraft, type CustomLists, EntryName, MOST_CHARACTERS } from './contract.ts'
 import { deleteCustomList, entriesUsed, findCustomLists, insertCustomList, listsUsed } from './store.ts'
+
+/** Records of a CSV, empty ones too: as many as RFCs fit into the largest body. */
+const MOST_RECORDS = 400_000
+const RECORDS_AT_ONCE = 5_000
 
 /** A row of an upload, and how the answer names it. */
 interface UploadedRow {
@@ -28,7 +33,8 @@ interface UploadedRow {
 
 const unreadable = (message: string) => invalid('blacklist.unreadable', [{ path: 'body', message }])
 
-function* rowsOfCsv(bytes: Uint8Array): Generator<UploadedRow> {
+/** The rows of a CSV; null for an empty one. */
+function* rowsOfCsv(bytes: Uint8Array): Generator<UploadedRow | null> {
   const records = recordsOf(textsOf(bytes))
   const first = records.next()
   const header = (first.done ? [] : first.value).map((cell) => cell.trim().toLowerCase())
@@ -40,11 +46,11 @@ function* rowsOfCsv(bytes: Uint8Array): Generator<UploadedRow> {
   if (next.done && next.value) throw unreadable('The first line has a quote that is not closed.')
   while (!next.done) {
     const record = next.value
-    line++
+    if (++line > MOST_RECORDS) throw unreadable('The list has more than 400,000 lines, of which empty ones count too.')
     next = records.next()
     const isCut = next.done === true && next.value
-    if (isCut || record.some((cell) => cell.trim() !== ''))
-      yield { at: `record ${line}`, rfc: record[rfc], name: record[name] ?? '', isCut }
+    const isEmpty = !isCut && record.every((cell) => cell.trim() === '')
+    yield isEmpty ? null : { at: `record ${line}`, rfc: record[rfc], name: record[name] ?? '', isCut }
   }
 }
 
@@ -69,7 +75,7 @@ function* rowsOfJson(bytes: Uint8Array): Generator<UploadedRow> {
  * Reads an organization's own list: CSV with the columns rfc and name, or JSON with `entries`. An RFC that comes twice counts once. Throws
  * Failure 422 blacklist.unreadable, or blacklist.invalid with each row that is no entry.
  */
-function readCustomList(bytes: Uint8Array, isJson: boolean): ListEntry[] {
+async function readCustomList(bytes: Uint8Array, isJson: boolean): Promise<ListEntry[]> {
   const found = new Map<string, ListEntry>()
   const faults: Fault[] = []
   let unlisted = 0
@@ -77,7 +83,11 @@ function readCustomList(bytes: Uint8Array, isJson: boolean): ListEntry[] {
     if (faults.length < MOST_FAULTS) faults.push({ path, message })
     else unlisted++
   }
-  for (const { at, rfc, name, isCut } of isJson ? rowsOfJson(bytes) : rowsOfCsv(bytes)) {
+  let count = 0
+  for (const row of isJson ? rowsOfJson(bytes) : rowsOfCsv(bytes)) {
+    if (++count % RECORDS_AT_ONCE === 0) await letOthersGoOn()
+    if (row === null) continue
+    const { at, rfc, name, isCut } = row
     const read = EntryName.safeParse(name)
     const normal = typeof rfc === 'string' ? normalRfc(rfc) : ''
     if (isCut) refuse(at, 'A quote is not closed.')
@@ -142,7 +152,7 @@ export async function createCustomList(ctx: Ctx, { slug, label }: CustomListDraf
 export async function replaceCustomList(ctx: Ctx, slug: string, bytes: Uint8Array, isJson: boolean): Promise<CustomList> {
   const source = sourceOf(slug)
   await requireList(ctx, source)
-  const entries = readCustomList(bytes, isJson)
+  const entries = await readCustomList(bytes, isJson)
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
   await retryOnConflict(
     () => attemptReplace(ctx, slug, entries, digest),
@@ -152,7 +162,7 @@ export async function replaceCustomList(ctx: Ctx, slug: string, bytes: Uint8Arra
   return view(await requireList(ctx, source))
 }
 
-async function attemptReplace(ctx: Ctx, slug: string, entries: ReturnType<typeof readCustomList>, digest: string): Promise<void> {
+async function attemptReplace(ctx: Ctx, slug: string, entries: readonly ListEntry[], digest: string): Promise<void> {
   const source = sourceOf(slug)
   const { db, organization, now } = ctx
   const { version, label, digest: stored } = await requireList(ctx, source)

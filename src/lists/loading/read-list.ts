@@ -273,8 +273,15 @@ export function readList(bytes: Uint8Array, format: ListFormat, day: string): Li
   throw new ListRefused('list.no_header', `No line has the columns ${columns}. The file is not this list.`)
 }
 
+/** Records of a list, empty ones too. The longest list has some hundred thousands. */
+const MOST_RECORDS = 1_000_000
+
 function* rowsOf(records: Iterable<string[]>, rowOf: ReturnType<typeof rowReader>): Generator<ListRow> {
-  for (const record of records) if (record.some((cell) => cell.trim() !== '')) yield rowOf(record)
+  let count = 0
+  for (const record of records) {
+    if (++count > MOST_RECORDS) throw new ListRefused('list.too_large', 'The file has more than 1,000,000 lines.')
+    if (record.some((cell) => cell.trim() !== '')) yield rowOf(record)
+  }
 }
 
 /** An RFC's entry on a list. */

@@ -66,9 +66,9 @@ async function uploaded(platform: Platform) {
 describe('an import that the budget of an invocation does not suffice for', () => {
   it.each([2, 3, 4])('has the results of one that it suffices for, when the budget ends before every %ith slice', async (nth) => {
     const whole = await uploaded(new Platform())
+    await new Platform().deliver('imports', [{ shard: 0, import_id: whole.import_id }])
     const platform = new Platform()
     const parts = await uploaded(platform)
-    await new Platform().deliver('imports', [{ shard: 0, import_id: whole.import_id }])
     let asked = 0
     vi.spyOn(Budget.prototype, 'require').mockImplementation(() => {
       if (++asked % nth === 0) throw new BudgetUsedUp()

@@ -217,6 +217,28 @@ describe('an upload under a key', () => {
     await completed(first.body.import_id)
   })
 
+  it('that was deleted after a crash is not made anew by who asks again', async () => {
+    const xml = invoice()
+    const [known, left] = [await rows(), await uploads()]
+    at('2026-11-18T18:00:00Z')
+    // It dies before it keeps its answer.
+    await post('deleted', xml, { through: dyingAt(STEPS - 1, 'before') })
+    const [import_id] = (await rows()).filter((id) => !known.includes(id)) as [string]
+    await completed(import_id)
+    expect((await send('DELETE', `${path}/${import_id}`, { authorization: basic(owner) })).status).toBe(202)
+    const gone = () =>
+      vi.waitUntil(async () => (await send('GET', `${path}/${import_id}`, { authorization: basic(owner) })).status === 404, {
+        timeout: 20_000,
+        interval: 20,
+      })
+    await gone()
+    at('2026-11-18T18:00:30Z')
+    expect(await post('deleted', xml)).toMatchObject({ status: 404, body: { code: 'import.not_found' } })
+    await vi.waitUntil(async () => (await rows()).length === known.length, { timeout: 20_000, interval: 20 })
+    expect(await uploads()).toEqual(left)
+    expect(await post('deleted', xml)).toMatchObject({ status: 404, body: { code: 'import.not_found' } })
+  })
+
   it('is a new one a day later', async () => {
     const xml = invoice()
     at('2026-11-18T18:00:00Z')

@@ -50,7 +50,7 @@ async function hasImported(
   used: { bytes?: number; documents?: number; day?: string; day_bytes?: number; day_documents?: number },
 ) {
   const { bytes = 0, documents = 0, day = '2000-01-01', day_bytes = 0, day_documents = 0 } = used
-  await env.DB.prepare('insert or replace into import_totals values (?, ?, ?, ?, ?, ?)')
+  await env.DB.prepare('insert or replace into import_totals values (?, ?, ?, ?, ?, ?, 0)')
     .bind(of.id, bytes, documents, day, day_bytes, day_documents)
     .run()
 }
@@ -95,8 +95,19 @@ describe('the bytes of an upload', () => {
       [],
     ])
     expect((await by.of.ask('GET', importsOf(by.fiscal_entity_id))).body.data).toEqual([])
+    // The upload fits exactly, and what would be stored of it does not.
     await hasImported(by, used(bytes.length))
-    expect(await imported(by, bytes)).toMatchObject({ status: 'completed', bytes: bytes.length, documents: 1 })
+    expect(await imported(by, bytes)).toMatchObject({ documents: 0, stored_bytes: 0, files: [{ code: 'import.quota_exceeded' }] })
+    await hasImported(by, used(10_000))
+    const done = await imported(by, bytes)
+    expect(done).toMatchObject({ status: 'completed', bytes: bytes.length, documents: 1 })
+    expect(done.stored_bytes).toBeGreaterThan(bytes.length)
+    expect(await usedOf(by, quota)).toBe(limits[quota] - 10_000 + done.stored_bytes)
+    // What is stored fits exactly.
+    await hasImported(by, used(done.stored_bytes - 1))
+    expect((await imported(by, bytes)).files).toMatchObject([{ code: 'import.quota_exceeded' }])
+    await hasImported(by, used(done.stored_bytes))
+    expect((await imported(by, bytes)).counts).toMatchObject({ unchanged: 1 })
     expect(await usedOf(by, quota)).toBe(limits[quota])
   })
 
@@ -119,8 +130,8 @@ describe('the bytes of an upload', () => {
     expect((await upload(by, bytes)).status).toBe(409)
     at('2026-11-19T06:00:00Z')
     expect(await usedOf(by, 'import_bytes_per_day')).toBe(0)
-    await imported(by, bytes)
-    expect(await usedOf(by, 'import_bytes_per_day')).toBe(bytes.length)
+    const { stored_bytes } = await imported(by, bytes)
+    expect(await usedOf(by, 'import_bytes_per_day')).toBe(stored_bytes)
   })
 
   it('that were refused under an Idempotency-Key are accepted under it when there is room', async () => {
@@ -132,8 +143,10 @@ describe('the bytes of an upload', () => {
     await hasImported(by, {})
     expect((await upload(by, bytes, key)).status).toBe(202)
     expect((await upload(by, bytes, key)).status).toBe(202)
-    await consumeAll(kept)
     expect(await usedOf(by, 'import_bytes')).toBe(bytes.length)
+    await consumeAll(kept)
+    const [{ stored_bytes }, ...others] = (await by.of.ask('GET', importsOf(by.fiscal_entity_id))).body.data
+    expect([await usedOf(by, 'import_bytes'), others]).toEqual([stored_bytes, []])
   })
 
   it('that the bucket does not take use nothing, of the day neither', async () => {
@@ -175,10 +188,10 @@ describe('the bytes of an upload', () => {
     const sweep = () => daily()
     at('2026-11-19T18:00:00Z')
     await sweep()
-    expect(await usedOf(by, 'import_bytes')).toBe(done.bytes + bytes.length)
+    expect(await usedOf(by, 'import_bytes')).toBe(done.stored_bytes + bytes.length)
     at('2026-11-19T19:00:01Z')
     await sweep()
-    expect(await usedOf(by, 'import_bytes')).toBe(done.bytes)
+    expect(await usedOf(by, 'import_bytes')).toBe(done.stored_bytes)
     // The bucket tells the age of the bytes by the real clock. The XML of the other import is what is left.
     at('2099-01-01T10:00:00Z')
     await sweepUploadObjects(systemOf(env, new Date(), 'sweep'))

@@ -806,8 +806,8 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
   async sweepUploads(platform) {
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 150)
-       insert into import_usage (import_id, organization_id, shard, bytes, documents, counted, is_open, created_at)
-       select ${idSql('imp')}, 'org_many', 0, 1, 0, 0, 1, 0 from n`,
+       insert into import_usage (import_id, organization_id, shard, bytes, documents, counted_bytes, counted, is_open, turn_until, created_at)
+       select ${idSql('imp')}, 'org_many', 0, 1, 0, 1, 0, 1, 0, 0 from n`,
     ).run()
     await finish(platform, 'sweepUploads')
     await finish(platform, 'sweepUploads')

@@ -6,7 +6,21 @@ import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { isGuardViolation } from '../../../platform/db/guard.ts'
 import type { Failure } from '../../../platform/failures.ts'
 import { localDayOf } from '../../../platform/time/calendar.ts'
-import { findTotals, giveBack, listOpen, type OpenUsage, setDocuments, takeBytes, takeDocuments } from './store.ts'
+import type { Room } from '../../ingest/ingest.ts'
+import {
+  endTurn,
+  findTotals,
+  giveBack,
+  isAnotherWaiting,
+  listOpen,
+  noteTurn,
+  type OpenUsage,
+  selectWaiting,
+  setUsage,
+  takeBytes,
+  takeRoom,
+  takeTurn,
+} from './store.ts'
 import { importTotals } from './tables.ts'
 
 /** Who imports: an organization, in a request or in a consumer. */
@@ -73,41 +87,85 @@ const refused = async (importer: Importer, quota: ImportQuota, limits: Limits): 
   limitReached(importer.organization.plan, quota, limits[quota] ?? 0, (await importUsage(importer))[quota])
 
 /**
- * Takes room for an import to have `has + more` documents. Returns how many of the further ones fit, and why no more do, as a sentence with
- * both numbers.
+ * Takes room for an import to have `more` documents and bytes than it has. Returns how many of the further ones fit, and why no more do, as a
+ * sentence with both numbers.
  */
-export async function takeDocumentRoom(
-  importer: Importer,
-  import_id: string,
-  has: number,
-  more: number,
-): Promise<{ granted: number; detail: string }> {
+export async function takeImportRoom(importer: Importer, import_id: string, has: Room, more: Room): Promise<Room & { detail: string }> {
   const { db, organization } = importer
   const limits = limitsNow(importer)
-  const room = { limit: limits.import_documents, daily: limits.import_documents_per_day, day: todayOf(importer) }
-  const results = await commit<{ documents: number }>(db.$client, [
-    ...takeDocuments(db.$client, { import_id, organization_id: organization.id }, has + more, room),
-    ...warnOfTotals(importer, ['documents', 'day_documents']),
+  const results = await commit<Room>(db.$client, [
+    ...takeRoom(
+      db.$client,
+      { import_id, organization_id: organization.id },
+      { documents: has.documents + more.documents, bytes: has.bytes + more.bytes },
+      {
+        documents: { limit: limits.import_documents, daily: limits.import_documents_per_day },
+        bytes: { limit: limits.import_bytes, daily: limits.import_bytes_per_day },
+      },
+      todayOf(importer),
+    ),
+    ...warnOfTotals(importer, ['documents', 'day_documents', 'bytes', 'day_bytes']),
   ])
   // Without a row the import is deleted, and its next commit is refused.
-  const granted = Math.max(0, (results[1]!.results[0]?.documents ?? has + more) - has)
-  if (granted >= more) return { granted: more, detail: '' }
+  const taken = results[1]!.results[0]
+  if (taken === undefined) return { ...more, detail: '' }
+  const fits = (what: keyof Room): number => Math.min(more[what], Math.max(0, taken[what] - has[what]))
+  const room: Room = { documents: fits('documents'), bytes: fits('bytes') }
+  if (room.documents === more.documents && room.bytes === more.bytes) return { ...room, detail: '' }
   const used = await importUsage(importer)
-  const quota = isFull('import_documents', limits, used) ? 'import_documents' : 'import_documents_per_day'
-  return { granted, detail: explainLimit(organization.plan, quota, limits[quota] ?? 0, used[quota]) }
+  const [inAll, daily] = room.documents < more.documents ? DOCUMENT_QUOTAS : BYTE_QUOTAS
+  const quota = leftOf(inAll, limits, used) <= leftOf(daily, limits, used) ? inAll : daily
+  return { ...room, detail: explainLimit(organization.plan, quota, limits[quota] ?? 0, used[quota]) }
 }
 
-const isFull = (quota: ImportQuota, limits: Limits, used: Record<ImportQuota, number>): boolean => {
-  const limit = limits[quota]
-  return limit !== null && used[quota] >= limit
+const DOCUMENT_QUOTAS = ['import_documents', 'import_documents_per_day'] as const
+const BYTE_QUOTAS = ['import_bytes', 'import_bytes_per_day'] as const
+
+const leftOf = (quota: ImportQuota, limits: Limits, used: Record<ImportQuota, number>): number =>
+  (limits[quota] ?? Number.POSITIVE_INFINITY) - used[quota]
+
+/** Sets what each of these imports of an organization uses, once their ledger says so. */
+export const recordUsage = ({ db }: System, organization_id: string, used: ReadonlyMap<string, Partial<Room>>, areCompleted = false) =>
+  commit(db.$client, setUsage(db.$client, organization_id, used, areCompleted))
+
+/** How long nobody else takes an import whose turn it is: longer than an invocation works. */
+const TURN_MS = 60_000
+/** Until an import that could not be worked on may be tried again. */
+const RETRY_MS = 1_000
+
+export type Turn = Pick<OpenUsage, 'import_id' | 'shard'>
+
+/**
+ * Says whose turn it is: the oldest import of the organization that waits for the longest time since its last turn; null when none waits. Also
+ * says whether an import waits for its turn at all.
+ */
+export async function beginTurn({ db }: System, import_id: string): Promise<{ next: OpenUsage | null; isWaiting: boolean }> {
+  const d1 = db.$client
+  const now = Date.now()
+  const [hinted, taken] = await d1.batch<OpenUsage & { is_waiting: number }>([
+    selectWaiting(d1, import_id),
+    takeTurn(d1, now, now + TURN_MS),
+  ])
+  const next = taken!.results[0] ?? null
+  if (next !== null) await noteTurn(d1, next.organization_id, now).run()
+  return { next, isWaiting: hinted!.results[0]?.is_waiting === 1 }
 }
 
-/** Sets how many documents count through each of these imports of an organization, once their ledger says so. */
-export const recordDocuments = ({ db }: System, organization_id: string, documents: ReadonlyMap<string, number>, areCompleted = false) =>
-  commit(db.$client, setDocuments(db.$client, organization_id, documents, areCompleted))
+/** Ends the turn of an import that is to have another one, at once or soon. */
+export const leaveTurn = ({ db }: System, import_id: string, isWorkedOn: boolean) =>
+  endTurn(db.$client, import_id, isWorkedOn ? 0 : Date.now() + RETRY_MS).run()
+
+/** Whether another organization waits for its turn. */
+export const isTurnOver = ({ db, organization }: Importer): Promise<boolean> => isAnotherWaiting(db.$client, organization.id, Date.now())
+
+/** Whether an import uses something: it has been begun and is not deleted. */
+export const isKnown = async ({ db }: System, import_id: string): Promise<boolean> =>
+  (await selectWaiting(db.$client, import_id).first()) !== null
 
 /** Gives back the total usage of a deleted import. Its usage of the day stays. */
 export const leaveRoom = ({ db }: System, import_id: string) => commit(db.$client, giveBack(db.$client, import_id))
 
 /** The uploads that were begun before an instant, in milliseconds, and are not known to be completed, up to `limit`. */
 export const openUploads = ({ db }: System, before: number, limit: number): Promise<OpenUsage[]> => listOpen(db.$client, before, limit)
+
+export { reopen } from './store.ts'
