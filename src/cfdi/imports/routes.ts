@@ -42,7 +42,7 @@ export const importRoutes = new Hono<App>()
     storedUpload(CONTENT_TYPES, MOST_BODY_BYTES, 'One XML, one metadata TXT, or a ZIP.', UPLOADS, ({ connection }) => connection !== null),
     returns(202, Import, 'The import. It is queued.'),
     refusesAny({
-      404: 'The organization has no connection to the fiscal entity.',
+      404: 'The organization has no connection to the fiscal entity, or the request repeats one whose import was deleted (`import.not_found`).',
       409: 'The upload does not fit into the bytes that the plan allows a day or in all (`import.plan_limit`). Nothing is stored.',
       422: 'The body is empty.',
     }),
