@@ -24,7 +24,9 @@ export const ImportedFile = z
     detail: z
       .string()
       .nullable()
-      .meta({ description: 'An explanation of `code`, or how many rows of a metadata file could not be stored.' }),
+      .meta({
+        description: 'An explanation of `code`, what is left out of the document, or how many rows of a metadata file could not be stored.',
+      }),
     rejected_rows: z.array(z.strictObject({ line: z.int(), code: z.string() })).meta({
       description:
         'The rows of a metadata file that could not be stored, at most 100, with the line on which each begins; the header is line 1.',

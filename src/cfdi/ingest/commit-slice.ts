@@ -47,9 +47,9 @@ export interface SliceOutcome {
   stored_bytes: number
 }
 
-/** An entry that has been read: the UUID of its document, or why it is rejected. */
+/** An entry that has been read: the UUID of its document and perhaps what is left out of it, or why it is rejected. */
 export type ReadEntry = Pick<EntryResult, 'n' | 'name' | 'line'> &
-  ({ uuid: string; code?: never } | { code: string; detail: string; uuid: string | null })
+  ({ uuid: string; code?: never; detail?: string | null } | { code: string; detail: string; uuid: string | null })
 
 /** The rejections among these entries. */
 export const rejectedOf = (entries: readonly EntryResult[]): Rejection[] =>
@@ -83,7 +83,7 @@ function outcomeOf(
     if (entry.code !== undefined) return { ...entry, status: 'rejected' }
     const given = status.get(entry.uuid) ?? 'unchanged'
     status.delete(entry.uuid)
-    return { ...entry, status: given, code: null, detail: null }
+    return { ...entry, status: given, code: null, detail: entry.detail ?? null }
   })
   const rejected = entries.filter((entry) => entry.status === 'rejected').length
   const changeOf = (what: DocumentChange['what'], row: Changed): DocumentChange => {

@@ -10,7 +10,7 @@ import type { ZipEntry } from '../package/entries.ts'
 import type { ListedRow, MetadataRow } from '../package/package.ts'
 import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
 import type { StatusLookup } from '../package/rejections.ts'
-import type { CfdiDocument } from '../xml/document.ts'
+import { type CfdiDocument, MOST_RELATED } from '../xml/document.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { readXml } from '../xml/xml-store.ts'
@@ -109,8 +109,9 @@ export const singleFile = (name: string, bytes: Uint8Array): UnopenedFile => ({
 const LARGE_BYTES = 100_000
 
 /** A document, or why there is none; nothing for a file that need not be one. */
-type ReadFile = { document: Incoming } | { document: null; entry: ReadEntry | null }
+type ReadFile = { document: Incoming; detail: string | null } | { document: null; entry: ReadEntry | null }
 
+const RELATED_CUT = `The document names or pays more than ${MOST_RELATED} documents. The others of them are left out.`
 const CONFLICT = { code: 'cfdi.conflict', detail: 'A document with this UUID and another content is kept already.' }
 
 /**
@@ -144,7 +145,7 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
       const entries: ReadEntry[] = []
       let bytes = 0
       const first = new Map<string, XmlContent>()
-      const keep = (entry: { n: number; name: string; uuid: string }, file: UnopenedFile, document?: Incoming) => {
+      const keep = (entry: { n: number; name: string; uuid: string; detail?: string | null }, file: UnopenedFile, document?: Incoming) => {
         const { uuid } = entry
         const content: XmlContent = { xml_crc: file.crc, xml_size: file.size }
         // The authority's document comes before an imported one, and that before this slice's.
@@ -178,7 +179,7 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
           continue
         }
         bytes += rowBytesOf(read.document)
-        keep({ n: file.n, name: file.name, uuid: read.document.row.uuid }, file, read.document)
+        keep({ n: file.n, name: file.name, uuid: read.document.row.uuid, detail: read.detail }, file, read.document)
       }
       taken ??= files.length
       return { documents, cancelled: [], entries, importSources }
@@ -222,7 +223,10 @@ function readContent(
   known.uuid = parsed.uuid
   const { packed } = file
   const bytes = { xml_length: packed.length, xml_method: file.method, xml_size: file.size, xml_crc: file.crc }
-  return { document: { ...documentOf(parsed, lines, rfc, statusOf(reported.get(parsed.uuid ?? '')), now.getTime(), bytes), packed } }
+  return {
+    document: { ...documentOf(parsed, lines, rfc, statusOf(reported.get(parsed.uuid ?? '')), now.getTime(), bytes), packed },
+    detail: parsed.repairs.includes('related_cut') ? RELATED_CUT : null,
+  }
 }
 
 /** What cannot be read is missed where its document is announced. */

@@ -69,7 +69,11 @@ export class Directory {
     if (this.#order === null) return yield* this.entries()
     const bytes = this.#whole!
     const view = viewOf(bytes)
-    for (const n of this.#order.locations) yield { ...readCentral(bytes, view, this.#order.starts[n]!), n }
+    let count = 0
+    for (const n of this.#order.locations) {
+      if (++count % RECORDS_AT_ONCE === 0) await letOthersGoOn()
+      yield { ...readCentral(bytes, view, this.#order.starts[n]!), n }
+    }
   }
 
   /** Whether some entry that is not ignored has such a name. */

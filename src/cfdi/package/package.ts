@@ -65,7 +65,8 @@ const STATUSES: ReadonlyMap<string | undefined, 'vigente' | 'cancelado'> = new M
   ...(['0', 'cancelado'] as const).map((name) => [name, 'cancelado'] as const),
 ])
 
-type Columns = ReadonlyMap<string, number>
+/** The place of each column, and the last of them. */
+type Columns = ReadonlyMap<string, number> & { readonly last: number }
 
 /**
  * Reads a metadata TXT that comes part by part. The columns are found by the names in the header, in any order; missing columns are null,
@@ -83,6 +84,8 @@ export class MetadataReader {
   #columns: Columns | null = null
   /** Whether the beginning of this record was too long and has been dropped. */
   #isCut = false
+  /** How many more rows with too many fields may be read in vain. */
+  #inVain = MOST_IN_VAIN
 
   /** The line that was reached, from 1. */
   get line(): number {
@@ -152,7 +155,13 @@ export class MetadataReader {
 
   #take(text: string, lines: MetadataLine[]): void {
     const record = this.#separator === '\n' ? text.replace(/\r$/, '') : text
-    if (!this.#isCut && this.#columns !== null && record.trim() !== '') lines.push(readRecord(record.split('~'), this.#columns, this.#line))
+    if (!this.#isCut && this.#columns !== null && record.trim() !== '') {
+      const fields = record.split('~', this.#columns.last + MOST_IN_NAMES + 2)
+      const read = readRow(fields, this.#columns, this.#line)
+      const joined = read.row || this.#inVain === 0 ? null : readJoined(fields, this.#columns, this.#line)
+      if (joined === 'none') this.#inVain--
+      lines.push(joined === null || joined === 'none' ? read : joined)
+    }
     this.#isCut = false
     this.#line += lineFeeds(text) + 1
   }
@@ -168,7 +177,7 @@ const columnsOf = (header: string): Columns => {
     const key = name.trim().toLowerCase()
     if (!columns.has(key)) columns.set(key, i)
   })
-  return columns
+  return Object.assign(columns, { last: Math.max(...columns.values()) })
 }
 
 const lineFeeds = (text: string): number => {
@@ -182,18 +191,23 @@ const NAMES = ['nombreemisor', 'nombrereceptor'] as const
 /** How many separators are taken for parts of names. */
 const MOST_IN_NAMES = 8
 
-/** Reads a record. If it has too many fields and cannot be read as it is, some separators are parts of names. */
-const readRecord = (fields: readonly string[], columns: Columns, line: number): MetadataLine => {
-  const read = readRow(fields, columns, line)
-  const extra = fields.length - 1 - Math.max(...columns.values())
+/** How many rows of a file may be read so and are no rows: each of them costs as much as ten. */
+const MOST_IN_VAIN = 1_000
+
+/**
+ * Reads a record that has too many fields and cannot be read as it is, because some separators are parts of names. Null when it cannot be
+ * that, and 'none' when it is no row even so.
+ */
+const readJoined = (fields: readonly string[], columns: Columns, line: number): MetadataLine | 'none' | null => {
+  const extra = fields.length - 1 - columns.last
   const [first, last] = NAMES.map((name) => columns.get(name)).sort((a, b) => a! - b!)
-  if (read.row || extra < 1 || extra > MOST_IN_NAMES || first === undefined || last === undefined) return read
+  if (extra < 1 || extra > MOST_IN_NAMES || first === undefined || last === undefined) return null
   for (let inFirst = 0; inFirst <= extra; inFirst++) {
     const joined = joinedAt(joinedAt(fields, last + inFirst, extra - inFirst), first, inFirst)
     const other = readRow(joined, columns, line)
     if (other.row?.fecha) return other
   }
-  return read
+  return 'none'
 }
 
 const joinedAt = (fields: readonly string[], at: number, more: number): string[] => [
@@ -399,7 +413,7 @@ type Parts = () => AsyncIterable<Uint8Array>
 /** Parts between two pauses. */
 const PARTS_AT_ONCE = 16
 /** Lines between two pauses. */
-const LINES_AT_ONCE = 5_000
+const LINES_AT_ONCE = 1_000
 
 /**
  * Reads a file up to the end of its header, and all of it when that is the header of a list of CFDIs, because a damaged entry reveals itself

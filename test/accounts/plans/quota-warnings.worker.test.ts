@@ -104,7 +104,7 @@ describe('an organization that has used 80 % of a quota', () => {
     const random = randomOf(5)
     const use = async (bytes: number, day: string) => {
       await env.DB.prepare(
-        'insert or replace into import_totals (organization_id, bytes, documents, day, day_bytes, day_documents) values (?1, 0, 0, ?3, ?2, 0)',
+        'insert or replace into import_totals (organization_id, bytes, documents, day, day_bytes, day_documents, last_turn) values (?1, 0, 0, ?3, ?2, 0, 0)',
       )
         .bind(of.id, bytes, day)
         .run()

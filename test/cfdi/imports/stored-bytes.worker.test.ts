@@ -114,6 +114,19 @@ describe('what an import stores', () => {
     expect([await usedOf(by), await rowsOf(table)]).toEqual([0, before[2]])
   })
 
+  it('of a document that names more than 10,000 others are these, and the result and the document say so', async () => {
+    const by = await importer()
+    const [note, payment] = [naming(by, '01', 30_000), paying(by, 10_001)]
+    const done = await imported(by, zipWith([repeated(note), repeated(payment)]))
+    const detail = 'The document names or pays more than 10000 documents. The others of them are left out.'
+    expect(done).toMatchObject({ documents: 2, files: [note, payment].map(() => ({ status: 'created', code: null, detail })) })
+    const of = await Promise.all(
+      [note, payment].map(async ({ uuid }) => (await by.of.ask('GET', `/v1/cfdi/${uuid}?fiscal_entity_id=${by.fiscal_entity_id}`)).body),
+    )
+    expect(of.map(({ repairs }) => repairs)).toEqual([['related_cut'], ['related_cut']])
+    expect([of[0].relacionados.length, of[1].pagos[0].documentos.length]).toEqual([10_000, 10_000])
+  })
+
   it('is refused where it does not fit, be the upload ever so small, and fits where there is room', async () => {
     const by = await importer()
     const [small] = invoices(by, 1) as [Plain]

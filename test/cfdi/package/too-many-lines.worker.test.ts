@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { ingestUpload } from '../../../src/cfdi/ingest/upload.ts'
 import { openMetadata } from '../../../src/cfdi/package/package.ts'
 import { metadataIn, rowsOf } from '../../../src/cfdi/package/rejections.ts'
@@ -94,4 +94,16 @@ it('others have their turn while metadata is read', async () => {
   isDone = true
   // Parts of 64 KiB have 32,768 of these lines each.
   expect(turns).toBeGreaterThanOrEqual(Math.floor((400_000 * 2) / PART))
+})
+
+it('rows that no separator in a name explains cost little more than others, and rows behind them are read', async () => {
+  const row = (more: string) =>
+    `C0FFEE00-1111-4222-8333-444455556666~EKU9003173C9~A~URE180429TM6~B~~2025-02-03 10:00:00~~1.00~I~1${more}\r\n`
+  const text = `${HEADER}${'x~x~x~x~x~x~x~x~x~x~x~x~x\r\n'.repeat(2_000)}${row('')}${`~${'~'.repeat(3_000_000)}\r\n`}${row('')}`
+  const split = vi.spyOn(String.prototype, 'split')
+  const found: number[] = []
+  for await (const rows of rowsOf(await openMetadata(bytesInMemory(utf8.encode(text))))) found.push(...rows.map(({ line }) => line))
+  const most = Math.max(...split.mock.results.map(({ value }) => (value as string[]).length))
+  split.mockRestore()
+  expect([found, most]).toEqual([[2_002, 2_004], 20])
 })

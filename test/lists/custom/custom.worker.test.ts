@@ -70,6 +70,27 @@ describe('an organization’s own list', () => {
     ).toEqual([1, 2, 1])
   })
 
+  it('has at most 400,000 lines, of which empty ones count, and lets others go on while it is read', async () => {
+    await ours.ask('POST', LISTS, { slug: 'lineas', label: 'Muchas líneas' })
+    let turns = 0
+    let isDone = false
+    const take = () => {
+      turns++
+      if (!isDone) setTimeout(take)
+    }
+    setTimeout(take)
+    // The first line and the last one are two of them.
+    const fits = await upload(ours, 'lineas', `rfc${'\n'.repeat(399_999)}${ONE}`)
+    isDone = true
+    expect([fits.status, fits.body.row_count]).toEqual([200, 1])
+    expect(turns).toBeGreaterThanOrEqual(400_000 / 5_000 - 1)
+    for (const count of [400_000, 5_000_000]) {
+      const refused = await upload(ours, 'lineas', `rfc${'\n'.repeat(count)}${ONE}`)
+      expect([refused.status, refused.body.code]).toEqual([422, 'blacklist.unreadable'])
+    }
+    await ours.ask('DELETE', `${LISTS}/lineas`)
+  })
+
   it('is nobody else’s: the same slug is another list, and what others do touches none of ours', async () => {
     await ours.ask('POST', LISTS, { slug: 'propia', label: 'Nuestra' })
     await upload(ours, 'propia', `rfc\n${ONE}\n`)
