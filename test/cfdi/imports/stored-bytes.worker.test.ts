@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { limitsOf } from '../../../src/accounts/plans/quotas.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
-import { freshRfc, type Organization, organization } from '../../support/tenants.ts'
+import { connect, freshRfc, type Organization, organization } from '../../support/tenants.ts'
 import { zipOf } from '../../support/zip.ts'
 import { all, newBook } from '../support/book.ts'
 import { type Plain, packageOf, plainOf } from '../support/documents.ts'
@@ -115,16 +115,19 @@ describe('what an import stores', () => {
   })
 
   it('of a document that names more than 10,000 others are these, and the result and the document say so', async () => {
-    const by = await importer()
+    const of = await organization('api')
+    const rfc = freshRfc()
+    // A draft reads no documents.
+    const by = { of, rfc, fiscal_entity_id: (await connect(of.owner, rfc, { ciec: 'empty' })).fiscal_entity_id }
     const [note, payment] = [naming(by, '01', 30_000), paying(by, 10_001)]
     const done = await imported(by, zipWith([repeated(note), repeated(payment)]))
     const detail = 'The document names or pays more than 10000 documents. The others of them are left out.'
     expect(done).toMatchObject({ documents: 2, files: [note, payment].map(() => ({ status: 'created', code: null, detail })) })
-    const of = await Promise.all(
+    const read = await Promise.all(
       [note, payment].map(async ({ uuid }) => (await by.of.ask('GET', `/v1/cfdi/${uuid}?fiscal_entity_id=${by.fiscal_entity_id}`)).body),
     )
-    expect(of.map(({ repairs }) => repairs)).toEqual([['related_cut'], ['related_cut']])
-    expect([of[0].relacionados.length, of[1].pagos[0].documentos.length]).toEqual([10_000, 10_000])
+    expect(read.map(({ repairs }) => repairs)).toEqual([['related_cut'], ['related_cut']])
+    expect([read[0].relacionados.length, read[1].pagos[0].documentos.length]).toEqual([10_000, 10_000])
   })
 
   it('is refused where it does not fit, be the upload ever so small, and fits where there is room', async () => {
