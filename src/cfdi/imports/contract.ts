@@ -21,12 +21,9 @@ export const ImportedFile = z
           'the authority, else the first that was imported; if that import is deleted, this content is kept instead. `import.quota_exceeded`: there is no room for its document or for ' +
           'what would be stored of it, or for some rows of a metadata file; make room and send it again. Null otherwise.',
       }),
-    detail: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'An explanation of `code`, what is left out of the document, or how many rows of a metadata file could not be stored.',
-      }),
+    detail: z.string().nullable().meta({
+      description: 'An explanation of `code`, what is left out of the document, or how many rows of a metadata file could not be stored.',
+    }),
     rejected_rows: z.array(z.strictObject({ line: z.int(), code: z.string() })).meta({
       description:
         'The rows of a metadata file that could not be stored, at most 100, with the line on which each begins; the header is line 1.',

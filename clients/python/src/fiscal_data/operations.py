@@ -34,6 +34,14 @@ class Operations(Transport):
         """Create an organization."""
         return cast(types.Signup, self._request('POST', '/v1/auth/signup', {}, json=body, idempotency_key=idempotency_key).json())
 
+    def confirm_email(self, *, body: types.EmailConfirmation, idempotency_key: str | None = None) -> types.ConfirmedEmail:
+        """Confirm the e-mail address of a sign-up."""
+        return cast(types.ConfirmedEmail, self._request('POST', '/v1/auth/email/confirm', {}, json=body, idempotency_key=idempotency_key).json())
+
+    def resend_confirmation(self, idempotency_key: str | None = None) -> types.RequestedConfirmation:
+        """Have the mail of the sign-up sent again."""
+        return cast(types.RequestedConfirmation, self._request('POST', '/v1/auth/email/resend', {}, idempotency_key=idempotency_key).json())
+
     def accept_invitation(self, *, body: types.Acceptance, idempotency_key: str | None = None) -> types.Signup:
         """Accept an invitation."""
         return cast(types.Signup, self._request('POST', '/v1/auth/invitations/accept', {}, json=body, idempotency_key=idempotency_key).json())
@@ -374,13 +382,13 @@ class Operations(Transport):
         """List the reports."""
         return cast(types.ReportCatalog, self._request('GET', '/v1/reports', {}).json())
 
-    def get_report(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Report:
-        """Get a report on the whole history of an RFC."""
-        return cast(types.Report, self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor}).json())
+    def get_report(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Report:
+        """Get a report on the whole history of an RFC, or on some months of it."""
+        return cast(types.Report, self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'limit': limit, 'cursor': cursor}).json())
 
-    def get_report_csv(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
-        """Get a report on the whole history of an RFC, as a table in CSV."""
-        return self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+    def get_report_csv(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """Get a report on the whole history of an RFC, or on some months of it, as a table in CSV."""
+        return self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'limit': limit, 'cursor': cursor}, accept='text/csv')
 
     def refresh_report(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, idempotency_key: str | None = None) -> types.ReportQueued:
         """Bring a report up to date."""
@@ -566,9 +574,9 @@ class Operations(Transport):
         """Look up to 500 RFCs up on blacklists."""
         return cast(types.BlacklistBatch, self._request('POST', '/v1/blacklists/lookup', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def watch_blacklists(self, *, limit: int | None = None, cursor: str | None = None) -> types.EventPage:
+    def watch_blacklists(self, *, limit: int | None = None, cursor: str | None = None, since: str | None = None) -> types.EventPage:
         """List what changed on blacklists about your counterparties, oldest first."""
-        return cast(types.EventPage, self._request('GET', '/v1/blacklists/watch', {'limit': limit, 'cursor': cursor}).json())
+        return cast(types.EventPage, self._request('GET', '/v1/blacklists/watch', {'limit': limit, 'cursor': cursor, 'since': since}).json())
 
     def get_organization(self) -> types.Organization:
         """Get the organization."""
@@ -630,9 +638,9 @@ class Operations(Transport):
         """Get the plan with its limits, seats and prices."""
         return cast(types.BillingPlan, self._request('GET', '/v1/billing/plan', {}).json())
 
-    def list_billing_plans(self) -> types.OfferedPlanList:
+    def list_billing_plans(self) -> types.OfferedPlanPage:
         """List all plans with their prices."""
-        return cast(types.OfferedPlanList, self._request('GET', '/v1/billing/plans', {}).json())
+        return cast(types.OfferedPlanPage, self._request('GET', '/v1/billing/plans', {}).json())
 
     def get_billing_usage(self) -> types.BillingUsage:
         """Get the current usage of the plan."""

@@ -214,6 +214,7 @@ class Organization(TypedDict):
     contact_email: str | None
     logo_url: str | None
     timezone: str
+    email_confirmed_at: str | None
 
 
 Role: TypeAlias = Literal['owner', 'admin', 'member']
@@ -229,6 +230,20 @@ class NewCredential(TypedDict):
     expires_at: str | None
     last_used_on: str | None
     api_secret: str
+
+
+class EmailConfirmation(TypedDict):
+    token: str
+
+
+class ConfirmedEmail(TypedDict):
+    organization_id: str
+    email: str
+    email_confirmed_at: str
+
+
+class RequestedConfirmation(TypedDict):
+    email: str
 
 
 class Acceptance(TypedDict):
@@ -773,6 +788,12 @@ class ProblemError(TypedDict):
     message: str
 
 
+class ProblemFirstAnswer(TypedDict):
+    status: int
+    bytes: int
+    sha256: str
+
+
 class RepseSupplierReportBasis(TypedDict):
     population: str
     amounts: str
@@ -1074,7 +1095,7 @@ StorageConnectorConnectorStatus: TypeAlias = Literal['active', 'paused', 'error'
 Config: TypeAlias = S3Config | AzureBlobConfig | GoogleDriveConfig | OneDriveConfig
 
 
-StorageKind: TypeAlias = Literal['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse']
+StorageKind: TypeAlias = Literal['cfdi_xml', 'csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug', 'buzon']
 
 
 class StorageConnectorScope(TypedDict):
@@ -1320,6 +1341,7 @@ class BatchResultRefusal(TypedDict):
     errors: NotRequired[list[BatchResultRefusalError]]
     checkout_url: NotRequired[str]
     resource_id: NotRequired[str]
+    first_answer: NotRequired[ProblemFirstAnswer]
     fiscal_entity_id: NotRequired[str]
     open_deadline: NotRequired[str]
 
@@ -1633,7 +1655,7 @@ class CfdiDetailRetencion(TypedDict):
     impuestos: list[CfdiDetailRetencionImpuesto]
 
 
-CfdiDetailRepair: TypeAlias = Literal['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres', 'negative_total', 'unknown_version']
+CfdiDetailRepair: TypeAlias = Literal['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres', 'negative_total', 'unknown_version', 'related_cut']
 
 
 ApplicationKind: TypeAlias = Literal['P', 'E']
@@ -1755,6 +1777,7 @@ class Problem(TypedDict):
     errors: NotRequired[list[ProblemError]]
     checkout_url: NotRequired[str]
     resource_id: NotRequired[str]
+    first_answer: NotRequired[ProblemFirstAnswer]
     fiscal_entity_id: NotRequired[str]
     open_deadline: NotRequired[str]
     request_id: str
@@ -2182,6 +2205,8 @@ class ExportPage(TypedDict):
 
 class CustomBlacklists(TypedDict):
     data: list[CustomBlacklist]
+    has_more: bool
+    next_cursor: str | None
 
 
 class Member(TypedDict):
@@ -2910,6 +2935,7 @@ class ImportSummary(TypedDict):
     status: ImportStatus
     bytes: int
     documents: int
+    stored_bytes: int
     created_at: str
     completed_at: str | None
 
@@ -3113,6 +3139,8 @@ class CfdiPayments(TypedDict):
     reported_balance: str | None
     balance_mismatch: bool
     data: list[CfdiApplication]
+    has_more: bool
+    next_cursor: str | None
 
 
 class CfdiRelation(TypedDict):
@@ -3281,8 +3309,10 @@ class EventPage(TypedDict):
     next_cursor: str | None
 
 
-class OfferedPlanList(TypedDict):
+class OfferedPlanPage(TypedDict):
     data: list[OfferedPlan]
+    has_more: bool
+    next_cursor: str | None
 
 
 class InvoicePage(TypedDict):
@@ -3502,6 +3532,8 @@ RiskIndicators = TypedDict(
         'as_of': str,
         'data_quality': InsightQuality,
         'data': list[RiskIndicator],
+        'has_more': bool,
+        'next_cursor': str | None,
     },
 )
 
@@ -3519,6 +3551,8 @@ VatPosition = TypedDict(
         'as_of': str,
         'data_quality': VatQuality,
         'data': list[VatMonth],
+        'has_more': bool,
+        'next_cursor': str | None,
     },
 )
 
@@ -3617,12 +3651,16 @@ FxExposure = TypedDict(
         'drilldown': dict[str, str],
         'missing_rates': list[str],
         'data': list[FxExposureRow],
+        'has_more': bool,
+        'next_cursor': str | None,
     },
 )
 
 
 class ReportCatalog(TypedDict):
     data: list[ReportCatalogItem]
+    has_more: bool
+    next_cursor: str | None
 
 
 class Signup(TypedDict):
@@ -3633,6 +3671,8 @@ class Signup(TypedDict):
 
 class EventCatalog(TypedDict):
     data: list[EventCatalogItem]
+    has_more: bool
+    next_cursor: str | None
 
 
 class StorageConnector(TypedDict):
@@ -3674,6 +3714,7 @@ class BillingUsage(TypedDict):
     seats: BillingUsageSeats
     extractors: BillingUsageSeats
     rule_ref: str
+    kept_answers: QuotaUsage
     quotas: BillingUsageQuotas
 
 
@@ -3703,6 +3744,8 @@ class Obligations(TypedDict):
     basis: ObligationsBasis
     warnings: list[WebhookWarning]
     data: list[Obligation]
+    has_more: bool
+    next_cursor: str | None
 
 
 class Import(TypedDict):
@@ -3710,6 +3753,7 @@ class Import(TypedDict):
     status: ImportStatus
     bytes: int
     documents: int
+    stored_bytes: int
     created_at: str
     completed_at: str | None
     files: list[ImportedFile]
@@ -3738,6 +3782,8 @@ CfdiMonthlySummary = TypedDict(
         'as_of': str,
         'data_quality': DataQuality,
         'data': list[CfdiMonth],
+        'has_more': bool,
+        'next_cursor': str | None,
     },
 )
 
@@ -3908,14 +3954,21 @@ Concentration = TypedDict(
 )
 
 
-class Report(TypedDict):
-    key: ReportKey
-    generated_at: str
-    source_watermark: str
-    is_stale: bool
-    data: ReportData
-    has_more: bool
-    next_cursor: str | None
+Report = TypedDict(
+    'Report',
+    {
+        'key': ReportKey,
+        'from': str | None,
+        'to': str | None,
+        'generated_at': str,
+        'source_watermark': str,
+        'through': str | None,
+        'is_stale': bool,
+        'data': ReportData,
+        'has_more': bool,
+        'next_cursor': str | None,
+    },
+)
 
 
 class Document(TypedDict):

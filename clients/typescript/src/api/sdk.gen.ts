@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.js';
-import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ArrangeInvoiceData, ArrangeInvoiceErrors, ArrangeInvoiceResponses, ArrangeOrganizationData, ArrangeOrganizationErrors, ArrangeOrganizationResponses, ArrangePaymentData, ArrangePaymentErrors, ArrangePaymentResponses, BackfillStorageConnectorData, BackfillStorageConnectorErrors, BackfillStorageConnectorResponses, CancelAtAuthorityData, CancelAtAuthorityErrors, CancelAtAuthorityResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeBillingRfcData, ChangeBillingRfcErrors, ChangeBillingRfcResponses, CheckCfdiStatusData, CheckCfdiStatusErrors, CheckCfdiStatusResponses, CommitSecretData, CommitSecretErrors, CommitSecretResponses, ConnectFiscalEntitiesData, ConnectFiscalEntitiesErrors, ConnectFiscalEntitiesResponses, ConnectFiscalEntityData, ConnectFiscalEntityErrors, ConnectFiscalEntityResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateCustomBlacklistData, CreateCustomBlacklistErrors, CreateCustomBlacklistResponses, CreateExportData, CreateExportErrors, CreateExportResponses, CreateExtractionData, CreateExtractionErrors, CreateExtractionResponses, CreateExtractorData, CreateExtractorErrors, CreateExtractorResponses, CreateStorageConnectorData, CreateStorageConnectorErrors, CreateStorageConnectorResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCustomBlacklistData, DeleteCustomBlacklistErrors, DeleteCustomBlacklistResponses, DeleteExportData, DeleteExportErrors, DeleteExportResponses, DeleteExtractorData, DeleteExtractorErrors, DeleteExtractorResponses, DeleteImportData, DeleteImportErrors, DeleteImportResponses, DeleteStorageConnectorData, DeleteStorageConnectorErrors, DeleteStorageConnectorResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ExpireCiecData, ExpireCiecErrors, ExpireCiecResponses, ExpireEfirmaData, ExpireEfirmaErrors, ExpireEfirmaResponses, FailSyncJobData, FailSyncJobErrors, FailSyncJobResponses, GetBillingData, GetBillingErrors, GetBillingPlanData, GetBillingPlanErrors, GetBillingPlanResponses, GetBillingResponses, GetBillingUsageData, GetBillingUsageErrors, GetBillingUsageResponses, GetCfdiData, GetCfdiErrors, GetCfdiHistoryData, GetCfdiHistoryErrors, GetCfdiHistoryResponses, GetCfdiResponses, GetCfdiXmlData, GetCfdiXmlErrors, GetCfdiXmlResponses, GetConcentrationData, GetConcentrationErrors, GetConcentrationResponses, GetConceptsData, GetConceptsErrors, GetConceptsResponses, GetDocumentData, GetDocumentErrors, GetDocumentResponses, GetEfosExposureData, GetEfosExposureErrors, GetEfosExposureResponses, GetEventCatalogData, GetEventCatalogErrors, GetEventCatalogResponses, GetEventData, GetEventErrors, GetEventResponses, GetExportData, GetExportErrors, GetExportResponses, GetExtractorData, GetExtractorErrors, GetExtractorResponses, GetFinancingData, GetFinancingErrors, GetFinancingResponses, GetFiscalEntityData, GetFiscalEntityErrors, GetFiscalEntityResponses, GetFxExposureData, GetFxExposureErrors, GetFxExposureResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetLlmsTextData, GetLlmsTextErrors, GetLlmsTextResponses, GetNotificationData, GetNotificationErrors, GetNotificationResponses, GetOpenApiData, GetOpenApiErrors, GetOpenApiResponses, GetOrganizationData, GetOrganizationErrors, GetOrganizationResponses, GetOrganizationStatsData, GetOrganizationStatsErrors, GetOrganizationStatsResponses, GetReferenceData, GetReferenceErrors, GetReferenceFileData, GetReferenceFileErrors, GetReferenceFileResponses, GetReferenceResponses, GetReportData, GetReportErrors, GetReportResponses, GetRepseData, GetRepseErrors, GetRepseResponses, GetRiskIndicatorsData, GetRiskIndicatorsErrors, GetRiskIndicatorsResponses, GetRunData, GetRunErrors, GetRunResponses, GetStorageConnectorData, GetStorageConnectorErrors, GetStorageConnectorResponses, GetSyncData, GetSyncErrors, GetSyncResponses, GetTaxProfileData, GetTaxProfileErrors, GetTaxProfileResponses, GetVatPositionData, GetVatPositionErrors, GetVatPositionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ImportCfdiData, ImportCfdiErrors, ImportCfdiResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, ListAlertsData, ListAlertsErrors, ListAlertsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListBillingPlansData, ListBillingPlansErrors, ListBillingPlansResponses, ListBillingRfcsData, ListBillingRfcsErrors, ListBillingRfcsResponses, ListCfdiChangesData, ListCfdiChangesErrors, ListCfdiChangesResponses, ListCfdiPaymentsData, ListCfdiPaymentsErrors, ListCfdiPaymentsResponses, ListCfdiRelationsData, ListCfdiRelationsErrors, ListCfdiRelationsResponses, ListConcentrationEntriesData, ListConcentrationEntriesErrors, ListConcentrationEntriesResponses, ListConceptsEntriesData, ListConceptsEntriesErrors, ListConceptsEntriesResponses, ListCoverageData, ListCoverageErrors, ListCoverageResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListCustomBlacklistsData, ListCustomBlacklistsErrors, ListCustomBlacklistsResponses, ListDataSourcesData, ListDataSourcesErrors, ListDataSourcesResponses, ListDeductionEntriesData, ListDeductionEntriesErrors, ListDeductionEntriesResponses, ListDeductionsData, ListDeductionsErrors, ListDeductionsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListDocumentsData, ListDocumentsErrors, ListDocumentsResponses, ListEfosEntriesData, ListEfosEntriesErrors, ListEfosEntriesResponses, ListEntityRunsData, ListEntityRunsErrors, ListEntityRunsResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListExportsData, ListExportsErrors, ListExportsResponses, ListExtractorsData, ListExtractorsErrors, ListExtractorsResponses, ListFinancingEntriesData, ListFinancingEntriesErrors, ListFinancingEntriesResponses, ListFiscalEntitiesData, ListFiscalEntitiesErrors, ListFiscalEntitiesResponses, ListFxExposureEntriesData, ListFxExposureEntriesErrors, ListFxExposureEntriesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListInvoicesData, ListInvoicesErrors, ListInvoicesResponses, ListLackingDocumentsData, ListLackingDocumentsErrors, ListLackingDocumentsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListNotificationsData, ListNotificationsErrors, ListNotificationsResponses, ListObligationsData, ListObligationsErrors, ListObligationsResponses, ListRefusedDocumentsData, ListRefusedDocumentsErrors, ListRefusedDocumentsResponses, ListReportsData, ListReportsErrors, ListReportsResponses, ListRiskData, ListRiskEntriesData, ListRiskEntriesErrors, ListRiskEntriesResponses, ListRiskErrors, ListRiskIndicatorEntriesData, ListRiskIndicatorEntriesErrors, ListRiskIndicatorEntriesResponses, ListRiskResponses, ListRunJobsData, ListRunJobsErrors, ListRunJobsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListStorageConnectorsData, ListStorageConnectorsErrors, ListStorageConnectorsResponses, ListSyncData, ListSyncErrors, ListSyncJobsData, ListSyncJobsErrors, ListSyncJobsResponses, ListSyncResponses, ListVatEntriesData, ListVatEntriesErrors, ListVatEntriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithholdingEntriesData, ListWithholdingEntriesErrors, ListWithholdingEntriesResponses, ListWithholdingsData, ListWithholdingsErrors, ListWithholdingsResponses, LookUpBlacklistsBatchData, LookUpBlacklistsBatchErrors, LookUpBlacklistsBatchResponses, LookUpBlacklistsData, LookUpBlacklistsErrors, LookUpBlacklistsResponses, PreviewExtractorData, PreviewExtractorErrors, PreviewExtractorResponses, PublishAtRegistryData, PublishAtRegistryErrors, PublishAtRegistryResponses, PublishOnBlacklistData, PublishOnBlacklistErrors, PublishOnBlacklistResponses, ReadAlertData, ReadAlertErrors, ReadAlertResponses, ReadDocumentData, ReadDocumentErrors, ReadDocumentResponses, ReadExportData, ReadExportErrors, ReadExportResponses, ReadNotificationDocumentData, ReadNotificationDocumentErrors, ReadNotificationDocumentResponses, ReceiveStripeEventData, ReceiveStripeEventErrors, ReceiveStripeEventResponses, RedeliverAllData, RedeliverAllErrors, RedeliverAllResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefreshReportData, RefreshReportErrors, RefreshReportResponses, RefreshRepseData, RefreshRepseErrors, RefreshRepseResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceCustomBlacklistData, ReplaceCustomBlacklistErrors, ReplaceCustomBlacklistResponses, ReportRepseSuppliersData, ReportRepseSuppliersErrors, ReportRepseSuppliersResponses, RevokeCredentialData, RevokeCredentialErrors, RevokeCredentialResponses, RotateSecretData, RotateSecretErrors, RotateSecretResponses, RunExtractorData, RunExtractorErrors, RunExtractorResponses, SearchCfdiData, SearchCfdiErrors, SearchCfdiResponses, SendDeliveryNowData, SendDeliveryNowErrors, SendDeliveryNowResponses, SendToMailboxData, SendToMailboxErrors, SendToMailboxResponses, SignUpData, SignUpErrors, SignUpResponses, SummarizeCfdiMonthsData, SummarizeCfdiMonthsErrors, SummarizeCfdiMonthsResponses, TestStorageConnectorData, TestStorageConnectorErrors, TestStorageConnectorResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkFiscalEntityData, UnlinkFiscalEntityErrors, UnlinkFiscalEntityResponses, UpdateExtractorData, UpdateExtractorErrors, UpdateExtractorResponses, UpdateFiscalEntityData, UpdateFiscalEntityErrors, UpdateFiscalEntityResponses, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateOrganizationData, UpdateOrganizationErrors, UpdateOrganizationResponses, UpdateStorageConnectorData, UpdateStorageConnectorErrors, UpdateStorageConnectorResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WatchBlacklistsData, WatchBlacklistsErrors, WatchBlacklistsResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
+import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ArrangeInvoiceData, ArrangeInvoiceErrors, ArrangeInvoiceResponses, ArrangeOrganizationData, ArrangeOrganizationErrors, ArrangeOrganizationResponses, ArrangePaymentData, ArrangePaymentErrors, ArrangePaymentResponses, BackfillStorageConnectorData, BackfillStorageConnectorErrors, BackfillStorageConnectorResponses, CancelAtAuthorityData, CancelAtAuthorityErrors, CancelAtAuthorityResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeBillingRfcData, ChangeBillingRfcErrors, ChangeBillingRfcResponses, CheckCfdiStatusData, CheckCfdiStatusErrors, CheckCfdiStatusResponses, CommitSecretData, CommitSecretErrors, CommitSecretResponses, ConfirmEmailData, ConfirmEmailErrors, ConfirmEmailResponses, ConnectFiscalEntitiesData, ConnectFiscalEntitiesErrors, ConnectFiscalEntitiesResponses, ConnectFiscalEntityData, ConnectFiscalEntityErrors, ConnectFiscalEntityResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateCustomBlacklistData, CreateCustomBlacklistErrors, CreateCustomBlacklistResponses, CreateExportData, CreateExportErrors, CreateExportResponses, CreateExtractionData, CreateExtractionErrors, CreateExtractionResponses, CreateExtractorData, CreateExtractorErrors, CreateExtractorResponses, CreateStorageConnectorData, CreateStorageConnectorErrors, CreateStorageConnectorResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCustomBlacklistData, DeleteCustomBlacklistErrors, DeleteCustomBlacklistResponses, DeleteExportData, DeleteExportErrors, DeleteExportResponses, DeleteExtractorData, DeleteExtractorErrors, DeleteExtractorResponses, DeleteImportData, DeleteImportErrors, DeleteImportResponses, DeleteStorageConnectorData, DeleteStorageConnectorErrors, DeleteStorageConnectorResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ExpireCiecData, ExpireCiecErrors, ExpireCiecResponses, ExpireEfirmaData, ExpireEfirmaErrors, ExpireEfirmaResponses, FailSyncJobData, FailSyncJobErrors, FailSyncJobResponses, GetBillingData, GetBillingErrors, GetBillingPlanData, GetBillingPlanErrors, GetBillingPlanResponses, GetBillingResponses, GetBillingUsageData, GetBillingUsageErrors, GetBillingUsageResponses, GetCfdiData, GetCfdiErrors, GetCfdiHistoryData, GetCfdiHistoryErrors, GetCfdiHistoryResponses, GetCfdiResponses, GetCfdiXmlData, GetCfdiXmlErrors, GetCfdiXmlResponses, GetConcentrationData, GetConcentrationErrors, GetConcentrationResponses, GetConceptsData, GetConceptsErrors, GetConceptsResponses, GetDocumentData, GetDocumentErrors, GetDocumentResponses, GetEfosExposureData, GetEfosExposureErrors, GetEfosExposureResponses, GetEventCatalogData, GetEventCatalogErrors, GetEventCatalogResponses, GetEventData, GetEventErrors, GetEventResponses, GetExportData, GetExportErrors, GetExportResponses, GetExtractorData, GetExtractorErrors, GetExtractorResponses, GetFinancingData, GetFinancingErrors, GetFinancingResponses, GetFiscalEntityData, GetFiscalEntityErrors, GetFiscalEntityResponses, GetFxExposureData, GetFxExposureErrors, GetFxExposureResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetLlmsTextData, GetLlmsTextErrors, GetLlmsTextResponses, GetNotificationData, GetNotificationErrors, GetNotificationResponses, GetOpenApiData, GetOpenApiErrors, GetOpenApiResponses, GetOrganizationData, GetOrganizationErrors, GetOrganizationResponses, GetOrganizationStatsData, GetOrganizationStatsErrors, GetOrganizationStatsResponses, GetReferenceData, GetReferenceErrors, GetReferenceFileData, GetReferenceFileErrors, GetReferenceFileResponses, GetReferenceResponses, GetReportData, GetReportErrors, GetReportResponses, GetRepseData, GetRepseErrors, GetRepseResponses, GetRiskIndicatorsData, GetRiskIndicatorsErrors, GetRiskIndicatorsResponses, GetRunData, GetRunErrors, GetRunResponses, GetStorageConnectorData, GetStorageConnectorErrors, GetStorageConnectorResponses, GetSyncData, GetSyncErrors, GetSyncResponses, GetTaxProfileData, GetTaxProfileErrors, GetTaxProfileResponses, GetVatPositionData, GetVatPositionErrors, GetVatPositionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ImportCfdiData, ImportCfdiErrors, ImportCfdiResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, ListAlertsData, ListAlertsErrors, ListAlertsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListBillingPlansData, ListBillingPlansErrors, ListBillingPlansResponses, ListBillingRfcsData, ListBillingRfcsErrors, ListBillingRfcsResponses, ListCfdiChangesData, ListCfdiChangesErrors, ListCfdiChangesResponses, ListCfdiPaymentsData, ListCfdiPaymentsErrors, ListCfdiPaymentsResponses, ListCfdiRelationsData, ListCfdiRelationsErrors, ListCfdiRelationsResponses, ListConcentrationEntriesData, ListConcentrationEntriesErrors, ListConcentrationEntriesResponses, ListConceptsEntriesData, ListConceptsEntriesErrors, ListConceptsEntriesResponses, ListCoverageData, ListCoverageErrors, ListCoverageResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListCustomBlacklistsData, ListCustomBlacklistsErrors, ListCustomBlacklistsResponses, ListDataSourcesData, ListDataSourcesErrors, ListDataSourcesResponses, ListDeductionEntriesData, ListDeductionEntriesErrors, ListDeductionEntriesResponses, ListDeductionsData, ListDeductionsErrors, ListDeductionsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListDocumentsData, ListDocumentsErrors, ListDocumentsResponses, ListEfosEntriesData, ListEfosEntriesErrors, ListEfosEntriesResponses, ListEntityRunsData, ListEntityRunsErrors, ListEntityRunsResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListExportsData, ListExportsErrors, ListExportsResponses, ListExtractorsData, ListExtractorsErrors, ListExtractorsResponses, ListFinancingEntriesData, ListFinancingEntriesErrors, ListFinancingEntriesResponses, ListFiscalEntitiesData, ListFiscalEntitiesErrors, ListFiscalEntitiesResponses, ListFxExposureEntriesData, ListFxExposureEntriesErrors, ListFxExposureEntriesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListInvoicesData, ListInvoicesErrors, ListInvoicesResponses, ListLackingDocumentsData, ListLackingDocumentsErrors, ListLackingDocumentsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListNotificationsData, ListNotificationsErrors, ListNotificationsResponses, ListObligationsData, ListObligationsErrors, ListObligationsResponses, ListRefusedDocumentsData, ListRefusedDocumentsErrors, ListRefusedDocumentsResponses, ListReportsData, ListReportsErrors, ListReportsResponses, ListRiskData, ListRiskEntriesData, ListRiskEntriesErrors, ListRiskEntriesResponses, ListRiskErrors, ListRiskIndicatorEntriesData, ListRiskIndicatorEntriesErrors, ListRiskIndicatorEntriesResponses, ListRiskResponses, ListRunJobsData, ListRunJobsErrors, ListRunJobsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListStorageConnectorsData, ListStorageConnectorsErrors, ListStorageConnectorsResponses, ListSyncData, ListSyncErrors, ListSyncJobsData, ListSyncJobsErrors, ListSyncJobsResponses, ListSyncResponses, ListVatEntriesData, ListVatEntriesErrors, ListVatEntriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithholdingEntriesData, ListWithholdingEntriesErrors, ListWithholdingEntriesResponses, ListWithholdingsData, ListWithholdingsErrors, ListWithholdingsResponses, LookUpBlacklistsBatchData, LookUpBlacklistsBatchErrors, LookUpBlacklistsBatchResponses, LookUpBlacklistsData, LookUpBlacklistsErrors, LookUpBlacklistsResponses, PreviewExtractorData, PreviewExtractorErrors, PreviewExtractorResponses, PublishAtRegistryData, PublishAtRegistryErrors, PublishAtRegistryResponses, PublishOnBlacklistData, PublishOnBlacklistErrors, PublishOnBlacklistResponses, ReadAlertData, ReadAlertErrors, ReadAlertResponses, ReadDocumentData, ReadDocumentErrors, ReadDocumentResponses, ReadExportData, ReadExportErrors, ReadExportResponses, ReadNotificationDocumentData, ReadNotificationDocumentErrors, ReadNotificationDocumentResponses, ReceiveStripeEventData, ReceiveStripeEventErrors, ReceiveStripeEventResponses, RedeliverAllData, RedeliverAllErrors, RedeliverAllResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefreshReportData, RefreshReportErrors, RefreshReportResponses, RefreshRepseData, RefreshRepseErrors, RefreshRepseResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceCustomBlacklistData, ReplaceCustomBlacklistErrors, ReplaceCustomBlacklistResponses, ReportRepseSuppliersData, ReportRepseSuppliersErrors, ReportRepseSuppliersResponses, ResendConfirmationData, ResendConfirmationErrors, ResendConfirmationResponses, RevokeCredentialData, RevokeCredentialErrors, RevokeCredentialResponses, RotateSecretData, RotateSecretErrors, RotateSecretResponses, RunExtractorData, RunExtractorErrors, RunExtractorResponses, SearchCfdiData, SearchCfdiErrors, SearchCfdiResponses, SendDeliveryNowData, SendDeliveryNowErrors, SendDeliveryNowResponses, SendToMailboxData, SendToMailboxErrors, SendToMailboxResponses, SignUpData, SignUpErrors, SignUpResponses, SummarizeCfdiMonthsData, SummarizeCfdiMonthsErrors, SummarizeCfdiMonthsResponses, TestStorageConnectorData, TestStorageConnectorErrors, TestStorageConnectorResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkFiscalEntityData, UnlinkFiscalEntityErrors, UnlinkFiscalEntityResponses, UpdateExtractorData, UpdateExtractorErrors, UpdateExtractorResponses, UpdateFiscalEntityData, UpdateFiscalEntityErrors, UpdateFiscalEntityResponses, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateOrganizationData, UpdateOrganizationErrors, UpdateOrganizationResponses, UpdateStorageConnectorData, UpdateStorageConnectorErrors, UpdateStorageConnectorResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WatchBlacklistsData, WatchBlacklistsErrors, WatchBlacklistsResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -60,7 +60,7 @@ export class Operations extends HeyApiClient {
     /**
      * Check whether the service can be used
      *
-     * Checks the settings and asks every database.
+     * Checks the settings and the database without which nothing works. An answer is kept for ten seconds.
      */
     public getHealth<ThrowOnError extends boolean = true>(options?: Options<GetHealthData, ThrowOnError>): RequestResult<GetHealthResponses, GetHealthErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetHealthResponses, GetHealthErrors, ThrowOnError, 'data'>({
@@ -125,7 +125,7 @@ export class Operations extends HeyApiClient {
     /**
      * Create an organization
      *
-     * Returns the owner’s credential; its secret is shown only in this answer. Addresses at disposable domains are refused with 422.
+     * Returns the owner’s credential; its secret is shown only in this answer. Addresses at disposable domains are refused with 422. Where the service sends mail, the address is to be confirmed by the link in a mail before an RFC is connected; until then `organization.email_confirmed_at` is null.
      */
     public signUp<ThrowOnError extends boolean = true>(options: Options<SignUpData, ThrowOnError>): RequestResult<SignUpResponses, SignUpErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<SignUpResponses, SignUpErrors, ThrowOnError, 'data'>({
@@ -136,6 +136,39 @@ export class Operations extends HeyApiClient {
                 'Content-Type': 'application/json',
                 ...options.headers
             }
+        });
+    }
+    
+    /**
+     * Confirm the e-mail address of a sign-up
+     *
+     * Takes the token from the link in the mail, which works once and for 24 hours. Opening the link confirms nothing: its page asks first.
+     */
+    public confirmEmail<ThrowOnError extends boolean = true>(options: Options<ConfirmEmailData, ThrowOnError>): RequestResult<ConfirmEmailResponses, ConfirmEmailErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<ConfirmEmailResponses, ConfirmEmailErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/v1/auth/email/confirm',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Have the mail of the sign-up sent again
+     *
+     * With a link of its own, to the address of the sign-up. Links of earlier mails go on working until one of them is used.
+     *
+     * Needs the role owner or admin.
+     */
+    public resendConfirmation<ThrowOnError extends boolean = true>(options?: Options<ResendConfirmationData, ThrowOnError>): RequestResult<ResendConfirmationResponses, ResendConfirmationErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).post<ResendConfirmationResponses, ResendConfirmationErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/auth/email/resend',
+            ...options
         });
     }
     
@@ -207,7 +240,7 @@ export class Operations extends HeyApiClient {
     /**
      * Connect up to 100 RFCs
      *
-     * Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax authority is asked about each. What does not fit into the request, some 25 seconds, is `not_attempted`. Send the batch again, with another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection, of which nothing is changed, and `warnings` name what was sent and not applied. A request that broke off can be repeated in the same way.
+     * Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax authority is asked about each. What does not fit into the request, some 25 seconds and 400,000 iterations of the encryption of keys, is `not_attempted`. Send the batch again, with another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection, of which nothing is changed, and `warnings` name what was sent and not applied. A request that broke off can be repeated in the same way. Each `refusal` names five faults at the most. Where an answer was too large to be kept under its Idempotency-Key, the repetition attempts nothing and is answered from what there is: RFCs that are connected by then are `already_connected`, those that could not be read are `refused`, and all others are `not_attempted`.
      *
      * Needs the role owner or admin.
      */
@@ -292,6 +325,8 @@ export class Operations extends HeyApiClient {
      * Begin an export
      *
      * Has everything that the filters find for an RFC written into one file, in the background: what your windows show now, also when they change meanwhile. Get the export to follow it, and its content once it is `ready`. Rows are those of `GET /v1/cfdi` in its order, newest first. The guide [Exports](/docs/exports) lists the columns. Exports that are made or kept count against the plan.
+     *
+     * Needs the role owner or admin.
      */
     public createExport<ThrowOnError extends boolean = true>(options: Options<CreateExportData, ThrowOnError>): RequestResult<CreateExportResponses, CreateExportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CreateExportResponses, CreateExportErrors, ThrowOnError, 'data'>({
@@ -309,7 +344,9 @@ export class Operations extends HeyApiClient {
     /**
      * Delete an export with its content
      *
-     * An export that is being made stops. A credential with the role `member` deletes only exports that it began itself (`created_by`).
+     * An export that is being made stops.
+     *
+     * Needs the role owner or admin.
      */
     public deleteExport<ThrowOnError extends boolean = true>(options: Options<DeleteExportData, ThrowOnError>): RequestResult<DeleteExportResponses, DeleteExportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<DeleteExportResponses, DeleteExportErrors, ThrowOnError, 'data'>({
@@ -585,7 +622,7 @@ export class Operations extends HeyApiClient {
     /**
      * Run an extractor now
      *
-     * Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is `no_connections`, and the extractor can run again at once.
+     * Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. What your organization began to download less than ten minutes ago, with any extractor, is not downloaded again: the run joins it, and `dispatched` does not count it. Without an active RFC the status is `no_connections`, and the extractor can run again at once.
      *
      * Needs the role owner or admin.
      */
@@ -602,6 +639,8 @@ export class Operations extends HeyApiClient {
      * List the runs of an extractor
      *
      * Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. Runs are kept for 30 days.
+     *
+     * Needs the role owner or admin.
      */
     public listRuns<ThrowOnError extends boolean = true>(options: Options<ListRunsData, ThrowOnError>): RequestResult<ListRunsResponses, ListRunsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListRunsResponses, ListRunsErrors, ThrowOnError, 'data'>({
@@ -632,6 +671,8 @@ export class Operations extends HeyApiClient {
      * Get a run with its downloads
      *
      * Counts the downloads that the run created, joined or found finished, of all RFCs that it covers, and says how it ended.
+     *
+     * Needs the role owner or admin.
      */
     public getRun<ThrowOnError extends boolean = true>(options: Options<GetRunData, ThrowOnError>): RequestResult<GetRunResponses, GetRunErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetRunResponses, GetRunErrors, ThrowOnError, 'data'>({
@@ -646,6 +687,8 @@ export class Operations extends HeyApiClient {
      * List the downloads of a run
      *
      * Each download that the run created, joined or found finished, with its state and why it failed: by RFC, then by source, the latest month first. A download in which nothing changed is forgotten after 14 days; it then stands here as succeeded, with 0 attempts and without times. Attempts and times are counted from this run on.
+     *
+     * Needs the role owner or admin.
      */
     public listRunJobs<ThrowOnError extends boolean = true>(options: Options<ListRunJobsData, ThrowOnError>): RequestResult<ListRunJobsResponses, ListRunJobsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListRunJobsResponses, ListRunJobsErrors, ThrowOnError, 'data'>({
@@ -680,6 +723,8 @@ export class Operations extends HeyApiClient {
      * List the runs that covered an RFC
      *
      * The last 60 runs that asked for downloads of this RFC, newest first, each with its downloads of this RFC alone.
+     *
+     * Needs the role owner or admin.
      */
     public listEntityRuns<ThrowOnError extends boolean = true>(options: Options<ListEntityRunsData, ThrowOnError>): RequestResult<ListEntityRunsResponses, ListEntityRunsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListEntityRunsResponses, ListEntityRunsErrors, ThrowOnError, 'data'>({
@@ -784,7 +829,7 @@ export class Operations extends HeyApiClient {
     /**
      * Import your own CFDIs
      *
-     * Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 100 MB (100,000,000 bytes). Only your organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same UUID inside your windows, that document replaces the imported one. Imported documents and those of the tax authority do not act on each other: an imported payment, credit note or substitution changes only imported documents. Imports are processed in the background: get the import to read the result of each file. A rejected file does not affect the others. A CFDI may have 4 MiB, 30,000 lines and 30,000 paid documents; metadata may have 48 MiB in all; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports count against the plan, in bytes and in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts.
+     * Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 100 MB (100,000,000 bytes). Only your organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same UUID inside your windows, that document replaces the imported one. Imported documents and those of the tax authority do not act on each other: an imported payment, credit note or substitution changes only imported documents. Imports are processed in the background: get the import to read the result of each file. A rejected file does not affect the others. A CFDI may have 4 MiB and 30,000 lines; of the documents that it names or pays, the first 10,000 are read. Metadata may have 48 MiB and 500,000 lines in all, empty ones too; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports count against the plan, in the bytes that are stored of them and in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts. The imports of different organizations take turns.
      *
      * Needs the role owner or admin.
      */
@@ -1180,9 +1225,9 @@ export class Operations extends HeyApiClient {
     }
     
     /**
-     * Get a report on the whole history of an RFC
+     * Get a report on the whole history of an RFC, or on some months of it
      *
-     * A report is made when it is first asked for, and brought up to date after each download or import that changes something: only the months are read again that changed. Returns 202 while it is made for the first time. Repeat the request after the delay. A report by counterparty can have several pages, all of which show the same state of it; the others have one.
+     * A report is made when it is first asked for, and brought up to date after each download or import that changes something: only the months are read again that changed. It covers what your windows show, up to `through`: the downloads of others change nothing in it. Returns 202 while it is made for the first time. Repeat the request after the delay. A report by counterparty can have several pages, all of which show the same state of it; the others have one.
      */
     public getReport<ThrowOnError extends boolean = true>(options: Options<GetReportData, ThrowOnError>): RequestResult<GetReportResponses, GetReportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetReportResponses, GetReportErrors, ThrowOnError, 'data'>({
@@ -1254,7 +1299,7 @@ export class Operations extends HeyApiClient {
     /**
      * Download a document
      *
-     * Returns the file byte for byte as the tax authority delivered it. Its ETag is the SHA-256 of the content. The header Range may ask for one part of it, If-Range for the part only if the ETag is still the same, and If-None-Match for the file only if it is not.
+     * Returns the file byte for byte as the tax authority delivered it, in the media type that `content_type` of the document names: `application/pdf`, `application/json` for what the authority shows as a list (`obligations`, `registration`, `certificates`, `rug`), or `application/octet-stream` for another format. Its ETag is the SHA-256 of the content. The header Range may ask for one part of it, If-Range for the part only if the ETag is still the same, and If-None-Match for the file only if it is not.
      */
     public readDocument<ThrowOnError extends boolean = true>(options: Options<ReadDocumentData, ThrowOnError>): RequestResult<ReadDocumentResponses, ReadDocumentErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ReadDocumentResponses, ReadDocumentErrors, ThrowOnError, 'data'>({
@@ -1886,7 +1931,7 @@ export class Operations extends HeyApiClient {
     /**
      * List what changed on blacklists about your counterparties, oldest first
      *
-     * Lists the events `blacklist.changed` of the last 90 days: a counterparty of a document that your windows show came onto a list, left it, or got another situation, with a new version of that list. The first load of a list changes nothing. To follow the changes, store `next_cursor` and send it with the next request, as with `GET /v1/events`: a page may hold fewer items than `limit`, or none, although `has_more` is true, and the last page has a `next_cursor` too.
+     * Lists the events `blacklist.changed` of the last 90 days: a counterparty of a document that your windows show came onto a list, left it, or got another situation, with a new version of that list. The first load of a list changes nothing. A page may hold fewer items than `limit`, or none, although `has_more` is true. The list ends with `next_cursor: null`. To follow the changes, ask `GET /v1/events` with `event_key=blacklist.changed`, whose last page has a cursor for what comes later; or ask again here with `since`, the time of your last request less a minute, and leave out each `event_id` that you have.
      */
     public watchBlacklists<ThrowOnError extends boolean = true>(options?: Options<WatchBlacklistsData, ThrowOnError>): RequestResult<WatchBlacklistsResponses, WatchBlacklistsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<WatchBlacklistsResponses, WatchBlacklistsErrors, ThrowOnError, 'data'>({
@@ -2097,6 +2142,8 @@ export class Operations extends HeyApiClient {
     
     /**
      * List the changes that were made to resources, newest first
+     *
+     * Changes are kept for two years and then deleted. To keep them longer, read all pages of a time with `since`, `until` and `cursor`.
      *
      * Needs the role owner or admin.
      */

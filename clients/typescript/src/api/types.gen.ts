@@ -27,7 +27,7 @@ export type Unhealthy = {
      */
     status: 'unavailable';
     /**
-     * One sentence for each setting that cannot be used and for each database that has no migrations or does not answer.
+     * One sentence for each setting that cannot be used, and for the control plane if it has no migrations or does not answer.
      */
     missing: Array<string>;
 };
@@ -42,7 +42,7 @@ export type Problem = {
      */
     code: string;
     /**
-     * On 422: every fault in the form of the query, or else of the body, a hundred at the most. The service checks against stored data afterwards, for example for an identifier that does not exist. Such a fault may appear alone.
+     * On 422: the faults in the form of the query, or else of the body, the first twenty of more; `detail` says how many are left out. Long paths and messages are cut, with an ellipsis. The service checks against stored data afterwards, for example for an identifier that does not exist. Such a fault may appear alone.
      */
     errors?: Array<ProblemError>;
     /**
@@ -53,6 +53,10 @@ export type Problem = {
      * The resource that an earlier request with the same Idempotency-Key made or changed.
      */
     resource_id?: string;
+    /**
+     * With the code `idempotency.done`: what the earlier request was answered, when that answer was not kept.
+     */
+    first_answer?: ProblemFirstAnswer;
     /**
      * With the code `fiscal_entity.already_linked`: the connection to the RFC that the organization has.
      */
@@ -165,7 +169,7 @@ export type CfdiWindows = {
 };
 
 /**
- * `empty`: no extraction has reached any CFDI yet. `bounded`: the windows hide CFDIs that the service has or can have for the RFC. `open`: they hide nothing, or your organization has no extractors. Without extractors `windows` and `visible_from` say what runs reached, and everything that the service has is shown; the first extractor that you create takes away what lies outside the windows.
+ * `empty`: no extraction has reached any CFDI yet. `bounded`: a floor is later than 2018-01-01, or one source was never extracted. `open`: both floors reach back to 2018-01-01, or your organization has no extractors. It depends on your own runs alone, and no ceiling makes a window bounded. Without extractors `windows` and `visible_from` say what runs reached, and everything that the service has is shown; the first extractor that you create takes away what lies outside the windows.
  */
 export type WindowState = 'empty' | 'bounded' | 'open';
 
@@ -341,11 +345,11 @@ export type Concentration = {
      */
     data: Array<ConcentrationRow>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -523,11 +527,11 @@ export type InsightEntriesPage = {
      */
     data: Array<InsightEntry>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -589,11 +593,11 @@ export type Risk = {
      */
     data: Array<RiskRow>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -699,11 +703,11 @@ export type Deductions = {
      */
     data: Array<DeductionRow>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -846,11 +850,11 @@ export type Withholdings = {
      */
     data: Array<Withholding>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
     /**
@@ -1008,6 +1012,14 @@ export type RiskIndicators = {
      * The items.
      */
     data: Array<RiskIndicator>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
 };
 
 export type RiskIndicator = {
@@ -1084,6 +1096,14 @@ export type VatPosition = {
      * The items.
      */
     data: Array<VatMonth>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
 };
 
 export type VatQuality = {
@@ -1321,11 +1341,11 @@ export type Concepts = {
      */
     data: Array<ConceptRow>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -1479,11 +1499,11 @@ export type EfosExposure = {
      */
     data: Array<EfosRow>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -1619,11 +1639,11 @@ export type Financing = {
      */
     data: Array<Debtor>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -1878,6 +1898,14 @@ export type FxExposure = {
      * The items.
      */
     data: Array<FxExposureRow>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
 };
 
 export type FxExposureRow = {
@@ -1966,6 +1994,14 @@ export type ReportCatalog = {
      * The items.
      */
     data: Array<ReportCatalogItem>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
 };
 
 export type ReportCatalogItem = {
@@ -1995,15 +2031,27 @@ export type Report = {
      */
     key: ReportKey;
     /**
-     * When the report was last brought up to date.
+     * The first month that was asked for. Null for the first one with a document.
+     */
+    from: string | null;
+    /**
+     * The last month that was asked for. Null for the current one.
+     */
+    to: string | null;
+    /**
+     * When the report was last brought up to date because something of it had changed, or on request.
      */
     generated_at: string;
     /**
-     * Up to when documents were known then.
+     * Up to when documents were known then: the later ceiling of your windows, or the last download or import for an organization without extractors. It moves on with your runs while nothing changes.
      */
     source_watermark: string;
     /**
-     * Whether documents have come, or rules have changed, since then.
+     * Your own last extraction of both sources, up to which the report has all documents: the earlier ceiling of your windows. What others downloaded later is not in it. Null for an organization without extractors, which sees everything that the service has.
+     */
+    through: string | null;
+    /**
+     * Whether a document that you can read has come or changed, or a rule has changed, since the report was made.
      */
     is_stale: boolean;
     /**
@@ -2011,11 +2059,11 @@ export type Report = {
      */
     data: ReportData;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -2026,7 +2074,7 @@ export type ReportFiscalSummaryRow = {
      */
     year: string;
     /**
-     * Whether the year or month was not over at source_watermark, so that documents of it are still to come.
+     * Whether the year or month was not over at source_watermark, so that documents of it are still to come, or `from` or `to` divides the year.
      */
     is_partial: boolean;
     /**
@@ -2083,7 +2131,7 @@ export type ReportRevenueExpensesRow = {
      */
     month: string;
     /**
-     * Whether the year or month was not over at source_watermark, so that documents of it are still to come.
+     * Whether the year or month was not over at source_watermark, so that documents of it are still to come, or `from` or `to` divides the year.
      */
     is_partial: boolean;
     /**
@@ -2148,7 +2196,7 @@ export type ReportAnnualComparisonRow = {
      */
     month: string;
     /**
-     * Whether the year or month was not over at source_watermark, so that documents of it are still to come.
+     * Whether the year or month was not over at source_watermark, so that documents of it are still to come, or `from` or `to` divides the year.
      */
     is_partial: boolean;
     /**
@@ -2372,7 +2420,7 @@ export type ReportDiotRow = {
      */
     period: string;
     /**
-     * Whether the year or month was not over at source_watermark, so that documents of it are still to come.
+     * Whether the year or month was not over at source_watermark, so that documents of it are still to come, or `from` or `to` divides the year.
      */
     is_partial: boolean;
     /**
@@ -2570,7 +2618,7 @@ export type ReportPayrollRow = {
      */
     month: string;
     /**
-     * Whether the year or month was not over at source_watermark, so that documents of it are still to come.
+     * Whether the year or month was not over at source_watermark, so that documents of it are still to come, or `from` or `to` divides the year.
      */
     is_partial: boolean;
     /**
@@ -2876,11 +2924,11 @@ export type ExportPage = {
      */
     data: Array<Export>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -2890,6 +2938,14 @@ export type CustomBlacklists = {
      * The items.
      */
     data: Array<CustomBlacklist>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
 };
 
 export type CustomBlacklist = {
@@ -2981,6 +3037,10 @@ export type Organization = {
      * The time zone as an IANA name, such as America/Mexico_City.
      */
     timezone: string;
+    /**
+     * When the e-mail address of the sign-up was confirmed; at the sign-up where the service sends no mail. Until then no RFC can be connected and nothing imported (`email.unconfirmed`).
+     */
+    email_confirmed_at: string | null;
 };
 
 export type Member = {
@@ -3045,6 +3105,29 @@ export type NewCredential = {
      * Shown only in this answer; the service stores a keyed hash of it.
      */
     api_secret: string;
+};
+
+export type EmailConfirmation = {
+    /**
+     * What follows `#confirm=` in the link of the mail.
+     */
+    token: string;
+};
+
+export type ConfirmedEmail = {
+    organization_id: string;
+    /**
+     * The e-mail address.
+     */
+    email: string;
+    email_confirmed_at: string;
+};
+
+export type RequestedConfirmation = {
+    /**
+     * Where the mail goes: the address of the sign-up.
+     */
+    email: string;
 };
 
 export type Acceptance = {
@@ -3323,6 +3406,14 @@ export type EventCatalog = {
      * The items.
      */
     data: Array<EventCatalogItem>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
 };
 
 export type EventCatalogItem = {
@@ -5085,6 +5176,10 @@ export type BillingUsage = {
      */
     rule_ref: string;
     /**
+     * Bytes of the answers that were kept today under an Idempotency-Key, compressed and encrypted. It is the same on every plan, and nothing is refused because of it: once it is used, requests are carried out as before, and a repetition gets 409 `idempotency.done` with the status and the resource instead of the answer. [Limits](/docs/limits) has the details.
+     */
+    kept_answers: QuotaUsage;
+    /**
      * What counts against each limit of the plan. What would exceed one is refused with 409.
      */
     quotas: BillingUsageQuotas;
@@ -6609,6 +6704,14 @@ export type Obligations = {
      * The items.
      */
     data: Array<Obligation>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
 };
 
 export type Obligation = {
@@ -6756,6 +6859,10 @@ export type Import = {
      */
     documents: number;
     /**
+     * What is stored because of this import, in bytes: its XML, its rows, and what they are found by, also where another import holds the same document. It counts against the plan. Until the import is completed, at least its upload counts.
+     */
+    stored_bytes: number;
+    /**
      * When it was made.
      */
     created_at: string;
@@ -6791,11 +6898,11 @@ export type ImportedFile = {
      */
     uuid: string | null;
     /**
-     * Why the file was rejected, such as `cfdi.unstamped`. `cfdi.conflict`: a document with this UUID and another content is kept, that of the authority, else the first that was imported; if that import is deleted, this content is kept instead. `import.quota_exceeded`: the plan leaves no room for its document, or for some rows of a metadata file; make room and send it again. Null otherwise.
+     * Why the file was rejected, such as `cfdi.unstamped`. `cfdi.conflict`: a document with this UUID and another content is kept, that of the authority, else the first that was imported; if that import is deleted, this content is kept instead. `import.quota_exceeded`: there is no room for its document or for what would be stored of it, or for some rows of a metadata file; make room and send it again. Null otherwise.
      */
     code: string | null;
     /**
-     * An explanation of `code`, or how many rows of a metadata file could not be stored.
+     * An explanation of `code`, what is left out of the document, or how many rows of a metadata file could not be stored.
      */
     detail: string | null;
     /**
@@ -6821,6 +6928,10 @@ export type ImportSummary = {
      * How many documents are stored and count against the plan because of this import. A document that an earlier import already holds counts for that import.
      */
     documents: number;
+    /**
+     * What is stored because of this import, in bytes: its XML, its rows, and what they are found by, also where another import holds the same document. It counts against the plan. Until the import is completed, at least its upload counts.
+     */
+    stored_bytes: number;
     /**
      * When it was made.
      */
@@ -7238,6 +7349,14 @@ export type CfdiMonthlySummary = {
      * The items.
      */
     data: Array<CfdiMonth>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
 };
 
 export type CfdiMonth = {
@@ -7907,7 +8026,7 @@ export type CfdiDetail = {
      */
     has_addenda: boolean | null;
     /**
-     * How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. `several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. `unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one.
+     * How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. `several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. `unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one. `related_cut`: it names or pays more than 10,000 documents; the first 10,000 of each kind are read, and only these act on others.
      */
     repairs: Array<CfdiDetailRepair>;
     /**
@@ -8016,6 +8135,14 @@ export type CfdiPayments = {
      * The items.
      */
     data: Array<CfdiApplication>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
 };
 
 export type CfdiRelations = {
@@ -8024,11 +8151,11 @@ export type CfdiRelations = {
      */
     data: Array<CfdiRelation>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -8321,7 +8448,7 @@ export type BlacklistItem = {
      */
     checked_sources: Array<BlacklistCheckedSource>;
     /**
-     * Why this RFC was not looked up. In that case `rfc` is the text of the request.
+     * Why this RFC was not looked up. In that case `rfc` is the text of the request, at most its first 64 characters.
      */
     error: BlacklistItemErrorRfcInvalid | null;
 };
@@ -8523,6 +8650,21 @@ export type ProblemError = {
      * What is wrong with it, in a sentence for people.
      */
     message: string;
+};
+
+export type ProblemFirstAnswer = {
+    /**
+     * The state.
+     */
+    status: number;
+    /**
+     * Bytes of its body.
+     */
+    bytes: number;
+    /**
+     * The SHA-256 of its body, in lower hexadecimal.
+     */
+    sha256: string;
 };
 
 export type RepseSupplierReportBasis = {
@@ -9073,7 +9215,7 @@ export type StorageConnectorConnectorStatus = 'active' | 'paused' | 'error';
 
 export type Config = S3Config | AzureBlobConfig | GoogleDriveConfig | OneDriveConfig;
 
-export type StorageKind = 'cfdi_xml' | 'csf' | 'opinion_32d' | 'declaracion' | 'buzon' | 'acuse';
+export type StorageKind = 'cfdi_xml' | 'csf' | 'opinion_32d' | 'obligations' | 'declaracion' | 'acuse' | 'registration' | 'certificates' | 'rug' | 'buzon';
 
 export type StorageConnectorScope = {
     /**
@@ -9081,7 +9223,7 @@ export type StorageConnectorScope = {
      */
     fiscal_entity_ids: Array<string> | null;
     /**
-     * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the registered obligations, the registration data, the lists of certificates, nor the collateral registry.
+     * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `obligations` registered obligations, `declaracion` returns, `acuse` receipts for returns, `registration` the registration data, `certificates` lists of certificates, `rug` the collateral registry, `buzon` documents of the tax mailbox. That is every kind that the service holds.
      */
     kinds: Array<StorageKind>;
 };
@@ -9116,7 +9258,7 @@ export type StorageConnectorDraftScope = {
      */
     fiscal_entity_ids?: Array<string> | null;
     /**
-     * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the registered obligations, the registration data, the lists of certificates, nor the collateral registry. Null: all of them.
+     * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `obligations` registered obligations, `declaracion` returns, `acuse` receipts for returns, `registration` the registration data, `certificates` lists of certificates, `rug` the collateral registry, `buzon` documents of the tax mailbox. That is every kind that the service holds. Null: all of them.
      */
     kinds?: Array<StorageKind> | null;
 };
@@ -9416,11 +9558,11 @@ export type OfferedPlanLimits = {
      */
     invitations: number | null;
     /**
-     * Bytes of the uploads that were accepted today, deleted ones included.
+     * Bytes that imports added today, deleted ones included: of an upload as it was sent, and what is stored beyond that.
      */
     import_bytes_per_day: number | null;
     /**
-     * Bytes of the uploads of all imports that are not deleted.
+     * Bytes that are stored of all imports that are not deleted: XML, rows and what they are found by. An upload counts until it is processed.
      */
     import_bytes: number | null;
     /**
@@ -9503,11 +9645,11 @@ export type BillingUsageQuotas = {
      */
     invitations: QuotaUsage;
     /**
-     * Bytes of the uploads that were accepted today, deleted ones included.
+     * Bytes that imports added today, deleted ones included: of an upload as it was sent, and what is stored beyond that.
      */
     import_bytes_per_day: QuotaUsage;
     /**
-     * Bytes of the uploads of all imports that are not deleted.
+     * Bytes that are stored of all imports that are not deleted: XML, rows and what they are found by. An upload counts until it is processed.
      */
     import_bytes: QuotaUsage;
     /**
@@ -9677,7 +9819,7 @@ export type BatchResultRefusal = {
      */
     code: string;
     /**
-     * On 422: every fault in the form of the query, or else of the body, a hundred at the most. The service checks against stored data afterwards, for example for an identifier that does not exist. Such a fault may appear alone.
+     * On 422: the faults in the form of the query, or else of the body, the first twenty of more; `detail` says how many are left out. Long paths and messages are cut, with an ellipsis. The service checks against stored data afterwards, for example for an identifier that does not exist. Such a fault may appear alone.
      */
     errors?: Array<BatchResultRefusalError>;
     /**
@@ -9688,6 +9830,10 @@ export type BatchResultRefusal = {
      * The resource that an earlier request with the same Idempotency-Key made or changed.
      */
     resource_id?: string;
+    /**
+     * With the code `idempotency.done`: what the earlier request was answered, when that answer was not kept.
+     */
+    first_answer?: ProblemFirstAnswer;
     /**
      * With the code `fiscal_entity.already_linked`: the connection to the RFC that the organization has.
      */
@@ -10549,7 +10695,7 @@ export type CfdiDetailRetencion = {
     impuestos: Array<CfdiDetailRetencionImpuesto>;
 };
 
-export type CfdiDetailRepair = 'bom' | 'encoding_fallback' | 'trimmed_junk' | 'control_characters' | 'addenda_cut' | 'several_timbres' | 'negative_total' | 'unknown_version';
+export type CfdiDetailRepair = 'bom' | 'encoding_fallback' | 'trimmed_junk' | 'control_characters' | 'addenda_cut' | 'several_timbres' | 'negative_total' | 'unknown_version' | 'related_cut';
 
 export type ApplicationKind = 'P' | 'E';
 
@@ -10640,11 +10786,11 @@ export type MemberPage = {
      */
     data: Array<Member>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10655,11 +10801,11 @@ export type InvitationPage = {
      */
     data: Array<Invitation>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10670,11 +10816,11 @@ export type CredentialPage = {
      */
     data: Array<Credential>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10685,11 +10831,11 @@ export type AuditEventPage = {
      */
     data: Array<AuditEvent>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10700,11 +10846,11 @@ export type AlertPage = {
      */
     data: Array<Alert>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10715,11 +10861,11 @@ export type WebhookPage = {
      */
     data: Array<Webhook>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10732,11 +10878,11 @@ export type WebhookDeliveryPage = {
      */
     data: Array<WebhookDelivery>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10749,11 +10895,11 @@ export type EventPage = {
      */
     data: Array<Event>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10764,11 +10910,11 @@ export type StorageConnectorPage = {
      */
     data: Array<StorageConnector>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10779,20 +10925,28 @@ export type StorageRefusedDocumentPage = {
      */
     data: Array<StorageRefusedDocument>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
 
-export type OfferedPlanList = {
+export type OfferedPlanPage = {
     /**
      * The items.
      */
     data: Array<OfferedPlan>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
 };
 
 export type InvoicePage = {
@@ -10801,11 +10955,11 @@ export type InvoicePage = {
      */
     data: Array<Invoice>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10823,11 +10977,11 @@ export type BillingRfcPage = {
      */
     data: Array<BillingRfc>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10840,11 +10994,11 @@ export type RunPage = {
      */
     data: Array<Run>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10855,11 +11009,11 @@ export type DataSourcePage = {
      */
     data: Array<DataSource>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10870,11 +11024,11 @@ export type FiscalEntityPage = {
      */
     data: Array<FiscalEntity>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10885,11 +11039,11 @@ export type RunJobPage = {
      */
     data: Array<RunJob>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10900,11 +11054,11 @@ export type RunProgressPage = {
      */
     data: Array<RunProgress>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10915,11 +11069,11 @@ export type SyncStatusPage = {
      */
     data: Array<SyncStatus>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10930,11 +11084,11 @@ export type SyncJobPage = {
      */
     data: Array<SyncJob>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10945,11 +11099,11 @@ export type CoverageMonthPage = {
      */
     data: Array<CoverageMonth>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10960,11 +11114,11 @@ export type LackingDocumentPage = {
      */
     data: Array<LackingDocument>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -10977,11 +11131,11 @@ export type DocumentPage = {
      */
     data: Array<Document>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
     /**
@@ -10996,11 +11150,11 @@ export type NotificationPage = {
      */
     data: Array<Notification>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
     /**
@@ -11015,11 +11169,11 @@ export type ImportSummaryPage = {
      */
     data: Array<ImportSummary>;
     /**
-     * Whether more items follow. Continue with next_cursor while this is true.
+     * Whether more follows.
      */
     has_more: boolean;
     /**
-     * The cursor of the next page; null on the last page.
+     * The `cursor` of the next page. Null on the last one.
      */
     next_cursor: string | null;
 };
@@ -11218,9 +11372,9 @@ export type GetReferenceData = {
 
 export type GetReferenceErrors = {
     /**
-     * The path was asked with another method. Allow names those that it has.
+     * The address makes too many requests (`request.rate_limit`). RateLimit names the limit.
      */
-    405: Problem;
+    429: Problem;
 };
 
 export type GetReferenceError = GetReferenceErrors[keyof GetReferenceErrors];
@@ -11255,6 +11409,10 @@ export type GetReferenceFileErrors = {
      * There is no file with this name.
      */
     404: Problem;
+    /**
+     * The address makes too many requests (`request.rate_limit`). RateLimit names the limit.
+     */
+    429: Problem;
 };
 
 export type GetReferenceFileError = GetReferenceFileErrors[keyof GetReferenceFileErrors];
@@ -11277,9 +11435,9 @@ export type GetLlmsTextData = {
 
 export type GetLlmsTextErrors = {
     /**
-     * The path was asked with another method. Allow names those that it has.
+     * The address makes too many requests (`request.rate_limit`). RateLimit names the limit.
      */
-    405: Problem;
+    429: Problem;
 };
 
 export type GetLlmsTextError = GetLlmsTextErrors[keyof GetLlmsTextErrors];
@@ -11302,9 +11460,9 @@ export type GetOpenApiData = {
 
 export type GetOpenApiErrors = {
     /**
-     * The path was asked with another method. Allow names those that it has.
+     * The address makes too many requests (`request.rate_limit`). RateLimit names the limit.
      */
-    405: Problem;
+    429: Problem;
 };
 
 export type GetOpenApiError = GetOpenApiErrors[keyof GetOpenApiErrors];
@@ -11343,7 +11501,7 @@ export type SignUpErrors = {
      */
     422: Problem;
     /**
-     * The address makes too many requests. RateLimit-Policy says how many are accepted.
+     * The address makes too many requests, with RateLimit-Policy, or too many mails were asked for to this e-mail address within a day (`email.confirmation_limit`). The address makes too many requests (`request.rate_limit`). RateLimit names the limit.
      */
     429: Problem;
 };
@@ -11358,6 +11516,98 @@ export type SignUpResponses = {
 };
 
 export type SignUpResponse = SignUpResponses[keyof SignUpResponses];
+
+export type ConfirmEmailData = {
+    body: EmailConfirmation;
+    path?: never;
+    query?: never;
+    url: '/v1/auth/email/confirm';
+};
+
+export type ConfirmEmailErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * There is no open confirmation with this token: it is unknown, was used, or has expired.
+     */
+    404: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The address makes too many requests (`request.rate_limit`). RateLimit names the limit.
+     */
+    429: Problem;
+};
+
+export type ConfirmEmailError = ConfirmEmailErrors[keyof ConfirmEmailErrors];
+
+export type ConfirmEmailResponses = {
+    /**
+     * OK
+     */
+    200: ConfirmedEmail;
+};
+
+export type ConfirmEmailResponse = ConfirmEmailResponses[keyof ConfirmEmailResponses];
+
+export type ResendConfirmationData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/auth/email/resend';
+};
+
+export type ResendConfirmationErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The address is confirmed (`email.confirmed`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * Too many mails were asked for to this e-mail address within a day (`email.confirmation_limit`). The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ResendConfirmationError = ResendConfirmationErrors[keyof ResendConfirmationErrors];
+
+export type ResendConfirmationResponses = {
+    /**
+     * The mail will be sent.
+     */
+    202: RequestedConfirmation;
+};
+
+export type ResendConfirmationResponse = ResendConfirmationResponses[keyof ResendConfirmationResponses];
 
 export type AcceptInvitationData = {
     body: Acceptance;
@@ -11392,7 +11642,7 @@ export type AcceptInvitationErrors = {
      */
     422: Problem;
     /**
-     * The address makes too many requests. RateLimit-Policy says how many are accepted.
+     * The address makes too many requests (`request.rate_limit`). RateLimit names the limit.
      */
     429: Problem;
 };
@@ -11425,7 +11675,7 @@ export type ListDataSourcesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -11483,7 +11733,7 @@ export type ListFiscalEntitiesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -11503,7 +11753,7 @@ export type ConnectFiscalEntityData = {
     body: FiscalEntityDraftWritable;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -11526,11 +11776,11 @@ export type ConnectFiscalEntityErrors = {
      */
     402: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role of the credential does not permit this (`credential.role`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).
      */
     403: Problem;
     /**
-     * The organization is already connected to this RFC, another RFC has the external_id (`fiscal_entity.external_id_taken`), other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The organization is already connected to this RFC, another RFC has the external_id (`fiscal_entity.external_id_taken`), other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -11546,7 +11796,7 @@ export type ConnectFiscalEntityErrors = {
      */
     422: Problem;
     /**
-     * The tax authority refused three CIECs or e.firmas that your organization sent for this RFC within 15 minutes. Or it refused ten within a day from organizations that never had one accepted for this RFC. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * Three CIECs, or three e.firmas, that your organization sent for this RFC within 15 minutes were refused (`fiscal_entity.ciec_attempts`); so is an e.firma that its password does not open. Or too many CIECs were refused within a day that came from organizations without an accepted one for this RFC, yours among them: ten in all, or six from one network. The first CIEC of another organization is still admitted, and an e.firma is never held up by CIECs or by others: send it instead. The tax authority was not asked about this one. Accepted ones do not count and do not clear the refused ones. Or your organization has had 600 e.firmas opened within an hour (`fiscal_entity.efirma_attempts`). Retry-After states when to try again. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
     /**
@@ -11570,7 +11820,7 @@ export type ConnectFiscalEntitiesData = {
     body: FiscalEntityBatchWritable;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -11589,11 +11839,11 @@ export type ConnectFiscalEntitiesErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role of the credential does not permit this (`credential.role`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).
      */
     403: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -11609,7 +11859,7 @@ export type ConnectFiscalEntitiesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -11667,7 +11917,7 @@ export type UnlinkFiscalEntityErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -11713,7 +11963,7 @@ export type GetFiscalEntityErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -11779,7 +12029,7 @@ export type UpdateFiscalEntityErrors = {
      */
     422: Problem;
     /**
-     * The tax authority refused three CIECs or e.firmas that your organization sent for this RFC within 15 minutes. Or it refused ten within a day from organizations that never had one accepted for this RFC. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * Three CIECs, or three e.firmas, that your organization sent for this RFC within 15 minutes were refused (`fiscal_entity.ciec_attempts`); so is an e.firma that its password does not open. Or too many CIECs were refused within a day that came from organizations without an accepted one for this RFC, yours among them: ten in all, or six from one network. The first CIEC of another organization is still admitted, and an e.firma is never held up by CIECs or by others: send it instead. The tax authority was not asked about this one. Accepted ones do not count and do not clear the refused ones. Or your organization has had 600 e.firmas opened within an hour (`fiscal_entity.efirma_attempts`). Retry-After states when to try again. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
     /**
@@ -11829,7 +12079,7 @@ export type ListExportsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -11849,7 +12099,7 @@ export type CreateExportData = {
     body: CreateExportRequest;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -11868,11 +12118,15 @@ export type CreateExportErrors = {
      */
     401: Problem;
     /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
     /**
-     * The plan allows no further export (`export.plan_limit`). Delete one, or wait until one expires. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The plan allows no further export (`export.plan_limit`). Delete one, or wait until one expires. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -11888,7 +12142,7 @@ export type CreateExportErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -11926,7 +12180,7 @@ export type DeleteExportErrors = {
      */
     401: Problem;
     /**
-     * A credential with the role member deletes an export that another credential began (`credential.role`).
+     * The role of the credential does not permit this.
      */
     403: Problem;
     /**
@@ -11938,7 +12192,7 @@ export type DeleteExportErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -11984,7 +12238,7 @@ export type GetExportErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12026,7 +12280,7 @@ export type ReadExportErrors = {
      */
     404: Problem;
     /**
-     * The file has none of the bytes that Range asks for. Content-Range says how many it has.
+     * The file has none of the bytes that Range asks for.
      */
     416: Problem;
     /**
@@ -12034,7 +12288,7 @@ export type ReadExportErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12084,7 +12338,7 @@ export type ListStorageConnectorsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12104,7 +12358,7 @@ export type CreateStorageConnectorData = {
     body: StorageConnectorDraft;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -12131,7 +12385,7 @@ export type CreateStorageConnectorErrors = {
      */
     403: Problem;
     /**
-     * The organization has as many storage connectors as its plan allows (`storage_connector.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The organization has as many storage connectors as its plan allows (`storage_connector.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -12147,7 +12401,7 @@ export type CreateStorageConnectorErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12197,7 +12451,7 @@ export type DeleteStorageConnectorErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12243,7 +12497,7 @@ export type GetStorageConnectorErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12309,7 +12563,7 @@ export type UpdateStorageConnectorErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12364,7 +12618,7 @@ export type ListRefusedDocumentsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12384,7 +12638,7 @@ export type TestStorageConnectorData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -12416,7 +12670,7 @@ export type TestStorageConnectorErrors = {
      */
     404: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -12424,7 +12678,7 @@ export type TestStorageConnectorErrors = {
      */
     422: Problem;
     /**
-     * The connector was tested less than 10 seconds ago (`storage_connector.cooldown`). The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The connector was tested less than 10 seconds ago (`storage_connector.cooldown`). The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12444,7 +12698,7 @@ export type BackfillStorageConnectorData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -12480,7 +12734,7 @@ export type BackfillStorageConnectorErrors = {
      */
     404: Problem;
     /**
-     * The storage connector is not active (`storage_connector.not_active`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The storage connector is not active (`storage_connector.not_active`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -12488,7 +12742,7 @@ export type BackfillStorageConnectorErrors = {
      */
     422: Problem;
     /**
-     * The last backfill ended a short time ago (`storage_connector.cooldown`): another one waits a second for each ten documents that it copied, at least a minute and at most a day. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The last backfill ended a short time ago (`storage_connector.cooldown`): another one waits a second for each ten documents that it copied, at least a minute and at most a day. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12521,7 +12775,7 @@ export type ListExtractorsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12541,7 +12795,7 @@ export type CreateExtractorData = {
     body: ExtractorDraft;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -12564,7 +12818,7 @@ export type CreateExtractorErrors = {
      */
     403: Problem;
     /**
-     * The organization has as many extractors as its plan allows, disabled ones included. The detail states both numbers. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The organization has as many extractors as its plan allows, disabled ones included. The detail states both numbers. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -12580,7 +12834,7 @@ export type CreateExtractorErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12630,7 +12884,7 @@ export type DeleteExtractorErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12680,7 +12934,7 @@ export type GetExtractorErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12742,7 +12996,7 @@ export type UpdateExtractorErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12795,7 +13049,7 @@ export type PreviewExtractorErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12815,7 +13069,7 @@ export type RunExtractorData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -12847,7 +13101,7 @@ export type RunExtractorErrors = {
      */
     404: Problem;
     /**
-     * The extractor is disabled. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The extractor is disabled. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -12855,7 +13109,7 @@ export type RunExtractorErrors = {
      */
     422: Problem;
     /**
-     * The extractor ran less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The extractor ran less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12902,6 +13156,10 @@ export type ListRunsErrors = {
      */
     401: Problem;
     /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
      * The organization has no extractor with this identifier.
      */
     404: Problem;
@@ -12910,7 +13168,7 @@ export type ListRunsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -12930,7 +13188,7 @@ export type CancelRunData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -12962,7 +13220,7 @@ export type CancelRunErrors = {
      */
     404: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -12970,7 +13228,7 @@ export type CancelRunErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13008,6 +13266,10 @@ export type GetRunErrors = {
      */
     401: Problem;
     /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
      * The organization has no run with this identifier. Runs are kept for 30 days.
      */
     404: Problem;
@@ -13016,7 +13278,7 @@ export type GetRunErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13067,6 +13329,10 @@ export type ListRunJobsErrors = {
      */
     401: Problem;
     /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
      * The organization has no run with this identifier. Runs are kept for 30 days.
      */
     404: Problem;
@@ -13075,7 +13341,7 @@ export type ListRunJobsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13095,7 +13361,7 @@ export type CreateExtractionData = {
     body: ExtractionDraft;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -13127,7 +13393,7 @@ export type CreateExtractionErrors = {
      */
     404: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -13143,7 +13409,7 @@ export type CreateExtractionErrors = {
      */
     422: Problem;
     /**
-     * A range of the RFC was asked for less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * A range of the RFC was asked for less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13190,6 +13456,10 @@ export type ListEntityRunsErrors = {
      */
     401: Problem;
     /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
      * The organization has no connection to this fiscal entity.
      */
     404: Problem;
@@ -13198,7 +13468,7 @@ export type ListEntityRunsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13252,7 +13522,7 @@ export type ListSyncErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13298,7 +13568,7 @@ export type GetSyncErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13357,7 +13627,7 @@ export type ListSyncJobsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13424,7 +13694,7 @@ export type ListCoverageErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13487,7 +13757,7 @@ export type ListLackingDocumentsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13542,7 +13812,7 @@ export type ListImportsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13565,7 +13835,7 @@ export type ImportCfdiData = {
     body: Blob | File;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -13589,15 +13859,15 @@ export type ImportCfdiErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role of the credential does not permit this (`credential.role`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).
      */
     403: Problem;
     /**
-     * The organization has no connection to the fiscal entity.
+     * The organization has no connection to the fiscal entity, or the request repeats one whose import was deleted (`import.not_found`).
      */
     404: Problem;
     /**
-     * The upload does not fit into the bytes that the plan allows a day or in all (`import.plan_limit`). Nothing is stored. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The upload does not fit into the bytes that the plan allows a day or in all (`import.plan_limit`). Nothing is stored. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -13613,7 +13883,7 @@ export type ImportCfdiErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13667,7 +13937,7 @@ export type DeleteImportErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13717,7 +13987,7 @@ export type GetImportErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13779,7 +14049,7 @@ export type ListCfdiChangesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13853,7 +14123,7 @@ export type GetConcentrationErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -13939,7 +14209,7 @@ export type ListConcentrationEntriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14021,7 +14291,7 @@ export type ListRiskErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14107,7 +14377,7 @@ export type ListRiskEntriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14181,7 +14451,7 @@ export type ListDeductionsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14267,7 +14537,7 @@ export type ListDeductionEntriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14353,7 +14623,7 @@ export type ListWithholdingsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14427,7 +14697,7 @@ export type ListWithholdingEntriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14481,7 +14751,7 @@ export type GetRiskIndicatorsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14551,7 +14821,7 @@ export type ListRiskIndicatorEntriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14609,7 +14879,7 @@ export type GetVatPositionErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14687,7 +14957,7 @@ export type ListVatEntriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14761,7 +15031,7 @@ export type GetConceptsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14847,7 +15117,7 @@ export type ListConceptsEntriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14921,7 +15191,7 @@ export type GetEfosExposureErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15003,7 +15273,7 @@ export type ListEfosEntriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15077,7 +15347,7 @@ export type GetFinancingErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15163,7 +15433,7 @@ export type ListFinancingEntriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15221,7 +15491,7 @@ export type GetFxExposureErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15299,7 +15569,7 @@ export type ListFxExposureEntriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15332,7 +15602,7 @@ export type ListReportsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15366,7 +15636,15 @@ export type GetReportData = {
          */
         fiscalEntityId?: string;
         /**
-         * The greatest number of rows in the page.
+         * The first month. The default is the first one with a document. Rows by counterparty or reason are of the documents of the range; rows of `compliance` have their date in it.
+         */
+        from?: string;
+        /**
+         * The last month. The default is the current month in America/Mexico_City. A range with `from` has at most 120 months.
+         */
+        to?: string;
+        /**
+         * The greatest number of items in the page.
          */
         limit?: number;
         /**
@@ -15391,7 +15669,7 @@ export type GetReportErrors = {
      */
     404: Problem;
     /**
-     * The windows hide CFDIs that the service has or can have for the RFC (`report.window_bounded`): the detail names the floor and the ceiling of each source, and the extractor that lifts this. Or the report was brought up to date since the page before (`report.changed`): begin again.
+     * A floor of your windows is later than 2018-01-01, or one of the CFDI sources was never extracted (`report.window_bounded`). The detail names the floor and the ceiling of each source, and the request that lifts this, with its body. Or the report was brought up to date since the page before (`report.changed`): begin again.
      */
     409: Problem;
     /**
@@ -15399,7 +15677,7 @@ export type GetReportErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15423,7 +15701,7 @@ export type RefreshReportData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -15464,7 +15742,7 @@ export type RefreshReportErrors = {
      */
     404: Problem;
     /**
-     * The windows hide CFDIs that the service has or can have for the RFC (`report.window_bounded`). The detail names the floor and the ceiling of each source, and the extractor that lifts this. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A floor of your windows is later than 2018-01-01, or one of the CFDI sources was never extracted (`report.window_bounded`). The detail names the floor and the ceiling of each source, and the request that lifts this, with its body. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -15472,7 +15750,7 @@ export type RefreshReportErrors = {
      */
     422: Problem;
     /**
-     * The report was refreshed less than ten minutes ago (`report.cooldown`). The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The report was refreshed less than ten minutes ago (`report.cooldown`). The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15547,7 +15825,7 @@ export type ListDocumentsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15593,7 +15871,7 @@ export type GetTaxProfileErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15643,7 +15921,7 @@ export type GetDocumentErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15689,7 +15967,7 @@ export type ReadDocumentErrors = {
      */
     404: Problem;
     /**
-     * The file has none of the bytes that Range asks for. Content-Range says how many it has.
+     * The file has none of the bytes that Range asks for.
      */
     416: Problem;
     /**
@@ -15697,7 +15975,7 @@ export type ReadDocumentErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15706,7 +15984,7 @@ export type ReadDocumentError = ReadDocumentErrors[keyof ReadDocumentErrors];
 
 export type ReadDocumentResponses = {
     /**
-     * The document
+     * The file of the document
      */
     200: Blob | File;
     /**
@@ -15747,7 +16025,7 @@ export type ListObligationsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15814,7 +16092,7 @@ export type ListNotificationsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15864,7 +16142,7 @@ export type GetNotificationErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -15923,7 +16201,7 @@ export type ReadNotificationDocumentErrors = {
      */
     409: Problem;
     /**
-     * The file has none of the bytes that Range asks for. Content-Range says how many it has.
+     * The file has none of the bytes that Range asks for.
      */
     416: Problem;
     /**
@@ -15931,7 +16209,7 @@ export type ReadNotificationDocumentErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16141,7 +16419,7 @@ export type SearchCfdiErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16199,7 +16477,7 @@ export type SummarizeCfdiMonthsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16258,7 +16536,7 @@ export type GetCfdiErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16313,7 +16591,7 @@ export type ListCfdiPaymentsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16368,7 +16646,7 @@ export type GetCfdiXmlErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16431,7 +16709,7 @@ export type ListCfdiRelationsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16486,7 +16764,7 @@ export type GetCfdiHistoryErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16506,7 +16784,7 @@ export type CheckCfdiStatusData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -16543,7 +16821,7 @@ export type CheckCfdiStatusErrors = {
      */
     404: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -16551,7 +16829,7 @@ export type CheckCfdiStatusErrors = {
      */
     422: Problem;
     /**
-     * You checked the document less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * You checked the document less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
     /**
@@ -16617,7 +16895,7 @@ export type ListAlertsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16637,7 +16915,7 @@ export type ReadAlertData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -16669,7 +16947,7 @@ export type ReadAlertErrors = {
      */
     404: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -16677,7 +16955,7 @@ export type ReadAlertErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16710,7 +16988,7 @@ export type GetEventCatalogErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16756,7 +17034,7 @@ export type ListWebhooksErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16776,7 +17054,7 @@ export type CreateWebhookData = {
     body: WebhookDraftWritable;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -16799,7 +17077,7 @@ export type CreateWebhookErrors = {
      */
     403: Problem;
     /**
-     * The organization has as many webhooks as its plan allows (`webhook.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The organization has as many webhooks as its plan allows (`webhook.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -16815,7 +17093,7 @@ export type CreateWebhookErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16865,7 +17143,7 @@ export type DeleteWebhookErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16911,7 +17189,7 @@ export type GetWebhookErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16969,7 +17247,7 @@ export type UpdateWebhookErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -16989,7 +17267,7 @@ export type RotateSecretData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -17021,7 +17299,7 @@ export type RotateSecretErrors = {
      */
     404: Problem;
     /**
-     * Another request rotated the secret at the same time. Try again. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * Another request rotated the secret at the same time. Try again. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -17029,7 +17307,7 @@ export type RotateSecretErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17049,7 +17327,7 @@ export type CommitSecretData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -17081,7 +17359,7 @@ export type CommitSecretErrors = {
      */
     404: Problem;
     /**
-     * There is no new secret to commit, or another request rotated the secret at the same time. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * There is no new secret to commit, or another request rotated the secret at the same time. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -17089,7 +17367,7 @@ export type CommitSecretErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17109,7 +17387,7 @@ export type TestWebhookData = {
     body?: WebhookTest;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -17141,7 +17419,7 @@ export type TestWebhookErrors = {
      */
     404: Problem;
     /**
-     * The webhook is disabled. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The webhook is disabled. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -17157,7 +17435,7 @@ export type TestWebhookErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17220,7 +17498,7 @@ export type ListDeliveriesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17240,7 +17518,7 @@ export type RedeliverAllData = {
     body: RedeliveryRequest;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -17272,7 +17550,7 @@ export type RedeliverAllErrors = {
      */
     404: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -17288,7 +17566,7 @@ export type RedeliverAllErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17308,7 +17586,7 @@ export type RedeliverData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -17344,7 +17622,7 @@ export type RedeliverErrors = {
      */
     404: Problem;
     /**
-     * A delivery of the event to this webhook is already pending. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A delivery of the event to this webhook is already pending. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -17352,7 +17630,7 @@ export type RedeliverErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17372,7 +17650,7 @@ export type SendDeliveryNowData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -17408,7 +17686,7 @@ export type SendDeliveryNowErrors = {
      */
     404: Problem;
     /**
-     * The webhook is disabled, or no delivery of the event to it is pending. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The webhook is disabled, or no delivery of the event to it is pending. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -17416,7 +17694,7 @@ export type SendDeliveryNowErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17478,7 +17756,7 @@ export type ListEventsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17524,7 +17802,7 @@ export type GetEventErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17582,7 +17860,7 @@ export type ReportRepseSuppliersErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17628,7 +17906,7 @@ export type GetRepseErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17652,7 +17930,7 @@ export type RefreshRepseData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -17680,7 +17958,7 @@ export type RefreshRepseErrors = {
      */
     404: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -17688,7 +17966,7 @@ export type RefreshRepseErrors = {
      */
     422: Problem;
     /**
-     * A look-up of the RFC was requested less than an hour ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * A look-up of the RFC was requested less than an hour ago. Retry-After and retry_after_seconds state when to try again. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17721,7 +17999,7 @@ export type ListCustomBlacklistsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17741,7 +18019,7 @@ export type CreateCustomBlacklistData = {
     body: CustomBlacklistDraft;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -17764,7 +18042,7 @@ export type CreateCustomBlacklistErrors = {
      */
     403: Problem;
     /**
-     * The slug is taken (`blacklist.exists`), or the plan allows no more lists (`blacklist.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The slug is taken (`blacklist.exists`), or the plan allows no more lists (`blacklist.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -17780,7 +18058,7 @@ export type CreateCustomBlacklistErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17830,7 +18108,7 @@ export type DeleteCustomBlacklistErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17895,7 +18173,7 @@ export type ReplaceCustomBlacklistErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17937,7 +18215,7 @@ export type LookUpBlacklistsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -17982,7 +18260,7 @@ export type LookUpBlacklistsBatchErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18010,6 +18288,10 @@ export type WatchBlacklistsData = {
          * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
+        /**
+         * Begins with the events that were added to the feed at this instant or later. An event is added some seconds after its `occurred_at`.
+         */
+        since?: string;
     };
     url: '/v1/blacklists/watch';
 };
@@ -18028,7 +18310,7 @@ export type WatchBlacklistsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18061,7 +18343,7 @@ export type GetOrganizationErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18110,7 +18392,7 @@ export type UpdateOrganizationErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18156,7 +18438,7 @@ export type ListMembersErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18176,7 +18458,7 @@ export type InviteMemberData = {
     body: InvitationDraft;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -18199,7 +18481,7 @@ export type InviteMemberErrors = {
      */
     403: Problem;
     /**
-     * A member of the organization has this e-mail address, as many invitations are pending as the plan allows (`invitation.plan_limit`), or the credential of the request was revoked or got another role in the meantime. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A member of the organization has this e-mail address, as many invitations are pending as the plan allows (`invitation.plan_limit`), or the credential of the request was revoked or got another role in the meantime. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -18215,7 +18497,7 @@ export type InviteMemberErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18274,7 +18556,7 @@ export type RemoveMemberErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18336,7 +18618,7 @@ export type UpdateMemberErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18382,7 +18664,7 @@ export type ListInvitationsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18432,7 +18714,7 @@ export type WithdrawInvitationErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18478,7 +18760,7 @@ export type ListCredentialsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18498,7 +18780,7 @@ export type CreateCredentialData = {
     body: CredentialDraft;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -18521,7 +18803,7 @@ export type CreateCredentialErrors = {
      */
     403: Problem;
     /**
-     * The organization has as many credentials as its plan allows (`credential.plan_limit`), or the credential of the request was revoked or got another role in the meantime. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The organization has as many credentials as its plan allows (`credential.plan_limit`), or the credential of the request was revoked or got another role in the meantime. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -18537,7 +18819,7 @@ export type CreateCredentialErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18570,7 +18852,7 @@ export type GetOrganizationStatsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18624,7 +18906,7 @@ export type RevokeCredentialErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18694,7 +18976,7 @@ export type ListAuditEventsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18727,7 +19009,7 @@ export type GetBillingErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18760,7 +19042,7 @@ export type GetBillingPlanErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18793,7 +19075,7 @@ export type ListBillingPlansErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18804,7 +19086,7 @@ export type ListBillingPlansResponses = {
     /**
      * OK
      */
-    200: OfferedPlanList;
+    200: OfferedPlanPage;
 };
 
 export type ListBillingPlansResponse = ListBillingPlansResponses[keyof ListBillingPlansResponses];
@@ -18826,7 +19108,7 @@ export type GetBillingUsageErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18872,7 +19154,7 @@ export type ListInvoicesErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -18923,6 +19205,10 @@ export type ReceiveStripeEventErrors = {
      * The body is empty.
      */
     422: Problem;
+    /**
+     * The address makes too many requests (`request.rate_limit`). RateLimit names the limit.
+     */
+    429: Problem;
 };
 
 export type ReceiveStripeEventError = ReceiveStripeEventErrors[keyof ReceiveStripeEventErrors];
@@ -18966,7 +19252,7 @@ export type ListBillingRfcsErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -19032,7 +19318,7 @@ export type ChangeBillingRfcErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
     /**
@@ -19056,7 +19342,7 @@ export type ArrangeOrganizationData = {
     body: OrganizationScenario;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -19079,7 +19365,7 @@ export type ArrangeOrganizationErrors = {
      */
     403: Problem;
     /**
-     * Other requests keep changing the subscription at the same time. Try again. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * Other requests keep changing the subscription at the same time. Try again. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -19095,7 +19381,7 @@ export type ArrangeOrganizationErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -19115,7 +19401,7 @@ export type CancelAtAuthorityData = {
     body: CancellationScenario;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -19147,7 +19433,7 @@ export type CancelAtAuthorityErrors = {
      */
     404: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -19163,7 +19449,7 @@ export type CancelAtAuthorityErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -19183,7 +19469,7 @@ export type ExpireCiecData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -19215,7 +19501,7 @@ export type ExpireCiecErrors = {
      */
     404: Problem;
     /**
-     * No CIEC is stored for this fiscal entity. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * No CIEC is stored for this fiscal entity. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -19223,7 +19509,7 @@ export type ExpireCiecErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -19243,7 +19529,7 @@ export type ExpireEfirmaData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -19275,7 +19561,7 @@ export type ExpireEfirmaErrors = {
      */
     404: Problem;
     /**
-     * No e.firma is stored for this fiscal entity. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * No e.firma is stored for this fiscal entity. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -19283,7 +19569,7 @@ export type ExpireEfirmaErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -19303,7 +19589,7 @@ export type FailSyncJobData = {
     body: JobFailureScenario;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -19335,7 +19621,7 @@ export type FailSyncJobErrors = {
      */
     404: Problem;
     /**
-     * The job has ended (`sync_job.ended`), or a worker has the downloads of the fiscal entity at the moment (`sync_job.running`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The job has ended (`sync_job.ended`), or a worker has the downloads of the fiscal entity at the moment (`sync_job.running`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -19351,7 +19637,7 @@ export type FailSyncJobErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -19371,7 +19657,7 @@ export type PublishAtRegistryData = {
     body: RepseScenario;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -19394,7 +19680,7 @@ export type PublishAtRegistryErrors = {
      */
     403: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -19410,7 +19696,7 @@ export type PublishAtRegistryErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -19430,7 +19716,7 @@ export type PublishOnBlacklistData = {
     body: BlacklistScenario;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -19453,7 +19739,7 @@ export type PublishOnBlacklistErrors = {
      */
     403: Problem;
     /**
-     * The list is not loaded yet (`blacklist.not_loaded`), or others keep changing it at the same time. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * The list is not loaded yet (`blacklist.not_loaded`), or others keep changing it at the same time. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -19469,7 +19755,7 @@ export type PublishOnBlacklistErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -19489,7 +19775,7 @@ export type SendToMailboxData = {
     body: MailboxScenario;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -19516,7 +19802,7 @@ export type SendToMailboxErrors = {
      */
     404: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -19532,7 +19818,7 @@ export type SendToMailboxErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -19552,7 +19838,7 @@ export type ArrangeInvoiceData = {
     body: InvoiceScenario;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -19575,7 +19861,7 @@ export type ArrangeInvoiceErrors = {
      */
     403: Problem;
     /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -19591,7 +19877,7 @@ export type ArrangeInvoiceErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -19611,7 +19897,7 @@ export type ArrangePaymentData = {
     body?: never;
     headers?: {
         /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
          */
         'Idempotency-Key'?: string;
     };
@@ -19643,7 +19929,7 @@ export type ArrangePaymentErrors = {
      */
     404: Problem;
     /**
-     * Other requests keep changing the subscription at the same time. Try again. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     * Other requests keep changing the subscription at the same time. Try again. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
      */
     409: Problem;
     /**
@@ -19651,7 +19937,7 @@ export type ArrangePaymentErrors = {
      */
     422: Problem;
     /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
