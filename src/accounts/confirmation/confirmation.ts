@@ -119,6 +119,7 @@ export async function sweepConfirmations(system: System): Promise<void> {
  */
 export async function mailConfirmation(system: System, confirmation_id: string): Promise<void> {
   const { db, settings } = system
+  if (!sendsMail(system)) return
   const d1 = db.$client
   const row = await claimConfirmation(d1, confirmation_id, MOST_ATTEMPTS)
   if (!row) return
