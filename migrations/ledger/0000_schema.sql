@@ -371,6 +371,7 @@ CREATE TABLE `authority_requests` (
 	`packages` text DEFAULT '[]' NOT NULL,
 	`asked_at` integer NOT NULL,
 	`attempts` integer DEFAULT 0 NOT NULL,
+	`heard_at` integer,
 	PRIMARY KEY(`entity`, `n`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -134,7 +134,8 @@ export class Authority {
     entry.parameters = parameters
     const source = SOURCES[operation]
     if (source !== undefined) entry.period = Requests.periodOf(family, operation, parameters)
-    const kind = parameters['TipoSolicitud'] as 'CFDI' | 'Metadata' | undefined
+    const asked = parameters['TipoSolicitud'] as 'CFDI' | 'Metadata' | undefined
+    const kind = asked ?? this.requests.find(family, entry.rfc, parameters['IdSolicitud'] ?? '')?.kind
     const instead = this.script.answerTo({ operation, family, rfc: entry.rfc, source, kind })
     if (instead && !instead.isDone) return said(instead, operation) ?? slowed(this.#truly(call, entry, request), instead)
     const truly = this.#truly(call, entry, request)

@@ -54,6 +54,7 @@ export interface Asked {
   family: Family
   rfc: string
   source?: Source | undefined
+  /** Of the request, also when its state is asked for. */
   kind?: 'CFDI' | 'Metadata' | undefined
 }
 

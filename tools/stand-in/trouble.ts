@@ -22,6 +22,7 @@ const TROUBLES: Readonly<Record<string, Step>> = {
   ...Object.fromEntries(of(ASK, ['5001', '5002', '5003', '5005'])),
   ...Object.fromEntries(of('Descargar', ['5007', '5008'])),
   '5004': { operation: CHECK, answer: { code: '5000', state: '5', stateCode: '5004' } },
+  accepted: { operation: CHECK, kind: 'Metadata', answer: { code: '5000', state: '1', stateCode: '5000' } },
   failed: { operation: CHECK, answer: { code: '5000', state: '4', stateCode: '5000' } },
 }
 

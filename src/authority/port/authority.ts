@@ -61,8 +61,8 @@ export interface Package {
  * unannounced entries whose content is of the month.
  */
 export interface SharedPackage {
-  /** The locations of the XML entries whose names no metadata lists. */
-  unannounced: readonly number[]
+  /** The locations of the XML entries whose names no metadata lists; `all` while there is no metadata. */
+  unannounced: readonly number[] | 'all'
   /** Whether the month answers for lines of metadata that nobody can date, and for those of months that were not asked for. */
   is_last: boolean
   /** Whether the metadata lists fewer documents than the authority announced. Otherwise a package or file without rows is no loss. */

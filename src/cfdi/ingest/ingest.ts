@@ -61,17 +61,18 @@ export async function* ingestXmlPackage(
   reported: StatusLookup = new Map(),
   shared?: SharedXml,
 ): Outcomes {
-  const unannounced = new Set(shared?.unannounced)
+  const some = new Set(shared?.unannounced === 'all' ? [] : shared?.unannounced)
+  const isUnannounced = (n: number) => shared?.unannounced === 'all' || some.has(n)
   const isReported = (uuid: string | null) => uuid !== null && reported.get(uuid) !== undefined
   // An empty file is none of the documents that it is named after.
-  const isWanted: IsWanted = ({ n, name, size }) => !shared || (size > 0 && (unannounced.has(n) || isReported(uuidOfName(name))))
+  const isWanted: IsWanted = ({ n, name, size }) => !shared || (size > 0 && (isUnannounced(n) || isReported(uuidOfName(name))))
   const directory = await readDirectory(file)
   try {
     const left = target.passesOverStored ? await unstoredEntries(target, directory, isWanted) : null
     const entries = entriesOf(file, directory, left === null ? isWanted : ({ n }) => left[n] === 1)
     yield* ingestFiles(
       target,
-      filesOf(file, entries, ({ n }) => (unannounced.has(n) ? shared!.month : null)),
+      filesOf(file, entries, ({ n }) => (isUnannounced(n) ? shared!.month : null)),
       reported,
       sliceLimitOf(directory, file),
     )
@@ -83,8 +84,8 @@ export async function* ingestXmlPackage(
 /** The documents that a month takes from an XML package with other months: reported ones, and unannounced ones of the month. */
 export interface SharedXml {
   month: string
-  /** The locations of the entries whose names no metadata lists. */
-  unannounced: readonly number[]
+  /** The locations of the entries whose names no metadata lists; `all` while there is no metadata. */
+  unannounced: readonly number[] | 'all'
 }
 
 /** The entries that may be CFDIs, as files. */

@@ -129,8 +129,8 @@ function whyPartial(last_code: string | null, rejected: number, missingXml: numb
   return 'incomplete: Not everything of the month has come up to your last run. The next run that covers the month asks for the rest.'
 }
 
-type Progress = Pick<CoverageMonth, 'last_code' | 'attempts' | 'next_check_at'>
-const NO_PROGRESS: Progress = { last_code: null, attempts: 0, next_check_at: null }
+type Progress = Pick<CoverageMonth, 'last_code' | 'attempts' | 'waiting_since' | 'next_check_at'>
+const NO_PROGRESS: Progress = { last_code: null, attempts: 0, waiting_since: null, next_check_at: null }
 
 /** How far the latest job is, as the organization may know it: nothing of it is from before its own run that created or joined the job. */
 function progressOf({ connection, settings }: Ctx, job: LatestJob | undefined, requests: readonly StatedRequest[]): Progress {
@@ -150,6 +150,7 @@ function progressOf({ connection, settings }: Ctx, job: LatestJob | undefined, r
   return {
     last_code: error_class !== null && !stated.hasFailed ? errorInWords(error_class) : stated.last_code,
     attempts: Math.max(attempts, stated.attempts),
+    waiting_since: iso(stated.waiting_since),
     next_check_at: job.open === 1 ? iso(next) : null,
   }
 }

@@ -14,16 +14,16 @@ const asked = (some: Partial<StatedRequest>): StatedRequest => ({
     message: 'Solicitud Aceptada',
   },
   ...{ n: 1, kind: 'metadata', first: '2026-03-01T00:00:00', last: '2026-04-30T23:59:59', announced: null },
-  ...{ asked_at: NOW - 3 * MINUTE, attempts: 1, due_at: NOW + 20_000, ...some },
+  ...{ asked_at: NOW - 3 * MINUTE, attempts: 1, heard_at: null, due_at: NOW + 20_000, ...some },
 })
 const stated = (requests: StatedRequest[], more: object = {}) =>
   statedOf(requests, { source: 'sat_cfdi_issued', month: '2026-04', since: NOW - 10 * MINUTE, now: NOW, factor: 1, ...more })
-const NOTHING = { last_code: null, hasFailed: false, attempts: 0, next_check_at: null }
+const NOTHING = { last_code: null, hasFailed: false, attempts: 0, waiting_since: null, next_check_at: null }
 
 describe('what is told of the conversation about a month', () => {
   it('is the last code in words, the attempts, and the next check by the schedule', () => {
     expect(stated([asked({})])).toEqual({
-      ...{ last_code: '5000: The tax authority accepted the request.', hasFailed: false, attempts: 1 },
+      ...{ last_code: '5000: The tax authority accepted the request.', hasFailed: false, attempts: 1, waiting_since: null },
       next_check_at: NOW + 2 * MINUTE,
     })
     const halves = [
@@ -32,7 +32,7 @@ describe('what is told of the conversation about a month', () => {
     ]
     expect(stated(halves)).toEqual({
       last_code: '5003: The request matches more documents than one request may. The service divides its period.',
-      ...{ hasFailed: false, attempts: 2, next_check_at: NOW + 7 * MINUTE },
+      ...{ hasFailed: false, attempts: 2, waiting_since: null, next_check_at: NOW + 7 * MINUTE },
     })
     expect(stated([asked({ state: 'ready' })]).next_check_at).toBe(NOW + 20_000)
     expect(stated([asked({})], { factor: 10 }).next_check_at).toBe(NOW + 7 * MINUTE)

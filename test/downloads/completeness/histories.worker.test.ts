@@ -253,7 +253,7 @@ function expectedOf({ rows, runs: all }: World, organization: string, source: So
           ? wordsOfPartial(job?.ended ? job.rejected.length : 0, missingXml)
           : null,
     attempts: job?.ended ? 1 : 0,
-    next_check_at: null,
+    ...{ waiting_since: null, next_check_at: null },
     last_success_at: success ? new Date(success.at).toISOString() : null,
   }
   const rejected = new Map((job?.ended ? job.rejected : []).map(({ uuid, code }) => [uuid, code]))

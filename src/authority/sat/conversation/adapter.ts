@@ -49,11 +49,14 @@ export const satAuthority = (system: System): TaxAuthority => ({
     }
     const progress = progressOf(wanted, requests)
     const { state, failed, requests: own } = progress
-    const until = new Date(Math.min(...(own.length === 0 ? [wanted.asked_at] : own.map((one) => one.asked_at))) - BEHIND_MS)
+    // Metadata that earlier runs asked for says how things are now.
+    const since = own.map((one) => one.asked_at).filter((at) => at >= wanted.asked_at)
+    const until = new Date(Math.min(...(since.length === 0 ? [wanted.asked_at] : since)) - BEHIND_MS)
     const packages = () => packagesOf(system, entity, month, own, state === 'waiting' ? null : failed)
     // Documents of one family are taken in, even when the other one is not delivered.
     if (state === 'ready' || (state === 'failed' && own.length > 0)) {
-      const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && !own.some(isShort) && !isLessAnnounced(wanted, requests)
+      const isListed = !progress.isUnlisted && !own.some(isShort) && !isLessAnnounced(wanted, requests)
+      const is_whole = isListed && (is_complete || isObtainable(wanted)) && hasBegun(wanted)
       return { state: 'ready', until, is_whole, packages: packages() }
     }
     if (state === 'failed') throw failureOf(failed!)

@@ -6,7 +6,7 @@ import { rateLimiterOf, sendOf } from '../send.ts'
 import { CertificateRefused, satSession } from '../session.ts'
 import { type AwaitedMonth, ask, type ConversationPorts, check, download, LeasedConversation, NOTHING, PackageUnreadable } from './ports.ts'
 import { again } from './rules/outcomes.ts'
-import { halvesOf } from './rules/periods.ts'
+import { halvesOf, isCovered } from './rules/periods.ts'
 import {
   addDays,
   checksDue,
@@ -19,9 +19,10 @@ import {
   metadataRequests,
   type PlannedRequest,
   progressOf,
+  unlistedRequests,
   xmlPeriods,
 } from './rules/plan.ts'
-import { type AuthorityRequest, isUnfinished, SHORT, UNREADABLE, waitAfter } from './rules/requests.ts'
+import { type AuthorityRequest, heardAt, isDone, isLong, isUnfinished, SHORT, UNREADABLE, waitAfter } from './rules/requests.ts'
 import { type AnsweredRequest, roundsOf } from './rules/rounds.ts'
 import { conversationLease, insertRequests, noteRefusal, readConversation, releaseLease, takeLease } from './store.ts'
 
@@ -60,7 +61,11 @@ async function finishMetadata(leased: LeasedConversation, reading: AnsweredReque
   const rounds = roundsOf(reading, { state: 'replaced', code: SHORT })
   if (said.code !== undefined && rounds < MOST_SHORT_ROUNDS && halvesOf(request) !== null)
     return leased.replace(request, requests, 'halved', said)
-  const periods = xmlPeriods(addDays(request.packages.map(({ days }) => days!)))
+  const asked = requests.filter(
+    (one) => one.kind === 'xml' && one.family === request.family && one.source === request.source && isUnfinished(one),
+  )
+  // What XML without metadata lacks is seen when it is read.
+  const periods = xmlPeriods(addDays(request.packages.map(({ days }) => days!))).filter((one) => !isCovered(one, asked))
   await leased.commit([
     leased.update(request, {
       state: 'stored',
@@ -78,8 +83,12 @@ async function readXml(leased: LeasedConversation, around: ConversationPorts, re
   const announcing = requests.filter(
     (one) => one.kind === 'metadata' && one.family === family && one.source === source && one.state === 'stored',
   )
+  const isListed = announcing.some((one) => isStoredAway(one) && one.first <= request.first && request.first <= one.last)
   const { unannounced, left } = await around.readXml(request, announcing)
-  const packages = request.packages.map((one, k) => ({ ...one, ...(unannounced[k]!.length > 0 && { unannounced: unannounced[k]! }) }))
+  const packages = request.packages.map((one, k) => ({
+    ...one,
+    ...(unannounced[k]!.length > 0 && { unannounced: isListed ? unannounced[k]! : ('all' as const) }),
+  }))
   const isLast = roundsOf(reading, { state: 'stored' }) + 1 >= MOST_XML_ROUNDS
   const periods = isLast ? [] : xmlPeriods(left)
   await leased.commit([
@@ -87,6 +96,16 @@ async function readXml(leased: LeasedConversation, around: ConversationPorts, re
     ...leased.plan(request, requests, { kind: 'xml', periods, asked_at: leased.now, attempts }),
   ])
 }
+
+/** Whether later metadata has said all that this request asks for. */
+const isSuperseded = (request: AuthorityRequest, requests: readonly AuthorityRequest[]): boolean =>
+  isCovered(
+    request,
+    requests.filter(
+      (one) =>
+        one.kind === 'metadata' && one.n > request.n && one.family === request.family && one.source === request.source && isDone(one),
+    ),
+  )
 
 /** A message of the queue of spread downloads: the conversation about a taxpayer may continue. */
 export interface ConversationHint {
@@ -205,7 +224,7 @@ class ConversationSession {
     const expired = requests.find((one) => isExpired(one, now, leased.factor))
     if (expired) return () => this.#expire(expired, months)
     const isNeeded = (request: AuthorityRequest) => months.some((month) => isAnsweredBy(month, request))
-    const abandoned = requests.filter((one) => isUnfinished(one) && !isNeeded(one))
+    const abandoned = requests.filter((one) => isUnfinished(one) && (isLong(one) ? isSuperseded(one, requests) : !isNeeded(one)))
     const left = { state: 'failed', code: null, message: 'Nobody waits for it any more.' } as const
     if (abandoned.length > 0) return () => leased.commit(abandoned.map((one) => leased.update(one, left)))
     const all = months.map((month) => ({ month, progress: progressOf(month, requests) }))
@@ -218,7 +237,10 @@ class ConversationSession {
     const unneeded = requests.filter((one) => isStoredAway(one) && !isNeeded(one))
     if (unneeded.length > 0) return () => this.#forget(unneeded)
     const due = { now, since: this.#since + leased.ahead, factor: leased.factor }
-    const isDue = (one: AuthorityRequest) => (one.state === 'planned' ? one.asked_at <= now : one.state === 'ready' || checksDue(one, due))
+    const isUnheard = (one: AuthorityRequest) =>
+      isLong(one) && months.some((month) => isAnsweredBy(month, one) && heardAt(one) < month.asked_at)
+    const isDue = (one: AuthorityRequest) =>
+      one.state === 'planned' ? one.asked_at <= now : one.state === 'ready' || (checksDue(one, due) && isNeeded(one)) || isUnheard(one)
     const acting = requests.find((one) => !this.#idle.has(one.n) && !(one.state === 'waiting' && this.#checked.has(one.n)) && isDue(one))
     return acting ? () => this.#act(acting, requests, months) : null
   }
@@ -230,7 +252,10 @@ class ConversationSession {
       const { number } = (await this.#efirmaOf(month))?.certificate ?? {}
       if (number !== undefined) byLogin.set(number, [...(byLogin.get(number) ?? []), month])
     }
-    return [...byLogin.values()].flatMap((some) => metadataRequests(some, requests, this.#leased.now))
+    return [...byLogin.values()].flatMap((some) => [
+      ...metadataRequests(some, requests, this.#leased.now),
+      ...unlistedRequests(some, requests),
+    ])
   }
 
   async #efirmaOf({ organizations }: AwaitedMonth): Promise<Efirma | null> {
@@ -266,12 +291,16 @@ class ConversationSession {
     }
   }
 
-  /** Ends a request that was not done in seven days. One without a login for its checks is made again when there is a login. */
+  /**
+   * Ends a request that was not done in seven days. One without a login for its checks is made again when there is a login, and one of an
+   * earlier run by the current one.
+   */
   async #expire(request: AuthorityRequest, months: readonly AwaitedMonth[]): Promise<void> {
     const awaiting = months.find((month) => isAnsweredBy(month, request))
-    const isAsked = awaiting !== undefined && (await this.#efirmaOf(awaiting)) !== null
+    const isOwn = awaiting !== undefined && awaiting.asked_at <= request.asked_at
+    const isAsked = isOwn && (await this.#efirmaOf(awaiting)) !== null
     const message = 'The tax authority was not done in seven days.'
-    await this.#leased.commit([this.#leased.update(request, { state: isAsked ? 'failed' : 'replaced', code: null, message })])
+    await this.#leased.commit([this.#leased.update(request, { state: isAsked ? 'failed' : 'replaced', message })])
   }
 
   /** Has sleeping jobs run. */

@@ -12,6 +12,7 @@ import {
   type AuthorityRequest,
   type DayCounts,
   DISPUTED,
+  hasWaitedLong,
   packageKey,
   type RequestPackage,
   type WantedMonth,
@@ -111,6 +112,7 @@ export class LeasedConversation {
         message,
       })
     const changes = {
+      ...(request.heard_at !== null && { heard_at: this.now }),
       ...(outcome.state === 'waiting' && { request_id: outcome.request_id }),
       ...(outcome.state === 'ready' && { announced: outcome.announced, packages: outcome.packages.map((id) => ({ id })) }),
     }
@@ -340,7 +342,10 @@ export async function ask(exchange: Exchange, months: readonly WantedMonth[]): P
   }
 }
 
-/** Asks for the state of a request. One that is still waiting is left as it is. Throws CertificateRefused. */
+/**
+ * Asks for the state of a request. One that is still waiting is left as it is, unless it is metadata that takes long: then the state is noted.
+ * Throws CertificateRefused.
+ */
 export async function check(exchange: Exchange): Promise<void> {
   const { leased, session, request } = exchange
   try {
@@ -348,7 +353,10 @@ export async function check(exchange: Exchange): Promise<void> {
     const { code, message, state, stateCode } = answer
     // A rejection's own code says why.
     const said = { code: code === '5000' && state === '5' && stateCode !== '' ? stateCode : code, message }
-    await settle(exchange, request, outcomeOfCheck(answer, request.attempts), said)
+    if (answer.meaning === 'waiting' && hasWaitedLong(request, leased.now, leased.factor)) {
+      leased.failures = 0
+      await leased.commit([leased.update(request, { heard_at: leased.now, code: state, message })])
+    } else await settle(exchange, request, outcomeOfCheck(answer, request.attempts), said)
   } catch (error) {
     // The schedule asks again.
     if (!(error instanceof Unanswered || error instanceof Unavailable)) throw error

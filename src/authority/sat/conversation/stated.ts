@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { MEANING_IN_WORDS, meaningForPackage, meaningOf, unansweredInWords } from '../answers.ts'
 import { fellShort, isDivided, isOpen } from './rules/divided.ts'
-import { type AuthorityRequest, DISPUTED, isUnfinished, nextCheck, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
+import { type AuthorityRequest, checksBetween, DISPUTED, heardAt, isLong, isUnfinished, nextCheck, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
 import { authorityConversations, authorityRequests } from './tables.ts'
 
 /** A request in its reported form. */
@@ -12,12 +12,12 @@ export interface StatedRequest extends Omit<AuthorityRequest, 'months' | 'reques
   due_at: number | null
 }
 
-/** How many of the newest requests are read. The first download of all years has a dozen, and a day has a few. */
-const LOOKED_AT = 100
+/** How many of the newest requests are read. The first download of all years has a dozen, with XML without metadata some 60, and a day has a few. */
+const LOOKED_AT = 200
 
 const r = authorityRequests
 const NOTIFIED = [
-  ...[r.n, r.family, r.source, r.kind, r.first, r.last, r.months, r.state, r.code, r.message, r.announced, r.asked_at, r.attempts],
+  ...[r.n, r.family, r.source, r.kind, r.first, r.last, r.months, r.state, r.code, r.message, r.announced, r.asked_at, r.attempts, r.heard_at],
 ]
 
 /** Selects the newest requests about a taxpayer. */
@@ -30,6 +30,9 @@ const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
   [SHORT]: 'The metadata lists fewer documents than the tax authority announced. The next run asks for it again.',
   [DISPUTED]: 'The tax authority says that it has no documents for a period in which it had some. It is asked again later.',
   [UNREADABLE]: 'A package of the tax authority could not be read. It is asked for anew.',
+  // The states Aceptada and En proceso of a list that takes long.
+  1: 'The tax authority has accepted the request for the list of documents, and has not begun it. Their XML is asked for without it.',
+  2: 'The tax authority is still making the list of documents. Their XML is asked for without it.',
 }
 
 /**
@@ -52,6 +55,8 @@ export interface StatedMonth {
   /** Whether a request was given up. */
   hasFailed: boolean
   attempts: number
+  /** Since when the authority is asked for a list of documents that takes long; null when there is none. */
+  waiting_since: number | null
   /** When the authority is asked next, in milliseconds; null when nothing is waited for. */
   next_check_at: number | null
 }
@@ -82,7 +87,7 @@ export function statedOf(
   { source, month, since, now, factor }: { source: string; month: string; since: number; now: number; factor: number },
 ): StatedMonth {
   const own = requests.filter(
-    (one) => one.source === source && one.asked_at >= since && (JSON.parse(one.months) as string[]).includes(month),
+    (one) => one.source === source && (heardAt(one) >= since || isLong(one)) && (JSON.parse(one.months) as string[]).includes(month),
   )
   // Among those that say as much, the newest.
   const [coded] = own
@@ -94,11 +99,13 @@ export function statedOf(
     // Nothing happens before the conversation continues.
     return next === null ? [] : [Math.max(next, due_at ?? 0, now)]
   })
+  const lists = own.filter(isLong)
   const words = coded ? answerInWords(coded) : null
   return {
     last_code: checks.length === 0 ? (words?.replace(AGAIN, NEXT_RUN) ?? null) : words,
     hasFailed: own.some(({ state }) => state === 'failed'),
-    attempts: Math.max(0, ...own.map(({ attempts }) => attempts)),
+    attempts: Math.max(0, ...own.map((one) => one.attempts + (isLong(one) ? checksBetween(one.asked_at, since, one.heard_at!, factor) : 0))),
+    waiting_since: lists.length === 0 ? null : Math.max(since, Math.min(...lists.map(({ asked_at }) => asked_at))),
     next_check_at: checks.length === 0 ? null : Math.min(...checks),
   }
 }

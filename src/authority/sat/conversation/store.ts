@@ -130,7 +130,7 @@ export const insertRequests = (
 type Changes = Partial<
   Pick<
     AuthorityRequest,
-    'first' | 'last' | 'state' | 'request_id' | 'code' | 'message' | 'announced' | 'packages' | 'asked_at' | 'attempts'
+    'first' | 'last' | 'state' | 'request_id' | 'code' | 'message' | 'announced' | 'packages' | 'asked_at' | 'attempts' | 'heard_at'
   >
 >
 

@@ -34,6 +34,8 @@ export const authorityRequests = sqliteTable(
     asked_at: integer('asked_at').notNull(),
     /** How often it, or the request that it replaces, was tried. */
     attempts: integer('attempts').notNull().default(0),
+    /** When the authority last said of metadata that takes long that it is not done, and then, that it is. */
+    heard_at: integer('heard_at'),
   },
   (table) => [
     primaryKey({ columns: [table.entity, table.n] }),

@@ -60,6 +60,14 @@ export function isCovered({ first, last }: Period, others: readonly Period[]): b
   return false
 }
 
+/** A period without its beginning that others cover; null when they leave no two seconds of it. */
+export function afterOthers({ first, last }: Period, others: readonly Period[]): Period | null {
+  let from = first
+  for (const other of others.toSorted((one, next) => (one.first < next.first ? -1 : 1)))
+    if (other.first <= from && other.last >= from) from = secondsAfter(other.last, 1)
+  return from < last ? { first: from, last } : null
+}
+
 /** The two halves of a period; null for one of two seconds or less, because a request is for two seconds at least. */
 export function halvesOf({ first, last }: Period): [Period, Period] | null {
   const half = Math.floor(secondsBetween({ first, last }) / 2)

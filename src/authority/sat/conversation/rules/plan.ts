@@ -1,6 +1,8 @@
+import { addMonths } from '../../../../platform/time/months.ts'
 import type { Family } from '../../exchange.ts'
 import { fellShort, isDivided, isOpen } from './divided.ts'
 import {
+  afterOthers,
   DAY_SECONDS,
   earlier,
   isCovered,
@@ -21,7 +23,9 @@ import {
   type DayCounts,
   deadlineOf,
   FAMILIES,
+  heardAt,
   isDone,
+  isLong,
   isUnfinished,
   nextCheck,
   type RequestKind,
@@ -46,13 +50,18 @@ const TOGETHER_MS = 2 * DAY_MS
 const isFor = (month: WantedMonth, request: AuthorityRequest): boolean =>
   request.source === month.source && request.months.includes(month.month)
 
-/** Whether a request answers for a month: it was sent after the month was asked for, or is still to be sent. */
+/**
+ * Whether a request answers for a month: it was sent after the month was asked for, or is still to be sent. Metadata that takes long was
+ * asked for by a run whose jobs have ended; when it comes, it says how things are then.
+ */
 export const isAnsweredBy = (month: WantedMonth, request: AuthorityRequest): boolean =>
-  isFor(month, request) && request.state !== 'replaced' && (request.state === 'planned' || request.asked_at >= month.asked_at)
+  isFor(month, request) &&
+  request.state !== 'replaced' &&
+  (request.state === 'planned' || isLong(request) || heardAt(request) >= month.asked_at)
 
 /** The requests for metadata of a month, since it was asked for, that were divided because they listed less than was announced. */
 const dividedOf = (month: WantedMonth, requests: readonly AuthorityRequest[]): AuthorityRequest[] =>
-  requests.filter((one) => isDivided(one) && isFor(month, one) && one.asked_at >= month.asked_at)
+  requests.filter((one) => isDivided(one) && isFor(month, one) && heardAt(one) >= month.asked_at)
 
 /** Whether the authority announces less of a month, or of others in the same request, than when it listed too little. */
 export const isLessAnnounced = (month: WantedMonth, requests: readonly AuthorityRequest[]): boolean =>
@@ -68,7 +77,7 @@ export function wantedOf(month: WantedMonth, family: Family, requests: readonly 
   const until = lastAskable(month.asked_at)
   const start = later(whole.first, oldestAt(month.asked_at))
   const before = requests.filter(
-    (one) => one.kind === 'metadata' && one.family === family && isFor(month, one) && isDone(one) && one.asked_at < month.asked_at,
+    (one) => one.kind === 'metadata' && one.family === family && isFor(month, one) && isDone(one) && heardAt(one) < month.asked_at,
   )
   const reached = before.filter(({ last, asked_at }) => last >= earlier(whole.last, secondsAfter(literalOf(asked_at), -LATE_SECONDS)))
   /** When this request and those before it asked for the whole month. */
@@ -112,8 +121,10 @@ interface MonthProgress {
    * each family whose metadata is there.
    */
   requests: AuthorityRequest[]
-  /** What is to be asked for, by family. */
-  unplanned: (Period & { family: Family })[]
+  /** What is to be asked for, by family: metadata, or XML without it. */
+  unplanned: (Period & Pick<PlannedRequest, 'family' | 'kind'>)[]
+  /** Whether there is a family whose metadata takes long, and of which only XML came. */
+  isUnlisted: boolean
   /** The request for which it failed, or whose XML will not come. */
   failed: AuthorityRequest | null
 }
@@ -123,7 +134,7 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
   const whole = periodOfMonth(month.month)
   const serving = requests.filter((one) => isAnsweredBy(month, one) && overlap(one, whole))
   const divided = dividedOf(month, requests)
-  const progress: MonthProgress = { state: 'ready', requests: [], unplanned: [], failed: null }
+  const progress: MonthProgress = { state: 'ready', requests: [], unplanned: [], isUnlisted: false, failed: null }
   /** The families that wait for XML, and those without their metadata. */
   const [waiting, unlisted] = [new Set<Family>(), new Set<Family>()]
   for (const family of FAMILIES) {
@@ -131,13 +142,23 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
     const own = serving.filter((one) => one.family === family)
     const metadata = own.filter(({ kind }) => kind === 'metadata')
     if (wanted === null || isCovered(wanted, metadata.filter(isDone))) {
-      if (own.some(isUnfinished) || divided.some((one) => one.family === family && isOpen(one, requests))) waiting.add(family)
+      if (own.some((one) => isUnfinished(one) && !isLong(one)) || divided.some((one) => one.family === family && isOpen(one, requests))) waiting.add(family)
       continue
     }
     const failed = metadata.find((one) => one.state === 'failed' && overlap(one, wanted))
-    if (own.some(isUnfinished) && (failed || isCovered(wanted, metadata))) unlisted.add(family)
+    // What earlier runs still wait for is asked for anew: the authority may have lost it.
+    const asked = metadata.filter((one) => !isLong(one) || one.asked_at >= month.asked_at)
+    if (own.some(isUnfinished) && failed) unlisted.add(family)
     else if (failed) Object.assign(progress, { state: 'failed', failed })
-    else progress.unplanned.push({ ...wanted, family })
+    else if (!isCovered(wanted, asked)) progress.unplanned.push({ ...wanted, family, kind: 'metadata' })
+    else if (metadata.some((one) => isUnfinished(one) && !isLong(one))) unlisted.add(family)
+    else {
+      const xml = afterOthers(wanted, [...metadata.filter(isDone), ...deliveredXml(month, family, requests)])
+      if (xml !== null) progress.unplanned.push({ ...xml, family, kind: 'xml' })
+      else if (own.some((one) => isUnfinished(one) && !isLong(one))) waiting.add(family)
+      else if (metadata.some((one) => isLong(one) && heardAt(one) < month.asked_at)) unlisted.add(family)
+      else progress.isUnlisted = true
+    }
   }
   progress.failed ??= serving.find(({ kind, state }) => kind === 'xml' && state === 'failed') ?? null
   if (progress.unplanned.length > 0) return { ...progress, state: 'unplanned' }
@@ -147,6 +168,20 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
     .sort((one, other) => (one.kind === other.kind ? one.n - other.n : one.kind === 'metadata' ? -1 : 1))
   return progress
 }
+
+/**
+ * The parts of a month whose XML need not be asked for without metadata: it is asked for already, or was, and was not so recent then that
+ * documents may have been stamped since.
+ */
+const deliveredXml = (month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period[] =>
+  requests
+    .filter((one) => one.kind === 'xml' && one.family === family && isFor(month, one))
+    .filter(({ state, asked_at }) => state !== 'replaced' && (state !== 'failed' || asked_at >= month.asked_at))
+    .map(({ first, last, state, asked_at }) => ({
+      first,
+      last:
+        state === 'planned' || asked_at >= month.asked_at ? last : earlier(last, secondsAfter(literalOf(asked_at), -AGAIN_SECONDS)),
+    }))
 
 const MINUTE_MS = 60_000
 /** When to look again at requests without a login, and at packages that jobs still read. */
@@ -219,7 +254,7 @@ export function dueOf(
   const due = requests.flatMap((request): number | never[] => {
     const isNeeded = months.some((month) => isAnsweredBy(month, request))
     if (!isUnfinished(request)) return isStoredAway(request) ? (isNeeded ? now + Math.ceil(READING_MS * factor) : now) : []
-    if (!isNeeded) return now
+    if (!isNeeded) return isLong(request) ? [] : now
     if (isIdle(request)) return now + Math.ceil(IDLE_MS * factor)
     if (request.state === 'planned') return Math.max(now, request.asked_at)
     if (request.state !== 'waiting') return now
@@ -252,6 +287,27 @@ export function merged(periods: readonly Period[]): Period[] {
   return all
 }
 
+/** How many months one request for XML without metadata is for: each of their jobs opens all of its files. */
+const UNLISTED_MONTHS = 6
+
+/** The requests for the XML of these months whose metadata takes long: as few as there can be for each family and source. */
+export function unlistedRequests(months: readonly WantedMonth[], requests: readonly AuthorityRequest[]): PlannedRequest[] {
+  const wanted = months.flatMap((month) =>
+    progressOf(month, requests).unplanned.flatMap((one) => (one.kind === 'xml' ? [{ ...one, source: month.source, month: month.month }] : [])),
+  )
+  const planned: PlannedRequest[] = []
+  for (const some of Map.groupBy(wanted, ({ family, source }) => `${family} ${source}`).values()) {
+    let open: PlannedRequest | undefined
+    for (const { month, ...one } of some.toSorted((one, other) => (one.month < other.month ? -1 : 1))) {
+      if (open && month < addMonths(open.months[0]!, UNLISTED_MONTHS)) {
+        open.months.push(month)
+        open.last = later(open.last, one.last)
+      } else planned.push((open = { ...one, months: [month] }))
+    }
+  }
+  return planned.reduce<PlannedRequest[]>((all, one) => [...all, unused(one, [...requests, ...all])], [])
+}
+
 /** A period of its kind that was never requested and that no other planned request has. */
 export function unused(wanted: PlannedRequest, others: readonly Omit<PlannedRequest, 'months'>[]): PlannedRequest {
   const same = others.filter(({ family, source, kind }) => family === wanted.family && source === wanted.source && kind === wanted.kind)
@@ -264,7 +320,9 @@ export function unused(wanted: PlannedRequest, others: readonly Omit<PlannedRequ
  * second to the last one. A period that reaches the present extends to a minute before `now`.
  */
 export function metadataRequests(months: readonly WantedMonth[], requests: readonly AuthorityRequest[], now: number): PlannedRequest[] {
-  const wanted = months.flatMap((month) => progressOf(month, requests).unplanned.map((period) => ({ ...period, month })))
+  const wanted = months.flatMap((month) =>
+    progressOf(month, requests).unplanned.flatMap((one) => (one.kind === 'metadata' ? [{ ...one, month }] : [])),
+  )
   const planned: PlannedRequest[] = []
   for (const some of Map.groupBy(wanted, ({ family, month }) => `${family} ${month.source}`).values()) {
     const [{ family, month }] = some as [(typeof some)[0], ...typeof some]

@@ -62,8 +62,8 @@ export interface RequestPackage {
   rows?: number
   unread?: number
   days?: DayCounts
-  /** Of XML, once it is read: the locations of the entries whose names no metadata lists. */
-  unannounced?: number[]
+  /** Of XML, once it is read: the locations of the entries whose names no metadata lists; `all` when there was no metadata yet. */
+  unannounced?: number[] | 'all'
 }
 
 /**
@@ -97,6 +97,8 @@ export interface AuthorityRequest extends Period {
   asked_at: number
   /** How often it, or the request that it replaces, was tried. */
   attempts: number
+  /** When the authority last said of metadata that takes long that it is not done, and then, that it is; in milliseconds. */
+  heard_at: number | null
 }
 
 /**
@@ -110,6 +112,27 @@ export const isUnfinished = ({ state }: Pick<AuthorityRequest, 'state'>): boolea
 
 /** Whether a code says that the authority listed less than it has. */
 export const saysShort = (code: string | null): boolean => code === SHORT || code === DISPUTED
+
+/** How long metadata is waited for before its XML is asked for without it. */
+const LONG_MS = 3 * HOUR_MS
+
+/** Whether a request has waited for so long that its XML is asked for without its metadata. */
+export const hasWaitedLong = ({ kind, state, asked_at }: AuthorityRequest, now: number, factor: number): boolean =>
+  kind === 'metadata' && state === 'waiting' && asked_at + Math.ceil(LONG_MS * factor) <= now
+
+/** Whether the authority has said of metadata, long after it was asked for, that it is not done. Another run may still use it. */
+export const isLong = ({ state, heard_at }: Pick<AuthorityRequest, 'state' | 'heard_at'>): boolean =>
+  state === 'waiting' && heard_at !== null
+
+/** When the authority was asked for a request, or said of one that takes long how far it is. */
+export const heardAt = ({ asked_at, heard_at }: Pick<AuthorityRequest, 'asked_at' | 'heard_at'>): number => Math.max(asked_at, heard_at ?? 0)
+
+/** How often a request is checked, by the schedule, after one instant and up to another one. */
+export function checksBetween(asked_at: number, from: number, to: number, factor: number): number {
+  let count = 0
+  for (let at = nextCheck(asked_at, from, factor); at !== null && at <= to; at = nextCheck(asked_at, at, factor)) count++
+  return count
+}
 
 /** Whether the authority listed less than it has: then no month of the request is known to be whole. */
 export const isShort = ({ kind, code }: AuthorityRequest): boolean => kind === 'metadata' && saysShort(code)
