@@ -1,6 +1,6 @@
 import type { System } from '../platform/context.ts'
 import { Unavailable } from '../platform/failures.ts'
-import type { AuthorityStatus } from './port/status.ts'
+import type { AuthorityStatus, CfdiStatus } from './port/status.ts'
 import { inventedDocuments } from './sandbox/invented.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
 import { Unanswered } from './sat/answers.ts'
@@ -10,7 +10,7 @@ import { sendOf } from './sat/send.ts'
 import { readStatus, statusRequest } from './sat/status.ts'
 
 const TIMEOUT_MS = 10_000
-const UNKNOWN = { estatus: 'unknown', es_cancelable: null, estatus_cancelacion: null } as const
+const UNKNOWN: CfdiStatus = { estatus: 'unknown', es_cancelable: null, estatus_cancelacion: null, validacion_efos: null }
 
 /** The status service of the real authority. */
 const satStatuses = (system: Pick<System, 'env'>): AuthorityStatus => ({
@@ -24,8 +24,8 @@ const satStatuses = (system: Pick<System, 'env'>): AuthorityStatus => ({
       throw error
     }
     try {
-      const { estatus, es_cancelable, estatus_cancelacion } = readStatus(await exchange(sendOf(system), request, TIMEOUT_MS, textOf))
-      return estatus === 'unknown' ? UNKNOWN : { estatus, es_cancelable, estatus_cancelacion }
+      const answer = readStatus(await exchange(sendOf(system), request, TIMEOUT_MS, textOf))
+      return answer.estatus === 'unknown' ? UNKNOWN : answer
     } catch (error) {
       if (error instanceof Unanswered) throw new Unavailable('sat_unavailable', error.message)
       throw error

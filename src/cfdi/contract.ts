@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ES_CANCELABLE, ESTATUS_CANCELACION, STATUS_ANSWERS } from '../authority/port/status.ts'
+import { ES_CANCELABLE, ESTATUS_CANCELACION, STATUS_ANSWERS, VALIDACION_EFOS } from '../authority/port/status.ts'
 import { SITUACIONES } from '../lists/catalog.ts'
 import { documented, GivenDay, UUID } from '../platform/http/shapes.ts'
 
@@ -115,6 +115,15 @@ export const Cfdi = z
       .enum(ESTATUS_CANCELACION)
       .nullable()
       .meta({ description: 'How far a cancellation of the document is, as that answer says; null when there is none.' }),
+    validacion_efos: z
+      .enum(VALIDACION_EFOS)
+      .nullable()
+      .meta({
+        description:
+          'ValidacionEFOS of that answer, in the authority’s code: whether the issuer, or a third party on whose account the document is, is on the ' +
+          'list of article 69-B. `200`: the issuer is not, `201`: neither it nor the third party is; `100`: the issuer is, `101`: both are, ' +
+          '`102` and `103`: only the third party is, `104`: the issuer and some of several third parties are. Null when it does not say.',
+      }),
     status_checked_at: z.iso.datetime().nullable().meta({ description: 'When the authority gave that answer.' }),
     is_substituted: z.boolean().meta({
       description:
@@ -126,8 +135,8 @@ export const Cfdi = z
     }),
     payment_status: PaymentStatus.meta({
       description:
-        'What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a ' +
-        'cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.',
+        'What was paid of an invoice (I). Neither its own cancellation nor its substitution changes it, nor the balance: they say what was ' +
+        'paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.',
     }),
     paid_amount: described(
       'PPD: sum of the payment complements that count, in `currency`, also of those whose FechaPago is still to come. PUE: the total. Null unless tipo_comprobante is I and the XML is known.',

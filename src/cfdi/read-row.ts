@@ -145,14 +145,16 @@ function copiedMembers(row: ReadRow): Copied {
  * committed, counted and reported in the background.
  */
 function checkMembers({ estatus, status_checks }: ReadRow, fiscal_entity_id: string) {
-  const [at = null, status_answer = null, es_cancelable = null, estatus_cancelacion = null] = checkOf(status_checks, fiscal_entity_id) ?? []
+  const check = checkOf(status_checks, fiscal_entity_id)
+  const [at = null, status_answer = null, es_cancelable = null, estatus_cancelacion = null, , validacion_efos = null] = check ?? []
   return {
     estatus: status_answer === 'cancelado' ? status_answer : estatus,
     status_answer,
     es_cancelable,
     estatus_cancelacion,
+    validacion_efos,
     status_checked_at: at === null ? null : instant(at),
-  } as Pick<Cfdi, 'estatus' | 'status_answer' | 'es_cancelable' | 'estatus_cancelacion' | 'status_checked_at'>
+  } as Pick<Cfdi, 'estatus' | 'status_answer' | 'es_cancelable' | 'estatus_cancelacion' | 'validacion_efos' | 'status_checked_at'>
 }
 
 /** A row as it crosses the wire, with its members in the order of the contract. `listed` are the counterparties that are on a list. */

@@ -135,7 +135,7 @@ async function answerTo(ctx: Ctx, sent: SentLogin, attempt: Attempt): Promise<Ve
 
 /** Opens an e.firma at the cost of the budget of the invocation. */
 async function openCounted({ budget }: Ctx, sent: ReadEfirma): Promise<Login> {
-  budget.derive(iterationsOf(sent.key))
+  budget.derive(iterationsOf(sent.key, sent.password))
   return { rfc: sent.rfc, efirma: await openEfirma(sent) }
 }
 

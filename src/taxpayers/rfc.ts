@@ -3,8 +3,11 @@
 const SHAPE = /^[A-ZÑ&]{3,4}(\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])[A-Z\d]{2}[A\d]$/u
 const VALUES = '0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ'
 
+/** The RFC of those who have none, because they are foreign. */
+export const FOREIGN_RFC = 'XEXX010101000'
+
 /** RFCs that belong to no taxpayer: that of the general public, and that of foreigners. */
-export const GENERIC_RFCS: readonly string[] = ['XAXX010101000', 'XEXX010101000']
+export const GENERIC_RFCS: readonly string[] = ['XAXX010101000', FOREIGN_RFC]
 
 /** Normalizes an RFC: upper case, composed Ñ, no white space and no hyphens. */
 export const normalRfc = (text: string): string => text.normalize('NFC').toUpperCase().replace(/[\s-]/gu, '')

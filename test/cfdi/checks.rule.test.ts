@@ -6,7 +6,12 @@ import { nextDaily } from '../../src/cfdi/checks/rechecks.ts'
 const DAY_MS = 86_400_000
 const NOW = Date.parse('2026-03-20T18:00:00Z')
 const answers = STATUS_ANSWERS.flatMap((estatus) =>
-  [null, ...ESTATUS_CANCELACION].map((estatus_cancelacion) => ({ estatus, es_cancelable: null, estatus_cancelacion })),
+  [null, ...ESTATUS_CANCELACION].map((estatus_cancelacion) => ({
+    estatus,
+    es_cancelable: null,
+    estatus_cancelacion,
+    validacion_efos: estatus === 'vigente' ? '100' : null,
+  })),
 )
 
 describe('a status check', () => {
@@ -26,6 +31,7 @@ describe('a status check', () => {
         const before = checkWith(first, NOW)
         const after = checkWith(second, NOW + DAY_MS, before)
         expect(after.slice(0, 4)).toEqual([NOW + DAY_MS, second.estatus, null, second.estatus_cancelacion])
+        expect(after[5]).toBe(second.validacion_efos)
         const kind = (check: StatusCheck) => (needsRecheck(check, check[0]) ? check[1] : null)
         expect(after[4]).toBe(kind(before) !== null && kind(before) === kind(after) ? NOW : NOW + DAY_MS)
       }

@@ -183,7 +183,10 @@ const REASONS = {
     'Must be the content of the .key file of the tax authority in base64, not its path: a private key in PKCS #8. The key in PEM will do too.',
   ],
   'efirma.key_damaged': ['private_key', 'Must be whole. What is in this file is damaged: send the file of the tax authority again.'],
-  'efirma.key_unsupported': ['private_key', 'Must be an RSA key in PKCS #8, encrypted by PBES2 with PBKDF2 and 3DES or AES-CBC.'],
+  'efirma.key_unsupported': [
+    'private_key',
+    'Must be an RSA key in PKCS #8, encrypted by PBES2 with PBKDF2 and 3DES or AES-CBC. OpenSSL converts others: `openssl pkcs8 -topk8 -v2 des3 -in key.pem -outform DER -out clave.key`.',
+  ],
   'efirma.key_iterations': [
     'private_key',
     'Must be encrypted with at most 10,000 iterations of PBKDF2, and this one has more. Those of the tax authority have 2,048: send its file, or write the key anew with `openssl pkcs8 -topk8 -iter 2048`.',
@@ -200,15 +203,20 @@ export class EfirmaRefused extends Error {
   /** The member to change. */
   readonly member: EfirmaMember
 
-  constructor(code: EfirmaReason) {
+  /** `detail` says what came in the place of the usual message. */
+  constructor(code: EfirmaReason, detail?: string) {
     const [member, message] = REASONS[code]
-    super(message)
+    super(detail ?? message)
     this.code = code
     this.member = member
   }
 }
 
 const PBES2 = '1.2.840.113549.1.5.13'
+/** The older schemes, of PKCS #5 and PKCS #12. */
+const PBES1 = /^1\.2\.840\.113549\.1\.(?:5\.(?:1|3|4|6|10|11)|12\.1\.[1-6])$/
+const PBES1_COMMAND =
+  'openssl pkcs8 -provider legacy -provider default -inform DER -in clave.key | openssl pkcs8 -topk8 -v2 des3 -outform DER -out new.key'
 const PBKDF2 = '1.2.840.113549.1.5.12'
 const RSA = '1.2.840.113549.1.1.1'
 /** The ciphers, with the bytes of their keys and initialization vectors. The authority encrypts by 3DES. */
@@ -248,8 +256,9 @@ interface EncryptedKey extends Parameters {
  */
 export const readPrivateKey = (bytes: Uint8Array): KeyFile => orRefuse('efirma.key_unreadable', () => keyOf(bytes))
 
-/** The iterations of PBKDF2 that opening a key takes. */
-export const iterationsOf = (key: KeyFile): number => ('plain' in key ? 0 : key.iterations)
+/** The iterations of PBKDF2 that opening a key with a password takes at most. */
+export const iterationsOf = (key: KeyFile, password: string): number =>
+  'plain' in key ? 0 : key.iterations * passwordBytes(password).length
 
 /**
  * Opens a private key and returns it as PrivateKeyInfo in DER. One that is not encrypted needs no password. Throws EfirmaRefused
@@ -257,10 +266,27 @@ export const iterationsOf = (key: KeyFile): number => ('plain' in key ? 0 : key.
  */
 export function openPrivateKey(key: KeyFile, password: string): Uint8Array {
   if ('plain' in key) return key.plain
-  const plain = decrypted(key, password)
-  const code = beginsAsKey(plain) ? 'efirma.key_damaged' : 'efirma.wrong_password'
-  return orRefuse(code, () => plainKey(unpadded(plain, key.iv.length)))
+  for (const bytes of passwordBytes(password)) {
+    const plain = decrypted(key, bytes)
+    try {
+      return plainKey(unpadded(plain, key.iv.length))
+    } catch (error) {
+      if (!(error instanceof NotDer)) throw error
+      if (beginsAsKey(plain)) throw new EfirmaRefused('efirma.key_damaged')
+    }
+  }
+  throw new EfirmaRefused('efirma.wrong_password')
 }
+
+/** A password in UTF-8, and as the programs of Windows write it when it is not in ASCII alone. */
+function passwordBytes(password: string): Uint8Array[] {
+  const utf8 = new TextEncoder().encode(password)
+  const codes = [...password.normalize('NFC')].map((character) => WINDOWS.indexOf(character))
+  return utf8.length === password.length || codes.includes(-1) ? [utf8] : [utf8, Uint8Array.from(codes)]
+}
+
+/** The characters of windows-1252 by their codes. */
+const WINDOWS = new TextDecoder('windows-1252').decode(Uint8Array.from({ length: 256 }, (_, code) => code))
 
 const orRefuse = <T>(code: EfirmaReason, read: () => T): T => {
   try {
@@ -275,13 +301,53 @@ function keyOf(bytes: Uint8Array): KeyFile {
   const outer = new DerReader(bytes)
   const info = outer.enter(TAG.sequence)
   outer.end()
-  if (info.tag === TAG.integer) return { plain: plainKey(bytes) }
+  if (info.tag === TAG.integer) return { plain: plainKey(isPkcs1(info) ? asPkcs8(bytes) : bytes) }
   const algorithm = info.enter(TAG.sequence)
   const encrypted = info.take(TAG.octetString)
   info.end()
   const parameters = parametersOf(algorithm)
   if (encrypted.length === 0 || encrypted.length % parameters.iv.length !== 0) throw new NotDer('The encrypted key has no whole blocks.')
   return { ...parameters, encrypted }
+}
+
+/** Whether this is an RSAPrivateKey (RFC 8017, A.1.2), whose version is followed by another number. Throws NotDer, EfirmaRefused. */
+function isPkcs1(info: DerReader): boolean {
+  if (integerOf(info.take(TAG.integer)) === 3n) throw otherFormat('a PKCS #12 file (.pfx)', 'openssl pkcs12 -in file.pfx -nocerts -nodes')
+  return info.tag === TAG.integer
+}
+
+/** An RSAPrivateKey as a PrivateKeyInfo. */
+const asPkcs8 = (key: Uint8Array): Uint8Array =>
+  derOf(TAG.sequence, [
+    derOf(TAG.integer, [Uint8Array.of(0)]),
+    derOf(TAG.sequence, [derOf(TAG.oid, [Uint8Array.of(0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01)]), derOf(TAG.null, [])]),
+    derOf(TAG.octetString, [key]),
+  ])
+
+/** A value in DER. */
+function derOf(tag: number, parts: readonly Uint8Array[]): Uint8Array {
+  const content = Buffer.concat(parts)
+  const size = content.length < 0x80 ? [content.length] : [0x82, content.length >> 8, content.length & 0xff]
+  return Buffer.concat([Uint8Array.of(tag, ...size), content])
+}
+
+/** The beginnings of the files of other programs, as text, with what they are and what converts them. */
+const OTHER_FORMATS: readonly (readonly [begin: RegExp, format: string, command: string])[] = [
+  [
+    /Proc-Type: 4,ENCRYPTED/,
+    'an encrypted key of OpenSSL in PKCS #1',
+    'openssl pkcs8 -topk8 -v2 des3 -in key.pem -outform DER -out clave.key',
+  ],
+  [/BEGIN OPENSSH PRIVATE KEY|^openssh-key-v1/, 'a key of OpenSSH', 'ssh-keygen -p -m PKCS8 -f key'],
+  [/^PuTTY-User-Key-File/, 'a key of PuTTY', 'puttygen key.ppk -O private-openssh -o key, then ssh-keygen -p -m PKCS8 -f key'],
+]
+
+const otherFormat = (format: string, command: string): EfirmaRefused =>
+  new EfirmaRefused('efirma.key_unsupported', `Must be a key in PKCS #8. This is ${format}. It is converted by: ${command}`)
+
+/** Throws EfirmaRefused for a key file of another program, by its text. */
+export function refuseOtherFormats(file: string): void {
+  for (const [begin, format, command] of OTHER_FORMATS) if (begin.test(file)) throw otherFormat(format, command)
 }
 
 /** The bytes, if they are a PrivateKeyInfo of an RSA key (RFC 5958, 2). Throws NotDer, or EfirmaRefused efirma.key_unsupported. */
@@ -292,7 +358,8 @@ function plainKey(bytes: Uint8Array): Uint8Array {
   integerOf(info.take(TAG.integer))
   const algorithm = oidOf(info.enter(TAG.sequence).take(TAG.oid))
   const key = new DerReader(info.take(TAG.octetString)).enter(TAG.sequence)
-  if (algorithm !== RSA) throw unsupported()
+  if (algorithm !== RSA)
+    throw new EfirmaRefused('efirma.key_unsupported', 'Must be an RSA key, as those of all e.firmas are. This is another kind of key.')
   integerOf(key.take(TAG.integer))
   if (key.take(TAG.integer).length > MAX_MODULUS_BYTES) throw unsupported()
   return bytes
@@ -313,7 +380,9 @@ const unsupported = (): EfirmaRefused => new EfirmaRefused('efirma.key_unsupport
  * Reads the parameters of PBES2 (RFC 8018, A.2 to A.4). Throws NotDer, or EfirmaRefused efirma.key_unsupported or efirma.key_iterations.
  */
 function parametersOf(algorithm: DerReader): Parameters {
-  if (oidOf(algorithm.take(TAG.oid)) !== PBES2) throw unsupported()
+  const scheme = oidOf(algorithm.take(TAG.oid))
+  if (PBES1.test(scheme)) throw otherFormat('a key encrypted by PBES1', PBES1_COMMAND)
+  if (scheme !== PBES2) throw unsupported()
   const pbes2 = algorithm.enter(TAG.sequence)
   const derivation = pbes2.enter(TAG.sequence)
   if (oidOf(derivation.take(TAG.oid)) !== PBKDF2) throw unsupported()
@@ -336,7 +405,7 @@ function parametersOf(algorithm: DerReader): Parameters {
  * What a password makes of an encrypted key, with its padding. `createPrivateKey` would not do: in Workers it opens no key whose password
  * was hashed by SHA-384 or SHA-512, and it calls that a wrong password.
  */
-function decrypted({ salt, iterations, hash, cipher, keyBytes, iv, encrypted }: EncryptedKey, password: string): Uint8Array {
+function decrypted({ salt, iterations, hash, cipher, keyBytes, iv, encrypted }: EncryptedKey, password: Uint8Array): Uint8Array {
   const decipher = createDecipheriv(cipher, pbkdf2Sync(password, salt, iterations, keyBytes, hash), iv).setAutoPadding(false)
   return Buffer.concat([decipher.update(encrypted), decipher.final()])
 }

@@ -9,6 +9,7 @@ import {
   oidOf,
   openPrivateKey,
   readPrivateKey,
+  refuseOtherFormats,
   TAG,
   takeTime,
   textOf,
@@ -156,18 +157,21 @@ const rfcOf = (subject: readonly NameAttribute[]): string | null => {
 const MAX_CHARACTERS = 12_000
 /** The keys of the authority have 1,300 bytes and its certificates 1,700; a key of 4,096 bits has 2,500. */
 const MAX_BYTES = 4_096
+/** Before the content that a browser reads from a file. */
+const DATA_URL = /^\s*data:[^,]{0,200};base64,/i
 const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,40})-----/g
 
 /**
  * Reads the bytes of a file that a request has as text: PEM, or the base64 of a file in DER or PEM. In PEM the first part whose label ends
- * with `label` counts; other parts and text around them do not. Null when it is neither.
+ * with `label` counts; other parts and text around them do not. Null when it is neither. Throws EfirmaRefused for a key of another format.
  */
-export function readFile(text: string, label: 'CERTIFICATE' | 'PRIVATE KEY'): Uint8Array | null {
-  if (text.length > MAX_CHARACTERS) return null
-  if (text.includes('-----')) return bounded(readPem(text, label))
-  const bytes = fromBase64(text)
-  if (bytes === null) return null
-  const inside = String.fromCharCode(...bytes)
+export function readFile(sent: string, label: 'CERTIFICATE' | 'PRIVATE KEY'): Uint8Array | null {
+  if (sent.length > MAX_CHARACTERS) return null
+  const text = sent.replace(DATA_URL, '')
+  const bytes = text.includes('-----') ? null : fromBase64(text)
+  const inside = bytes === null ? text : String.fromCharCode(...bytes)
+  if (label === 'PRIVATE KEY') refuseOtherFormats(inside)
+  if (bytes === null) return inside.includes('-----') ? bounded(readPem(inside, label)) : null
   return bounded(inside.includes('-----BEGIN ') ? readPem(inside, label) : bytes)
 }
 

@@ -27,6 +27,12 @@ export interface AskedCfdi extends PrintedCfdi {
   fecha: string
 }
 
+/**
+ * ValidacionEFOS: whether the issuer, or a third party on whose account the document is, is on the authority's list of article 69-B. 1xx are
+ * listed, 2xx not.
+ */
+export const VALIDACION_EFOS = ['100', '101', '102', '103', '104', '200', '201'] as const
+
 export interface CfdiStatus {
   /**
    * `no_encontrado`: the authority does not know the document, or not yet. `unknown`: it did not understand the question, or its answer is
@@ -36,6 +42,7 @@ export interface CfdiStatus {
   /** Null, here and below, when it is not said or not understood. */
   es_cancelable: (typeof ES_CANCELABLE)[number] | null
   estatus_cancelacion: (typeof ESTATUS_CANCELACION)[number] | null
+  validacion_efos: (typeof VALIDACION_EFOS)[number] | null
 }
 
 /** The part of the port that needs no login: it takes all CFDIs but those of retenciones. */

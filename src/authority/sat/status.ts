@@ -1,4 +1,4 @@
-import type { CfdiStatus, PrintedCfdi } from '../port/status.ts'
+import { type CfdiStatus, type PrintedCfdi, VALIDACION_EFOS } from '../port/status.ts'
 import { envelopeOf, find, folded, unexpected, type XmlNode } from './answers.ts'
 import { type SatRequest, soapRequest } from './exchange.ts'
 import { escapedText } from './session.ts'
@@ -75,6 +75,7 @@ export function readStatus(text: string): CfdiStatus {
     estatus: estatusOf(stated('CodigoEstatus'), stated('Estado')),
     es_cancelable: among(CANCELABLE, stated('EsCancelable')),
     estatus_cancelacion: among(CANCELLATION, stated('EstatusCancelacion')),
+    validacion_efos: VALIDACION_EFOS.find((code) => code === stated('ValidacionEFOS')) ?? null,
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * The authority's last answer to one organization about a document: when, in milliseconds since 1970, the status, whether it can be
- * cancelled, how a cancellation goes, and since when an answer that leaves a recheck has been the same. The texts are those of the port.
+ * cancelled, how a cancellation goes, since when an answer that leaves a recheck has been the same, and ValidacionEFOS. The texts are those
+ * of the port.
  */
 export type StatusCheck = readonly [
   at: number,
@@ -8,6 +9,7 @@ export type StatusCheck = readonly [
   es_cancelable: string | null,
   estatus_cancelacion: string | null,
   since: number,
+  validacion_efos?: string | null,
 ]
 
 /**
@@ -51,11 +53,14 @@ interface Answer {
   estatus: string
   es_cancelable: string | null
   estatus_cancelacion: string | null
+  validacion_efos: string | null
 }
 
 /** The check with an answer. A repeated recheck keeps its `since`. */
-export function checkWith({ estatus, es_cancelable, estatus_cancelacion }: Answer, now: number, before?: StatusCheck): StatusCheck {
-  const check: StatusCheck = [now, estatus, es_cancelable, estatus_cancelacion, now]
+export function checkWith(answer: Answer, now: number, before?: StatusCheck): StatusCheck {
+  const { estatus, es_cancelable, estatus_cancelacion, validacion_efos } = answer
+  const since = (at: number): StatusCheck => [now, estatus, es_cancelable, estatus_cancelacion, at, validacion_efos]
+  const check = since(now)
   const isSame = before !== undefined && recheckOf(before) !== null && recheckOf(before) === recheckOf(check)
-  return isSame ? ([...check.slice(0, 4), before[4]] as unknown as StatusCheck) : check
+  return isSame ? since(before[4]) : check
 }

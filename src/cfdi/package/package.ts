@@ -3,6 +3,7 @@ import { constants, crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
 import { type Bytes, partsOf } from '../../platform/bytes/bytes.ts'
 import { clipped } from '../../platform/names/clipped.ts'
 import { letOthersGoOn } from '../../platform/work/pause.ts'
+import { FOREIGN_RFC } from '../../taxpayers/rfc.ts'
 import { asRfc, isAmount, isRealDay, isRfc, isUuid } from '../xml/document.ts'
 import { EntryRejected } from './central-record.ts'
 import type { ZipEntry } from './entries.ts'
@@ -223,7 +224,9 @@ const readRow = (fields: readonly string[], columns: Columns, line: number): Met
   const uuid = (field('uuid') ?? '').toUpperCase()
   if (!isUuid(uuid)) return rejected('metadata.invalid_uuid')
   const emisor_rfc = asRfc(field('rfcemisor') ?? '')
-  const receptor_rfc = asRfc(field('rfcreceptor') ?? '')
+  const efecto = field('efectocomprobante')
+  // The foreign receiver of retenciones needs no RFC.
+  const receptor_rfc = asRfc(field('rfcreceptor') ?? (efecto === null ? FOREIGN_RFC : ''))
   if (!isRfc(emisor_rfc) || !isRfc(receptor_rfc)) return rejected('metadata.invalid_rfc')
   const total = field('monto')?.replace(/^\$\s*|,/g, '') ?? null
   if (total !== null && !isAmount(total)) return rejected('metadata.invalid_amount')
@@ -243,7 +246,7 @@ const readRow = (fields: readonly string[], columns: Columns, line: number): Met
       certified_at: literalTime(field('fechacertificacionsat')),
       total,
       kind: fields[columns.get('efectocomprobante') ?? -1]?.trim() === '' ? 'retenciones' : 'cfdi',
-      tipo_comprobante: field('efectocomprobante')?.slice(0, 1).toUpperCase() ?? null,
+      tipo_comprobante: efecto?.slice(0, 1).toUpperCase() ?? null,
       cancelled: estatus === 'cancelado',
       cancelled_at: literalTime(field('fechacancelacion')),
       cancellation_reason: /^0[1-4]$/.exec(field('motivo') ?? '')?.[0] ?? null,

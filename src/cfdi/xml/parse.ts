@@ -1,3 +1,4 @@
+import { FOREIGN_RFC } from '../../taxpayers/rfc.ts'
 import { COMPLEMENT_NAMESPACES, complemento, complementoConcepto, comprobante32 } from './complemento.ts'
 import {
   addRelated,
@@ -30,8 +31,6 @@ import {
 } from './document.ts'
 import { CfdiRejected } from './rejected.ts'
 import { type Attributes, type Grammar, Malformed, Walker } from './xml.ts'
-
-const FOREIGN_RFC = 'XEXX010101000'
 
 /** The attribute names in which the two versions differ. */
 interface Names {
@@ -315,12 +314,16 @@ const DECLARED = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.:-]{0,39})["
 
 /**
  * Decodes a document's bytes by their byte order mark, else by the encoding of the XML declaration, else as UTF-8; bytes that are not in
- * that encoding are read as windows-1252. No byte order mark is left. Repairs: `bom` when there was more than one, `encoding_fallback`
+ * that encoding are read as windows-1252. Letters in valid UTF-8 are read as such whatever is declared: as single bytes they would be
+ * garbage. No byte order mark is left. Repairs: `bom` when there was more than one, `encoding_fallback`
  * when the bytes were not in the encoding that they claim. Never throws.
  */
 const decode = (bytes: Uint8Array): { text: string; repairs: Repair[] } => {
   const repairs: Repair[] = []
-  let text = withEncoding(bytes, encodingOf(bytes))
+  const declared = encodingOf(bytes)
+  let text = declared.startsWith('utf') ? undefined : lettersInUtf8(bytes)
+  if (text !== undefined) repairs.push('encoding_fallback')
+  else text = withEncoding(bytes, declared)
   if (text === undefined) {
     text = new TextDecoder('windows-1252').decode(bytes)
     repairs.push('encoding_fallback')
@@ -330,6 +333,16 @@ const decode = (bytes: Uint8Array): { text: string; repairs: Repair[] } => {
   while (text.charCodeAt(marks) === 0xfeff) marks++
   if (marks > 1) repairs.unshift('bom')
   return { text: marks > 0 ? text.slice(marks) : text, repairs }
+}
+
+/** The text of bytes that are UTF-8, and not in ASCII alone; otherwise undefined. */
+const lettersInUtf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    const text = utf8.decode(bytes)
+    return text.length < bytes.length ? text : undefined
+  } catch {
+    return undefined
+  }
 }
 
 const encodingOf = (bytes: Uint8Array): string => {

@@ -55,7 +55,9 @@ export const CoverageMonth = z
           'error_class and a sentence. If the authority did as it was asked, and the month is `partial` all the same: `rejected`, ' +
           '`xml_not_delivered_yet` or `incomplete`, and a sentence. Null when there is none of these.',
       }),
-    attempts: z.int().meta({ description: 'How often the last job was attempted, or the tax authority asked for one of its requests, since your run asked for it.' }),
+    attempts: z.int().meta({
+      description: 'How often the last job was attempted, or the tax authority asked for one of its requests, since your run asked for it.',
+    }),
     waiting_since: instant(
       'Since when the tax authority is asked for the list of documents (metadata) of the month, if it has taken more than three hours: the XML ' +
         'is then asked for without it, and the month is `partial` until the list comes. Otherwise null.',

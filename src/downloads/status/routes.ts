@@ -7,7 +7,7 @@ import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts
 import { checkStatus } from './check-status.ts'
 
 const CHECK = `Asks the authority’s status service (ConsultaCFDI) about one CFDI, and returns the document with the answer in status_answer,
-es_cancelable, estatus_cancelacion and status_checked_at. Every role may ask, once in ten minutes for each document. An answer is your
+es_cancelable, estatus_cancelacion, validacion_efos and status_checked_at. Every role may ask, once in ten minutes for each document. An answer is your
 organization’s own: others that hold the document do not see that you asked. When the authority says cancelado, the document is cancelled
 as if a download had said so: its events, sums and balances follow within seconds, without time and reason until a download states them.
 No other answer changes estatus: a document that is cancelled stays so. While a cancellation is en_proceso (for 30 days), or the authority

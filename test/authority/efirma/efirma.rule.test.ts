@@ -11,6 +11,7 @@ import {
   der,
   HASHES,
   newKey,
+  oid,
   opensslKey,
   pem,
   SEQUENCE,
@@ -95,6 +96,39 @@ describe('an e.firma', () => {
     expect(await reason(open({ private_key: base64(authorityKey(key, PASSWORD, { keyLength: 24 })) }))).toBe('accepted')
     expect(await reason(open({ private_key: base64(authorityKey(key, PASSWORD, { iterations: 10_000 })) }))).toBe('accepted')
     expect(await reason(open({ private_key: pem('PRIVATE KEY', key.export({ format: 'der', type: 'pkcs8' })) }))).toBe('accepted')
+  })
+
+  it('may have a key in PKCS #1, as OpenSSL writes it without a password', async () => {
+    expect(await reason(open({ private_key: key.export({ format: 'pem', type: 'pkcs1' }) as string, password: 'x' }))).toBe('accepted')
+    expect(await reason(open({ private_key: base64(key.export({ format: 'der', type: 'pkcs1' })) }))).toBe('accepted')
+    const another = other.export({ format: 'pem', type: 'pkcs1' }) as string
+    expect(await reason(open({ private_key: another }))).toBe('efirma.key_mismatch')
+  })
+
+  it('may have a password that a program of Windows wrote', async () => {
+    for (const [password, bytes] of [
+      ['contraseña1', Buffer.from('contraseña1', 'latin1')],
+      ['5 € más', Buffer.from([0x35, 0x20, 0x80, 0x20, 0x6d, 0xe1, 0x73])],
+    ] as const) {
+      const private_key = base64(authorityKey(key, bytes))
+      expect(await reason(open({ private_key, password }))).toBe('accepted')
+      expect(await reason(open({ private_key, password: password.normalize('NFD') }))).toBe('accepted')
+      expect(await reason(open({ private_key, password: `${password}ñ` }))).toBe('efirma.wrong_password')
+    }
+  })
+
+  it('may be two data URLs, as a browser reads files', async () => {
+    const { certificate: one, private_key: two } = input()
+    const files = {
+      certificate: `data:application/x-x509-ca-cert;base64,${one}`,
+      private_key: `data:application/octet-stream;base64,${two}`,
+    }
+    expect(await reason(open(files))).toBe('accepted')
+    expect(
+      await reason(
+        open({ private_key: `data:;base64,${base64(Buffer.from(pem('PRIVATE KEY', key.export({ format: 'der', type: 'pkcs8' }))))}` }),
+      ),
+    ).toBe('accepted')
   })
 
   it('may have a password in any language', async () => {
@@ -199,12 +233,6 @@ describe('an e.firma is refused', () => {
       'private_key',
     ],
     [
-      'when the key is in PKCS #1',
-      { private_key: key.export({ format: 'pem', type: 'pkcs1' }) as string },
-      'efirma.key_unreadable',
-      'private_key',
-    ],
-    [
       'when the key has too many iterations',
       { private_key: base64(authorityKey(key, PASSWORD, { iterations: 1, stated: 10_001 })) },
       'efirma.key_iterations',
@@ -277,6 +305,40 @@ describe('an e.firma is refused', () => {
     const refused = await open(changes).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(EfirmaRefused)
     expect(refused).toMatchObject({ code, member })
+  })
+
+  it.each<[format: string, private_key: string, command: RegExp]>([
+    [
+      'an encrypted key of OpenSSL in PKCS #1',
+      key.export({ format: 'pem', type: 'pkcs1', cipher: 'aes-256-cbc', passphrase: PASSWORD }) as string,
+      /openssl pkcs8 -topk8/,
+    ],
+    [
+      'a key encrypted by PBES1',
+      base64(
+        der(
+          SEQUENCE,
+          der(SEQUENCE, oid('1.2.840.113549.1.5.3'), der(SEQUENCE, der(0x04, new Uint8Array(8)), der(0x02, new Uint8Array([8])))),
+          der(0x04, new Uint8Array(64)),
+        ),
+      ),
+      /openssl pkcs8 -provider legacy/,
+    ],
+    [
+      'a PKCS #12 file (.pfx)',
+      base64(der(SEQUENCE, der(0x02, new Uint8Array([3])), der(SEQUENCE, oid('1.2.840.113549.1.7.1')))),
+      /openssl pkcs12/,
+    ],
+    ['a key of OpenSSH', pem('OPENSSH PRIVATE KEY', Buffer.from('openssh-key-v1\0')), /ssh-keygen/],
+    ['a key of PuTTY', base64(Buffer.from('PuTTY-User-Key-File-3: ssh-rsa')), /puttygen/],
+  ])('with a message that names %s and what converts it', async (format, private_key, command) => {
+    const refused = await open({ private_key }).catch((error: unknown) => error)
+    expect(refused).toMatchObject({
+      code: 'efirma.key_unsupported',
+      member: 'private_key',
+      message: expect.stringContaining(`This is ${format}. `),
+    })
+    expect((refused as Error).message).toMatch(command)
   })
 
   it('with a wrong password for the same reason when what it decrypts is padded by chance', async () => {

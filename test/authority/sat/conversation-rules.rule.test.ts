@@ -40,7 +40,18 @@ const NOW = Date.parse('2026-11-20T18:00:00Z')
 
 const row = (planned: PlannedRequest, asked_at: number, more: Partial<AuthorityRequest> = {}): AuthorityRequest => ({
   ...planned,
-  ...{ n: 1, state: 'stored', request_id: 'r', code: null, message: null, announced: 0, packages: [], asked_at, attempts: 1, heard_at: null },
+  ...{
+    n: 1,
+    state: 'stored',
+    request_id: 'r',
+    code: null,
+    message: null,
+    announced: 0,
+    packages: [],
+    asked_at,
+    attempts: 1,
+    heard_at: null,
+  },
   ...more,
 })
 const wantedMonth = (month: string, asked_at: number, is_complete = false): WantedMonth => ({

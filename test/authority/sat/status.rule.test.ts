@@ -95,6 +95,16 @@ describe('the status', () => {
   })
 
   it.each([
+    ...['100', '101', '102', '103', '104', '200', '201'].map((code) => [code, code] as const),
+    [' 200 ', '200'],
+    ['300', null],
+    ['', null],
+    [null, null],
+  ] as [string | null, string | null][])('%j of ValidacionEFOS is %s', (ValidacionEFOS, validacion_efos) => {
+    expect(read(found, 'Vigente', { ValidacionEFOS }).validacion_efos).toBe(validacion_efos)
+  })
+
+  it.each([
     ['Cancelable sin aceptación', 'cancelable_sin_aceptacion'],
     ['CANCELABLE CON ACEPTACION', 'cancelable_con_aceptacion'],
     ['No  cancelable', 'no_cancelable'],
@@ -134,6 +144,11 @@ describe('the status', () => {
 
   it('is read by local names, without prefixes too', () => {
     expect(readStatus(statusAnswer({ CodigoEstatus: found, Estado: 'Vigente' }, '')).estatus).toBe('vigente')
-    expect(readStatus(statusAnswer({}))).toEqual({ estatus: 'unknown', es_cancelable: null, estatus_cancelacion: null })
+    expect(readStatus(statusAnswer({}))).toEqual({
+      estatus: 'unknown',
+      es_cancelable: null,
+      estatus_cancelacion: null,
+      validacion_efos: null,
+    })
   })
 })

@@ -111,7 +111,7 @@ export const HASHES = Object.keys(HMACS) as Hash[]
 /** A key, or other bytes, encrypted as the authority encrypts keys: PBES2 with PBKDF2, HMAC-SHA1 by default, and 3DES in CBC. */
 export function authorityKey(
   key: KeyObject | Uint8Array,
-  password: string,
+  password: string | Uint8Array,
   {
     iterations = 2048,
     keyLength,

@@ -200,6 +200,19 @@ describe('metadata', () => {
     expect(linesOfRows(`\r\n\r\n${HEADER}\r\n${row()}`)).toEqual([4])
   })
 
+  it('of retenciones to a foreigner without an RFC names the generic one, and of a CFDI nobody', () => {
+    const foreign = { ...READ, receptor_rfc: 'XEXX010101000', kind: 'retenciones', tipo_comprobante: null }
+    expect(rows(`${HEADER}\r\n${row({ 3: '', 9: '' })}\r\n`)).toEqual([foreign])
+    const without = HEADER.replace('EfectoComprobante~', '')
+    const fields = row({ 3: '' })
+      .split('~')
+      .filter((_, n) => n !== 9)
+    // Where there is no such column, the family of the request says what its documents are.
+    expect(rows(`${without}\r\n${fields.join('~')}\r\n`)).toEqual([{ ...foreign, kind: 'cfdi' }])
+    expect(rejected(`${HEADER}\r\n${row({ 3: '' })}\r\n`)).toMatchObject([{ code: 'metadata.invalid_rfc' }])
+    expect(rejected(`${HEADER}\r\n${row({ 1: '', 9: '' })}\r\n`)).toMatchObject([{ code: 'metadata.invalid_rfc' }])
+  })
+
   it('a bad row is told by its line and costs only itself', () => {
     const lines = [
       HEADER,

@@ -68,7 +68,12 @@ describe('a document reads the same however it was written', () => {
     ['windows-1252, declared', latin1(declared('windows-1252')), []],
     ['windows-1252 that claims to be UTF-8', latin1(declared('UTF-8')), ['encoding_fallback']],
     ['windows-1252 without a declaration', latin1(cfdi()), ['encoding_fallback']],
-    ['an encoding nobody knows', utf8(declared('x-none')), []],
+    ...['ISO-8859-1', 'windows-1252', 'iso-8859-15', 'US-ASCII'].map((encoding): [string, Uint8Array, string[]] => [
+      `UTF-8 that claims to be ${encoding}`,
+      utf8(declared(encoding)),
+      ['encoding_fallback'],
+    ]),
+    ['UTF-8 that claims to be an encoding nobody knows', utf8(declared('x-none')), ['encoding_fallback']],
     ['a declared UTF-16 that is UTF-8', utf8(declared('UTF-16')), []],
     ['the default namespace', utf8(cfdi().replaceAll('cfdi:', '').replace('xmlns:cfdi', 'xmlns')), []],
     ['other prefixes', utf8(renamed), []],

@@ -25,7 +25,7 @@ afterEach(() => {
 
 /** Valid documents, the oldest first: what the sandbox is about to cancel is younger. */
 const validIn = async (of: Holder): Promise<Notified[]> => (await of.list('&estatus=vigente&kind=cfdi')).reverse()
-const NOTHING = { status_answer: null, es_cancelable: null, estatus_cancelacion: null, status_checked_at: null }
+const NOTHING = { status_answer: null, es_cancelable: null, estatus_cancelacion: null, validacion_efos: null, status_checked_at: null }
 /** Without what a check says of itself. */
 const plain = (row: Notified) => ({ ...row, ...NOTHING })
 
@@ -37,6 +37,7 @@ describe('POST /v1/cfdi/{uuid}/status-check', () => {
     const { status, body } = await of.check(before.uuid)
     expect([status, body.status_answer, body.status_checked_at]).toEqual([200, 'vigente', new Date(NOW).toISOString()])
     expect(body.es_cancelable).toMatch(/^cancelable_/)
+    expect(body.validacion_efos).toMatch(/^[12]00$/)
     expect(plain(body)).toEqual(before)
     expect((await of.list(`&uuid=${before.uuid}`))[0]).toEqual(body)
     expect(await of.get(before.uuid)).toMatchObject(body)

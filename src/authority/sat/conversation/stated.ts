@@ -1,7 +1,18 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { MEANING_IN_WORDS, meaningForPackage, meaningOf, unansweredInWords } from '../answers.ts'
 import { fellShort, isDivided, isOpen } from './rules/divided.ts'
-import { type AuthorityRequest, checksBetween, DISPUTED, heardAt, isLong, isUnfinished, nextCheck, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
+import {
+  type AuthorityRequest,
+  checksBetween,
+  DISPUTED,
+  heardAt,
+  isLong,
+  isUnfinished,
+  nextCheck,
+  SHORT,
+  saysShort,
+  UNREADABLE,
+} from './rules/requests.ts'
 import { authorityConversations, authorityRequests } from './tables.ts'
 
 /** A request in its reported form. */
@@ -17,7 +28,22 @@ const LOOKED_AT = 200
 
 const r = authorityRequests
 const NOTIFIED = [
-  ...[r.n, r.family, r.source, r.kind, r.first, r.last, r.months, r.state, r.code, r.message, r.announced, r.asked_at, r.attempts, r.heard_at],
+  ...[
+    r.n,
+    r.family,
+    r.source,
+    r.kind,
+    r.first,
+    r.last,
+    r.months,
+    r.state,
+    r.code,
+    r.message,
+    r.announced,
+    r.asked_at,
+    r.attempts,
+    r.heard_at,
+  ],
 ]
 
 /** Selects the newest requests about a taxpayer. */
@@ -104,7 +130,10 @@ export function statedOf(
   return {
     last_code: checks.length === 0 ? (words?.replace(AGAIN, NEXT_RUN) ?? null) : words,
     hasFailed: own.some(({ state }) => state === 'failed'),
-    attempts: Math.max(0, ...own.map((one) => one.attempts + (isLong(one) ? checksBetween(one.asked_at, since, one.heard_at!, factor) : 0))),
+    attempts: Math.max(
+      0,
+      ...own.map((one) => one.attempts + (isLong(one) ? checksBetween(one.asked_at, since, one.heard_at!, factor) : 0)),
+    ),
     waiting_since: lists.length === 0 ? null : Math.max(since, Math.min(...lists.map(({ asked_at }) => asked_at))),
     next_check_at: checks.length === 0 ? null : Math.min(...checks),
   }

@@ -260,6 +260,7 @@ export const HEADINGS: Readonly<Record<string, string>> = {
   status_answer: 'Última respuesta del SAT sobre su estado',
   es_cancelable: 'Es cancelable',
   estatus_cancelacion: 'Estado de la cancelación',
+  validacion_efos: 'Validación EFOS',
   status_checked_at: 'Fecha de la consulta al SAT (UTC)',
   is_substituted: 'Sustituido',
   substituted_not_cancelled: 'Sustitución sin cancelar',

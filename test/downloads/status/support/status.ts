@@ -57,8 +57,8 @@ export const eventsOf = async (of: Organization): Promise<Notified[]> =>
   (await pagesOf<Notified>(of, '/v1/events?limit=100')).items.filter(({ event }: Notified) => event.startsWith('cfdi.'))
 
 /** The members of a row that a status check says. */
-export const checkedIn = ({ status_answer, es_cancelable, estatus_cancelacion, status_checked_at }: Notified) => ({
-  ...{ status_answer, es_cancelable, estatus_cancelacion, status_checked_at },
+export const checkedIn = ({ status_answer, es_cancelable, estatus_cancelacion, validacion_efos, status_checked_at }: Notified) => ({
+  ...{ status_answer, es_cancelable, estatus_cancelacion, validacion_efos, status_checked_at },
 })
 
 export const rechecksIn = async (entity: number): Promise<Notified[]> =>

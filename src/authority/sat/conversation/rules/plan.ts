@@ -142,7 +142,8 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
     const own = serving.filter((one) => one.family === family)
     const metadata = own.filter(({ kind }) => kind === 'metadata')
     if (wanted === null || isCovered(wanted, metadata.filter(isDone))) {
-      if (own.some((one) => isUnfinished(one) && !isLong(one)) || divided.some((one) => one.family === family && isOpen(one, requests))) waiting.add(family)
+      if (own.some((one) => isUnfinished(one) && !isLong(one)) || divided.some((one) => one.family === family && isOpen(one, requests)))
+        waiting.add(family)
       continue
     }
     const failed = metadata.find((one) => one.state === 'failed' && overlap(one, wanted))
@@ -179,8 +180,7 @@ const deliveredXml = (month: WantedMonth, family: Family, requests: readonly Aut
     .filter(({ state, asked_at }) => state !== 'replaced' && (state !== 'failed' || asked_at >= month.asked_at))
     .map(({ first, last, state, asked_at }) => ({
       first,
-      last:
-        state === 'planned' || asked_at >= month.asked_at ? last : earlier(last, secondsAfter(literalOf(asked_at), -AGAIN_SECONDS)),
+      last: state === 'planned' || asked_at >= month.asked_at ? last : earlier(last, secondsAfter(literalOf(asked_at), -AGAIN_SECONDS)),
     }))
 
 const MINUTE_MS = 60_000
@@ -293,7 +293,9 @@ const UNLISTED_MONTHS = 6
 /** The requests for the XML of these months whose metadata takes long: as few as there can be for each family and source. */
 export function unlistedRequests(months: readonly WantedMonth[], requests: readonly AuthorityRequest[]): PlannedRequest[] {
   const wanted = months.flatMap((month) =>
-    progressOf(month, requests).unplanned.flatMap((one) => (one.kind === 'xml' ? [{ ...one, source: month.source, month: month.month }] : [])),
+    progressOf(month, requests).unplanned.flatMap((one) =>
+      one.kind === 'xml' ? [{ ...one, source: month.source, month: month.month }] : [],
+    ),
   )
   const planned: PlannedRequest[] = []
   for (const some of Map.groupBy(wanted, ({ family, source }) => `${family} ${source}`).values()) {
@@ -302,10 +304,13 @@ export function unlistedRequests(months: readonly WantedMonth[], requests: reado
       if (open && month < addMonths(open.months[0]!, UNLISTED_MONTHS)) {
         open.months.push(month)
         open.last = later(open.last, one.last)
-      } else planned.push((open = { ...one, months: [month] }))
+      } else {
+        open = { ...one, months: [month] }
+        planned.push(open)
+      }
     }
   }
-  return planned.reduce<PlannedRequest[]>((all, one) => [...all, unused(one, [...requests, ...all])], [])
+  return planned.map((one, n) => unused(one, [...requests, ...planned.slice(0, n)]))
 }
 
 /** A period of its kind that was never requested and that no other planned request has. */

@@ -125,7 +125,8 @@ export const isLong = ({ state, heard_at }: Pick<AuthorityRequest, 'state' | 'he
   state === 'waiting' && heard_at !== null
 
 /** When the authority was asked for a request, or said of one that takes long how far it is. */
-export const heardAt = ({ asked_at, heard_at }: Pick<AuthorityRequest, 'asked_at' | 'heard_at'>): number => Math.max(asked_at, heard_at ?? 0)
+export const heardAt = ({ asked_at, heard_at }: Pick<AuthorityRequest, 'asked_at' | 'heard_at'>): number =>
+  Math.max(asked_at, heard_at ?? 0)
 
 /** How often a request is checked, by the schedule, after one instant and up to another one. */
 export function checksBetween(asked_at: number, from: number, to: number, factor: number): number {
