@@ -70,6 +70,7 @@ CREATE TABLE `cfdi` (
 	`last_paid_on` text,
 	`terms_days` integer,
 	`status_checks` text,
+	`beyond_limits` text,
 	`products` text,
 	PRIMARY KEY(`entity`, `uuid`)
 ) WITHOUT ROWID;

@@ -155,6 +155,15 @@ export const Cfdi = z
     last_payment_at: described('Local time of the last payment, as its complement states it.'),
     fully_paid_at: described('Local time of the payment or credit note that brought the balance to zero.'),
     has_xml: z.boolean().meta({ description: 'Whether the XML is stored.' }),
+    beyond_limits: z
+      .enum(['lines', 'xml'])
+      .nullable()
+      .meta({
+        description:
+          'What of the XML is beyond the limits of the service. `lines`: the XML is kept whole, and its header, taxes and sums are read; of its ' +
+          'lines only the first 30,000 are shown, in at most 4 MiB. `xml`: the tax authority delivered an XML that cannot be kept, because it ' +
+          'has more than 10 MiB or too many parts; it is not asked for again, and only the metadata is known. Otherwise null.',
+      }),
     has_pdf: z.boolean().meta({ description: 'Always false, because no PDFs are stored yet.' }),
     origin: z.enum(['authority', 'import']).meta({
       description:

@@ -144,6 +144,8 @@ export const cfdi = sqliteTable(
     terms_days: integer('terms_days'),
     /** The last answers of the authority's status service to organizations about the document, as JSON (checks/checks.ts). */
     status_checks: text('status_checks'),
+    /** What of its XML is beyond the limits of the service (xml/parse.ts): only its first lines are read, or it cannot be kept at all. */
+    beyond_limits: text('beyond_limits', { enum: ['lines', 'xml'] }),
     /** The sums of the lines of an I or E by product key (products.ts). It is the last column, because it may be long. */
     products: text('products'),
   },

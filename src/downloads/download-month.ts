@@ -1,5 +1,6 @@
 import { authorityOf } from '../authority/adapters.ts'
 import { AuthorityFailed, type Login, type Package } from '../authority/port/authority.ts'
+import { isBeyondLimits, noteBeyondLimits } from '../cfdi/ingest/beyond-limits.ts'
 import { type IngestTarget, ingestMetadata, ingestXmlPackage, rejectedOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
 import { PackageRejected } from '../cfdi/package/central-record.ts'
 import { MOST_LISTED, MonthMetadata, type Rejection } from '../cfdi/package/rejections.ts'
@@ -39,7 +40,7 @@ export async function downloadMonth(worker: DownloadLease, job: Job, login: Logi
   const { until } = delivered
   await worker.finish(job, failed?.error_class ?? null, {
     isChanged: month.isChanged || month.hasRejected,
-    more: month.unreadStatements(),
+    more: [...month.unreadStatements(), ...month.beyondLimits()],
     until: until.getTime(),
     // Only the answer of an authority that took long can be older than a run that joined the job.
     joined: isShortOf(until.getTime(), now.getTime(), job.month) ? await readLastRun(worker.ledger, job) : 0,
@@ -48,6 +49,9 @@ export async function downloadMonth(worker: DownloadLease, job: Job, login: Logi
 }
 
 const directionOf = ({ source }: Job) => (source === 'sat_cfdi_issued' ? 'issued' : 'received')
+/** The documents of a job that are noted as beyond the limits; the next job notes more. */
+const MOST_BEYOND_LIMITS = 10_000
+
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0
 
 /** The ingest of the packages of a month. */
@@ -63,6 +67,8 @@ class MonthDownload {
   /** The first files of XML packages and rows of metadata that were not kept. */
   #rejected: readonly Rejection[] = []
   #boundaries: readonly number[] | null = null
+  /** The documents whose XML is beyond the limits of the service. */
+  readonly #beyondLimits = new Set<string>()
   /** Whether a slice is committed. */
   #isBegun = false
   /** Whether a package has documents of other months too. */
@@ -116,6 +122,11 @@ class MonthDownload {
     return this.#isShared && (await countMissingXml(ledger, entity, directionOf(this.#job) === 'issued' ? 0 : 1, month)) > 0
   }
 
+  /** Notes the documents whose XML can never be kept, so that it is not asked for again. */
+  beyondLimits(): D1PreparedStatement[] {
+    return this.#beyondLimits.size === 0 ? [] : [noteBeyondLimits(this.#worker.ledger, this.#job.entity, [...this.#beyondLimits])]
+  }
+
   /** Adds the rows of metadata that cannot be read to the job. */
   unreadStatements(): D1PreparedStatement[] {
     const { count, first } = this.#metadata.rejected
@@ -148,7 +159,11 @@ class MonthDownload {
 
   async #note({ entries }: SliceOutcome): Promise<void> {
     this.#isBegun = true
-    this.#rejected = this.#withRejected(rejectedOf(entries))
+    const rejected = rejectedOf(entries)
+    this.#rejected = this.#withRejected(rejected)
+    for (const { uuid, code, line } of rejected)
+      if (uuid !== null && line === null && isBeyondLimits(code) && this.#beyondLimits.size < MOST_BEYOND_LIMITS)
+        this.#beyondLimits.add(uuid)
     await this.#worker.extend()
   }
 

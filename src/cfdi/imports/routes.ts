@@ -31,8 +31,8 @@ export const importRoutes = new Hono<App>()
         'organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same ' +
         'UUID inside your windows, that document replaces the imported one. Imported documents and those of the tax authority do not act on each other: an ' +
         'imported payment, credit note or substitution changes only imported documents. Imports are processed in the background: get the import to read ' +
-        'the result of each file. A rejected file does not affect the others. A CFDI may have 4 MiB and 30,000 lines; ' +
-        'of the documents that it names or pays, the first 10,000 are read. Metadata may have 48 MiB and 500,000 lines in all, empty ones too; ' +
+        'the result of each file. A rejected file does not affect the others. A CFDI may have 10 MiB; its first 30,000 lines are shown, ' +
+        'and of the documents that it names or pays the first 10,000 are read. Metadata may have 48 MiB and 500,000 lines in all, empty ones too; ' +
         'a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports count against the plan, in the bytes that are stored of them and ' +
         'in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts. The imports of different organizations take turns.',
     ),

@@ -6,25 +6,37 @@ import { converted } from '../taxes/breakdown.ts'
 import { LineTaxes, paidTaxesOf } from '../taxes/taxes.ts'
 import type { CfdiDocument, Concepto, DoctoRelacionado, LineReader, Pago } from '../xml/document.ts'
 
+/** The lines that are kept of a document, and their bytes as JSON. */
+const MOST_LINES = 30_000
+const MOST_LINE_BYTES = 4 * 1024 * 1024
+
 /**
  * The lines of a document while it is read: each becomes JSON at once, which takes a third of the memory that a line takes as objects, and
- * is added to the sums over lines.
+ * is added to the sums over lines. The sums are of all lines; beyond the limits no more of them are kept.
  */
 export class Lines implements LineReader {
   taxes = new LineTaxes()
   products = new LineProducts()
   texts: string[] = []
+  isCut = false
+  #size = 0
 
   begin(): void {
     this.taxes = new LineTaxes()
     this.products = new LineProducts()
     this.texts = []
+    this.isCut = false
+    this.#size = 0
   }
 
   take(concepto: Concepto): void {
     this.taxes.add(concepto)
     this.products.add(concepto)
-    this.texts.push(lineText(concepto))
+    if (this.isCut) return
+    const text = lineText(concepto)
+    this.#size += text.length
+    if (this.texts.length === MOST_LINES || this.#size > MOST_LINE_BYTES) this.isCut = true
+    else this.texts.push(text)
   }
 }
 

@@ -247,7 +247,8 @@ export function documentOf(
 ): Omit<Incoming, 'packed'> {
   const row = rowOf(detach(parsed), lines.taxes, rfc, status, now)
   const applications = applicationsOf(parsed, row).map(detach)
-  Object.assign(row, { related: relatedOf(applications), products: lines.products.textOf(row), ...bytes })
+  const beyond_limits = lines.isCut ? 'lines' : null
+  Object.assign(row, { related: relatedOf(applications), products: lines.products.textOf(row), beyond_limits, ...bytes })
   if (bytes.xml_size > LARGE_BYTES) fitToLimits(row)
   return { row, content: contentText(parsed, lines.texts), applications, substitutes: detach(substitutesOf(parsed)) }
 }

@@ -29,6 +29,7 @@ export interface KnownCfdi {
   stored: string | null
   chunk: number | null
   status_checks: string | null
+  beyond_limits: CfdiRow['beyond_limits']
 }
 
 const KNOWN = [
@@ -43,6 +44,7 @@ const KNOWN = [
     'stored',
     'chunk',
     'status_checks',
+    'beyond_limits',
   ] as const),
 ] satisfies (keyof KnownCfdi)[]
 

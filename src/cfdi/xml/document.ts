@@ -293,8 +293,6 @@ export interface ParseState {
   timbres: number
   tipo_relacion: string
   concepto: Concepto | null
-  /** How many lines have begun. */
-  lines: number
   /** Takes a line that has been read. */
   readonly take: LineReader['take']
   pago: Pago | null
@@ -334,13 +332,7 @@ export const readFecha = ({ document }: ParseState, a: Attributes, name: string)
   document.utc_offset = offsetOf(a[name])
 }
 
-/** The limit of a document's lines: all of them are in memory at once. */
-const MAX_LINES = 30_000
-
-/**
- * How many documents a document may name, and how many it may pay: a complement of Pagos 2.0 that states their taxes has room for fewer in
- * 4 MiB. Each becomes a row of its invoice.
- */
+/** How many documents a document may name, and how many it may pay. Each becomes a row of its invoice, so more would fill a database. */
 export const MOST_RELATED = 10_000
 
 /** Adds a document that a document names or pays. One beyond the limit is left out, and the document says so. Returns whether it is added. */
@@ -351,9 +343,7 @@ export const addRelated = <Part>({ oddities }: ParseState, list: Part[], part: P
   return isWithin
 }
 
-/** Begins a line. Throws CfdiRejected beyond the limit. */
 export const beginLine = (state: ParseState, concepto: Concepto): void => {
-  if (++state.lines > MAX_LINES) throw new CfdiRejected('cfdi.too_complex', 'The document has more than 30,000 lines.')
   state.concepto = concepto
 }
 
@@ -388,7 +378,6 @@ const EMPTY_STATE = (document: CfdiDocument): Omit<ParseState, 'take'> => ({
   timbres: 0,
   tipo_relacion: '',
   concepto: null,
-  lines: 0,
   pago: null,
   docto: null,
   doctos: [],

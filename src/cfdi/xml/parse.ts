@@ -371,8 +371,8 @@ const withEncoding = (bytes: Uint8Array, encoding: string): string | undefined =
 
 const ascii = (bytes: Uint8Array): string => String.fromCharCode.apply(null, bytes as unknown as number[])
 
-/** The size limit of a document, in bytes as they were delivered. */
-export const MAX_XML_BYTES = 4 * 1024 * 1024
+/** The size limit of a document, in bytes as they were delivered. Addendas alone have several megabytes. */
+export const MAX_XML_BYTES = 10 * 1024 * 1024
 
 const ROOTS: ReadonlyMap<string, Node> = new Map([
   ['http://www.sat.gob.mx/cfd/3 Comprobante 3.2', comprobante32],
@@ -426,7 +426,7 @@ export const parseCfdi = (bytes: Uint8Array, lines: LineReader | null = null): C
  * when the document is not a CFDI.
  */
 export const readCfdi = (bytes: Uint8Array): CfdiDocument => {
-  if (bytes.length > MAX_XML_BYTES) throw new CfdiRejected('cfdi.too_large', 'The document is larger than 4 MiB.')
+  if (bytes.length > MAX_XML_BYTES) throw new CfdiRejected('cfdi.too_large', 'The document is larger than 10 MiB.')
   const { text, repairs } = decode(bytes)
   if (text.trim() === '') throw new CfdiRejected('cfdi.empty', 'The file is empty.')
   return finish(read(text, repairs), repairs)

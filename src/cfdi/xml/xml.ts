@@ -33,7 +33,7 @@ export class Malformed extends Error {
 
 const MAX_DEPTH = 64
 const MAX_ATTRIBUTES = 512
-const MAX_ELEMENTS = 100_000
+const MAX_ELEMENTS = 400_000
 
 interface Name {
   readonly key: string
@@ -64,7 +64,7 @@ class Scope {
 
 /**
  * Reads one document by a grammar. Elements are recognised by their namespaces, never by prefixes. The Addenda is skipped,
- * whatever it contains. Outside it, a document may have 64 levels and 512 attributes in one element; in all it may have 100,000 elements.
+ * whatever it contains. Outside it, a document may have 64 levels and 512 attributes in one element; in all it may have 400,000 elements.
  */
 export class Walker<State> {
   readonly #grammar: Grammar<State>

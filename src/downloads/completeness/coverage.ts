@@ -125,7 +125,7 @@ function whyPartial(last_code: string | null, rejected: number, missingXml: numb
   if (last_code !== null && !last_code.startsWith('5000:')) return last_code
   if (rejected > 0) return 'rejected: Some of what the tax authority delivered could not be kept. The list of the month says what, and why.'
   if (missingXml > 0)
-    return 'xml_not_delivered_yet: The tax authority announces documents whose XML it has not delivered. The next run asks for it again.'
+    return 'xml_not_delivered_yet: The tax authority announces documents whose XML is not held. The next run asks for what it has not delivered.'
   return 'incomplete: Not everything of the month has come up to your last run. The next run that covers the month asks for the rest.'
 }
 
@@ -190,7 +190,10 @@ export async function listMissingXml(
   const unknown = new Map(JSON.parse(job?.unknown ?? '[]') as [uuid: string, code: string][])
   const entries: Entry[] = [
     ...[...unknown].map(([uuid, code]): Entry => ({ uuid, issued_at: 0, code, row: null })),
-    ...(rows!.results as MissingXmlRow[]).map((row): Entry => ({ ...row, code: codes.get(row.uuid) ?? null, row })),
+    ...(rows!.results as MissingXmlRow[]).map((row): Entry => {
+      const beyond = row.beyond_limits === 'xml' ? 'cfdi.too_large' : null
+      return { ...row, code: codes.get(row.uuid) ?? beyond, row }
+    }),
   ]
     .filter(({ issued_at, uuid }) => issued_at > after[0] || (issued_at === after[0] && uuid > after[1]))
     .sort((one, other) => one.issued_at - other.issued_at || (one.uuid < other.uuid ? -1 : 1))

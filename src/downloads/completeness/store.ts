@@ -67,6 +67,7 @@ export interface MissingXmlRow {
   fecha: string
   estatus: 'vigente' | 'cancelado'
   kind: 'cfdi' | 'retenciones'
+  beyond_limits: 'lines' | 'xml' | null
 }
 
 /** Selects the documents of a month that are visible without XML, by when they were issued. It reads the month. */
@@ -90,7 +91,7 @@ export const missingXmlRows = (
     limit: number
   },
 ): SQL =>
-  sql`select ${own.uuid}, ${own.issued_at}, ${own.utc_offset}, ${own.fecha}, ${own.estatus}, ${own.kind}
+  sql`select ${own.uuid}, ${own.issued_at}, ${own.utc_offset}, ${own.fecha}, ${own.estatus}, ${own.kind}, ${own.beyond_limits}
     from ${cfdi} ${own} indexed by cfdi_dirc
     where ${own.entity} = ${partition.number} and ${own.direction} = ${sql.raw(String(direction))} and ${own.cancelled} in (0, 1)
       and ${own.issued_at} >= ${Math.max(since, after[0])} and ${own.issued_at} <= ${until} and ${own.version} is null

@@ -1,7 +1,7 @@
 import { type ConversationPorts, PackageUnreadable } from '../../authority/sat/conversation/ports.ts'
 import { isWithin } from '../../authority/sat/conversation/rules/periods.ts'
 import { type AuthorityRequest, type DayCounts, packageKey } from '../../authority/sat/conversation/rules/requests.ts'
-import { readStored } from '../../cfdi/ingest/ingest.ts'
+import { type KnownCfdi, readStored } from '../../cfdi/ingest/ingest.ts'
 import { PackageRejected } from '../../cfdi/package/central-record.ts'
 import { readDirectory } from '../../cfdi/package/directory.ts'
 import type { ListedRow } from '../../cfdi/package/package.ts'
@@ -92,6 +92,10 @@ export function readMetadata(
   })
 }
 
+/** Whether the XML of a document is to be asked for: it is not stored, and may be. */
+const isMissing = (stored: KnownCfdi | undefined): boolean =>
+  stored === undefined || (stored.xml_crc === null && stored.beyond_limits === null)
+
 /** Compares rows with what is stored, some thousands at a time. */
 function comparing({ ledger, entity }: PackageLocation, request: AuthorityRequest, counts: DayCounter) {
   // Rows as they are would keep thousands of texts in memory.
@@ -105,7 +109,7 @@ function comparing({ ledger, entity }: PackageLocation, request: AuthorityReques
       entity,
       own.map(({ uuid }) => uuid),
     )
-    for (const row of waiting) counts.add(row.fecha, isOwn(row) && (stored.get(row.uuid)?.xml_crc ?? null) === null)
+    for (const row of waiting) counts.add(row.fecha, isOwn(row) && isMissing(stored.get(row.uuid)))
     waiting = []
   }
   return {

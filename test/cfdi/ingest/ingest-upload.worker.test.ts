@@ -4,6 +4,7 @@ import type { EntryResult, IngestTarget } from '../../../src/cfdi/ingest/ingest.
 import { ingestUpload } from '../../../src/cfdi/ingest/upload.ts'
 import { startOf } from '../../../src/cfdi/package/package.ts'
 import { MonthMetadata } from '../../../src/cfdi/package/rejections.ts'
+import { readXml, type XmlLocation } from '../../../src/cfdi/xml/xml-store.ts'
 import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
@@ -106,6 +107,40 @@ describe('an upload', () => {
     expect(await ingestUpload(target, bytesInMemory(encoded('PK no ZIP')))).toMatchObject([
       { status: 'rejected', code: 'zip.no_directory' },
     ])
+  })
+
+  it('keeps documents with very many lines or large addendas whole, with all of their sums, and says whose lines are not all read', async () => {
+    const target = newBook('import')
+    const line =
+      '<cfdi:Concepto ClaveProdServ="15101514" Cantidad="1" ClaveUnidad="LTR" Descripcion="GASOLINA" ValorUnitario="0.01" Importe="0.01" ' +
+      'ObjetoImp="02"><cfdi:Impuestos><cfdi:Traslados><cfdi:Traslado Base="0.01" Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.160000" ' +
+      'Importe="0.01"/></cfdi:Traslados></cfdi:Impuestos></cfdi:Concepto>'
+    const withLines = (document: Plain, count: number) =>
+      xmlOf(document).replace(/<cfdi:Conceptos>.*<\/cfdi:Conceptos>/s, `<cfdi:Conceptos>${line.repeat(count)}</cfdi:Conceptos>`)
+    const [many, most, addenda] = [1, 2, 3].map(() => plainOf(random, '2025-01', { metodo: 'PUE' })) as [Plain, Plain, Plain]
+    const addendaOf6Mb = `<cfdi:Addenda>${`<pedido folio="${'x'.repeat(100)}"/>`.repeat(50_000)}</cfdi:Addenda></cfdi:Comprobante>`
+    const files = [
+      [many, withLines(many, 13_500)],
+      [most, withLines(most, 30_001)],
+      [addenda, xmlOf(addenda).replace('</cfdi:Comprobante>', addendaOf6Mb)],
+    ] as const
+    const zip = zipOf(files.map(([{ uuid }, text]) => ({ name: `${uuid}.xml`, bytes: encoded(text) })))
+    expect((await resultsOf(target, zip)).map(({ status }) => status)).toEqual(['created', 'created', 'created'])
+    const [rows, contents] = [await rowsOf(target), await contentsOf(target)]
+    const shown = files.map(([{ uuid }]) => [rows.get(uuid)!.beyond_limits, contents.get(uuid)!.conceptos.length])
+    expect(shown).toEqual([
+      [null, 13_500],
+      ['lines', 30_000],
+      [null, contents.get(addenda.uuid)!.conceptos.length],
+    ])
+    // 30,001 lines of 0.01.
+    expect(rows.get(most.uuid)!.products).toBe('15101514=300010000')
+    expect(contents.get(addenda.uuid)!.repairs).toEqual([])
+    for (const [{ uuid, total }, text] of files) {
+      const row = rows.get(uuid)!
+      expect(row.total).toBe(total)
+      expect(new TextDecoder().decode(await readXml(target.files, row as XmlLocation))).toBe(text)
+    }
   })
 
   it('keeps what is too long to be kept from failing the rest', async () => {

@@ -18,7 +18,7 @@ const ENTRY: ZipEntry = { n: 0, name: 'a.xml', crc32: 0, compressed_size: 0, siz
 
 /** Lines as an invoice has them: they compress to about a sixth. */
 const lines = new TextEncoder().encode(
-  Array.from({ length: 80_000 }, (_, n) => `<Concepto Cantidad="${n % 13}" Importe="${Math.floor(random() * 1e6)}.00" Unidad="H87"/>\n`)
+  Array.from({ length: 200_000 }, (_, n) => `<Concepto Cantidad="${n % 13}" Importe="${Math.floor(random() * 1e6)}.00" Unidad="H87"/>\n`)
     .join('')
     .slice(0, MAX_XML_BYTES + 1),
 )

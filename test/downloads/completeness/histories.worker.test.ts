@@ -206,7 +206,7 @@ const wordsOfPartial = (rejected: number, missingXml: number): string =>
   rejected > 0
     ? 'rejected: Some of what the tax authority delivered could not be kept. The list of the month says what, and why.'
     : missingXml > 0
-      ? 'xml_not_delivered_yet: The tax authority announces documents whose XML it has not delivered. The next run asks for it again.'
+      ? 'xml_not_delivered_yet: The tax authority announces documents whose XML is not held. The next run asks for what it has not delivered.'
       : 'incomplete: Not everything of the month has come up to your last run. The next run that covers the month asks for the rest.'
 
 function expectedOf({ rows, runs: all }: World, organization: string, source: Source, month: string, seen: Seen) {

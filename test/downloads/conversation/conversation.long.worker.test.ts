@@ -305,7 +305,7 @@ describe('XML that does not come', () => {
       status: 'partial',
       metadata_only_count: 1,
       last_code:
-        'xml_not_delivered_yet: The tax authority announces documents whose XML it has not delivered. The next run asks for it again.',
+        'xml_not_delivered_yet: The tax authority announces documents whose XML is not held. The next run asks for what it has not delivered.',
       next_check_at: null,
       last_success_at: null,
     })

@@ -273,6 +273,7 @@ export const HEADINGS: Readonly<Record<string, string>> = {
   last_payment_at: 'Fecha del último pago',
   fully_paid_at: 'Fecha de liquidación',
   has_xml: 'Con XML',
+  beyond_limits: 'Fuera de los límites',
   has_pdf: 'Con PDF',
   origin: 'Origen',
   updated_at: 'Última actualización (UTC)',
@@ -311,7 +312,16 @@ export const HEADINGS: Readonly<Record<string, string>> = {
   objeto_imp_dr: 'Objeto de impuesto del documento pagado',
 }
 
-type Enumerated = 'direction' | 'kind' | 'estatus' | 'status_answer' | 'es_cancelable' | 'estatus_cancelacion' | 'payment_status' | 'origin'
+type Enumerated =
+  | 'direction'
+  | 'kind'
+  | 'estatus'
+  | 'status_answer'
+  | 'es_cancelable'
+  | 'estatus_cancelacion'
+  | 'payment_status'
+  | 'beyond_limits'
+  | 'origin'
 type Situacion = NonNullable<NonNullable<Cfdi['counterparty']['blacklist']>['situacion']>
 type Words = { [Name in Enumerated]: Record<NonNullable<Cfdi[Name]>, string> } & {
   'counterparty.blacklist.situacion': Record<Situacion, string>
@@ -336,6 +346,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     plazo_vencido: 'Plazo vencido',
   },
   payment_status: { paid: 'Pagada', partially_paid: 'Pago parcial', unpaid: 'Sin pagar', not_applicable: 'No aplica' },
+  beyond_limits: { lines: 'Conceptos', xml: 'XML' },
   origin: { authority: 'SAT', import: 'Importación' },
   'counterparty.blacklist.situacion': {
     presunto: 'Presunto',
