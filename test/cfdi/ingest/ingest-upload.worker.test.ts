@@ -184,7 +184,7 @@ const codesOf = (results: readonly EntryResult[]) => results.map(({ name, status
 
 describe('the size of an upload', () => {
   it('cuts slices by what their files say that they weigh, refused ones aside', async () => {
-    const zip = declaring(zipOf(liars(11)), [...Array<number>(10).fill(4 * MIB), 5 * MIB])
+    const zip = declaring(zipOf(liars(11)), [...Array<number>(10).fill(4 * MIB), 11 * MIB])
     const { slices, returned } = await sliced(newBook('import'), zip)
     expect(slices.map((entries) => entries.map(({ n }) => n))).toEqual([
       [0, 1],

@@ -65,6 +65,8 @@ export interface StoredCfdi {
   iva_trasladado: number | null
   related: string | null
   products: string | null
+  total: string | null
+  beyond_limits: string | null
   chunk: number | null
   chunk_at: number
   chunk_parts: number
