@@ -1,7 +1,15 @@
 import { authorityOf } from '../authority/adapters.ts'
 import { AuthorityFailed, type Login, type Package } from '../authority/port/authority.ts'
 import { isBeyondLimits, noteBeyondLimits } from '../cfdi/ingest/beyond-limits.ts'
-import { type IngestTarget, ingestMetadata, ingestXmlPackage, rejectedOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
+import {
+  CONFLICT,
+  type IngestTarget,
+  ingestMetadata,
+  ingestXmlPackage,
+  readStored,
+  rejectedOf,
+  type SliceOutcome,
+} from '../cfdi/ingest/ingest.ts'
 import { PackageRejected } from '../cfdi/package/central-record.ts'
 import { MOST_LISTED, MonthMetadata, type Rejection } from '../cfdi/package/rejections.ts'
 import { countMissingXml } from '../cfdi/summary/missing-xml.ts'
@@ -44,7 +52,7 @@ export async function downloadMonth(worker: DownloadLease, job: Job, login: Logi
     until: until.getTime(),
     // Only the answer of an authority that took long can be older than a run that joined the job.
     joined: isShortOf(until.getTime(), now.getTime(), job.month) ? await readLastRun(worker.ledger, job) : 0,
-    isIncomplete: !step.is_whole || month.hasRejected || (await month.misses()),
+    isIncomplete: !step.is_whole || (await month.lacksRejected()) || (await month.misses()),
   })
 }
 
@@ -113,6 +121,16 @@ class MonthDownload {
 
   get hasRejected(): boolean {
     return this.#rejected.length + this.#metadata.rejected.count > 0
+  }
+
+  /** Whether something was rejected that has not come whole since, such as in another package. */
+  async lacksRejected(): Promise<boolean> {
+    if (!this.hasRejected) return false
+    const uuids = this.#rejected.flatMap(({ uuid, line, code }) => (uuid === null || line !== null || code === CONFLICT.code ? [] : [uuid]))
+    const isListed = this.#rejected.length < MOST_LISTED && uuids.length === this.#rejected.length
+    if (this.#metadata.rejected.count > 0 || !isListed) return true
+    const stored = await readStored(this.#worker.ledger, this.#job.entity, uuids)
+    return uuids.some((uuid) => (stored.get(uuid)?.xml_crc ?? null) === null)
   }
 
   /** Whether the authority announces documents whose XML it has not delivered. Only the stored documents show it. */

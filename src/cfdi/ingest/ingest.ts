@@ -22,7 +22,7 @@ export {
   type SliceOutcome,
   type XmlContent,
 } from './commit-slice.ts'
-export { replaceDocuments } from './read-entries.ts'
+export { CONFLICT, replaceDocuments } from './read-entries.ts'
 export { type KnownCfdi, readStored } from './reads.ts'
 export { type ImportSource, type ImportSourcePart, partsIn } from './row.ts'
 export { deleteCommits } from './writes.ts'

@@ -112,7 +112,8 @@ const LARGE_BYTES = 100_000
 type ReadFile = { document: Incoming; detail: string | null } | { document: null; entry: ReadEntry | null }
 
 const RELATED_CUT = `The document names or pays more than ${MOST_RELATED} documents. The others of them are left out.`
-const CONFLICT = { code: 'cfdi.conflict', detail: 'A document with this UUID and another content is kept already.' }
+/** Why a document is not kept whose UUID another content has. */
+export const CONFLICT = { code: 'cfdi.conflict', detail: 'A document with this UUID and another content is kept already.' }
 
 /**
  * The limit of a slice in bytes of the rows that it writes. 1,000 usual documents have a quarter of it. The document that exceeds it is the
