@@ -25,6 +25,7 @@ import {
   metadataRequests,
   type PlannedRequest,
   progressOf,
+  unlistedRequests,
   wantedOf,
   xmlPeriods,
 } from '../../../src/authority/sat/conversation/rules/plan.ts'
@@ -260,6 +261,88 @@ describe('the metadata that is asked for', () => {
         }
       }),
       { numRuns: runs(20, 600) },
+    )
+  })
+})
+
+describe('metadata that takes long', () => {
+  const LONG = 3.5 * HOUR
+  const history = fc.record({
+    months: fc.integer({ min: 1, max: 15 }),
+    // Hours between two runs, which lists come, and whether those of earlier runs do.
+    days: fc.array(
+      fc.record({
+        after: fc.constantFrom(5, 24, 24, 24, 25, 60, 24 * 9),
+        isLong: fc.boolean(),
+        comes: fc.constantFrom(false, false, true),
+      }),
+      { minLength: 5, maxLength: 25 },
+    ),
+    documents: fc.array(fc.tuple(fc.integer({ min: -24 * 90, max: 24 * 40 }), fc.integer({ min: 0, max: 72 })), {
+      minLength: 5,
+      maxLength: 30,
+    }),
+  })
+
+  it('holds no document back, and no period is asked for twice, however lists come', () => {
+    fc.assert(
+      fc.property(history, ({ months: count, days, documents }) => {
+        const requests: AuthorityRequest[] = []
+        const complete = new Set<string>()
+        let at = NOW
+        const add = (planned: PlannedRequest, asked_at: number, more: Partial<AuthorityRequest>) => {
+          expect(
+            requests.some(
+              (one) =>
+                one.family === planned.family && one.kind === planned.kind && one.first === planned.first && one.last === planned.last,
+            ),
+          ).toBe(false)
+          requests.push(row(planned, asked_at, { n: requests.length + 1, ...more }))
+        }
+        for (const { after, isLong, comes } of days) {
+          at += after * HOUR
+          const months = monthsAt(at, count).map((month) => wantedMonth(month, at, complete.has(month)))
+          for (const one of metadataRequests(months, requests, at + 5_000)) add(one, at + 10_000, isLong ? { state: 'waiting' } : {})
+          // Lists of earlier runs are asked about once a run at least.
+          for (const [n, one] of requests.entries())
+            if (one.state === 'waiting' && one.asked_at < at)
+              requests[n] = { ...one, heard_at: at + MINUTE, ...(comes && { state: 'stored' }) }
+          expect(unlistedRequests(months, requests)).toEqual([])
+          const own = requests.filter((one) => one.state === 'waiting' && one.asked_at >= at)
+          for (const one of own) requests[one.n - 1] = { ...one, heard_at: at + LONG }
+          for (const one of unlistedRequests(months, requests)) {
+            expect(one.months.length).toBeLessThanOrEqual(6)
+            // What was delivered, and was not recent then, is not asked for again.
+            for (const other of requests.filter(({ kind, family }) => kind === 'xml' && family === one.family))
+              for (const fecha of [other.first, other.last].filter((time) => time < literalOf(other.asked_at - 7 * DAY)))
+                expect(fecha < one.first || fecha > one.last).toBe(true)
+            add(one, at + LONG, {})
+          }
+          expect(unlistedRequests(months, requests)).toEqual([])
+          for (const month of months) {
+            const progress = progressOf(month, requests)
+            expect(progress.state).toBe('ready')
+            if (progress.isUnlisted) complete.delete(month.month)
+            else complete.add(month.month)
+            for (const [hours, late] of documents) {
+              const issued = NOW + hours * HOUR
+              const [fecha, stamped] = [literalOf(issued), issued + late * HOUR]
+              if (!fecha.startsWith(month.month) || stamped >= at - 2 * MINUTE) continue
+              const brings = requests.some(
+                (one) =>
+                  one.state === 'stored' &&
+                  one.family === 'cfdi' &&
+                  one.asked_at >= stamped &&
+                  one.first <= fecha &&
+                  fecha <= one.last &&
+                  one.months.includes(month.month),
+              )
+              expect(brings, `${fecha} stamped ${new Date(stamped).toISOString()} at ${new Date(at).toISOString()}`).toBe(true)
+            }
+          }
+        }
+      }),
+      { numRuns: runs(30, 1000) },
     )
   })
 })

@@ -141,20 +141,21 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
     const wanted = stillGiven(wantedOf(month, family, requests), month, family, requests)
     const own = serving.filter((one) => one.family === family)
     const metadata = own.filter(({ kind }) => kind === 'metadata')
-    if (wanted === null || isCovered(wanted, metadata.filter(isDone))) {
+    const listed = metadata.filter(isDone).map(broughtFor(month))
+    if (wanted === null || isCovered(wanted, listed)) {
       if (own.some((one) => isUnfinished(one) && !isLong(one)) || divided.some((one) => one.family === family && isOpen(one, requests)))
         waiting.add(family)
       continue
     }
     const failed = metadata.find((one) => one.state === 'failed' && overlap(one, wanted))
     // What earlier runs still wait for is asked for anew: the authority may have lost it.
-    const asked = metadata.filter((one) => !isLong(one) || one.asked_at >= month.asked_at)
+    const asked = metadata.filter((one) => !isLong(one) || one.asked_at >= month.asked_at).map(broughtFor(month))
     if (own.some(isUnfinished) && failed) unlisted.add(family)
     else if (failed) Object.assign(progress, { state: 'failed', failed })
     else if (!isCovered(wanted, asked)) progress.unplanned.push({ ...wanted, family, kind: 'metadata' })
     else if (metadata.some((one) => isUnfinished(one) && !isLong(one))) unlisted.add(family)
     else {
-      const xml = afterOthers(wanted, [...metadata.filter(isDone), ...deliveredXml(month, family, requests)])
+      const xml = afterOthers(wanted, [...listed, ...deliveredXml(month, family, requests)])
       if (xml !== null) progress.unplanned.push({ ...xml, family, kind: 'xml' })
       else if (own.some((one) => isUnfinished(one) && !isLong(one))) waiting.add(family)
       else if (metadata.some((one) => isLong(one) && heardAt(one) < month.asked_at)) unlisted.add(family)
@@ -170,18 +171,20 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
   return progress
 }
 
-/**
- * The parts of a month whose XML need not be asked for without metadata: it is asked for already, or was, and was not so recent then that
- * documents may have been stamped since.
- */
+/** The part of a request's period of which it brings all that is stamped when a month is asked for: before, recent days may lack some. */
+const broughtFor =
+  ({ asked_at: at }: WantedMonth) =>
+  ({ first, last, state, asked_at }: AuthorityRequest): Period => ({
+    first,
+    last: state === 'planned' || asked_at >= at ? last : earlier(last, secondsAfter(literalOf(asked_at), -AGAIN_SECONDS)),
+  })
+
+/** The parts of a month whose XML was asked for already. What failed is not asked for again by the same run. */
 const deliveredXml = (month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period[] =>
   requests
     .filter((one) => one.kind === 'xml' && one.family === family && isFor(month, one))
     .filter(({ state, asked_at }) => state !== 'replaced' && (state !== 'failed' || asked_at >= month.asked_at))
-    .map(({ first, last, state, asked_at }) => ({
-      first,
-      last: state === 'planned' || asked_at >= month.asked_at ? last : earlier(last, secondsAfter(literalOf(asked_at), -AGAIN_SECONDS)),
-    }))
+    .map(broughtFor(month))
 
 const MINUTE_MS = 60_000
 /** When to look again at requests without a login, and at packages that jobs still read. */
