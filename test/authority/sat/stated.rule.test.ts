@@ -38,6 +38,23 @@ describe('what is told of the conversation about a month', () => {
     expect(stated([asked({})], { factor: 10 }).next_check_at).toBe(NOW + 7 * MINUTE)
   })
 
+  it('is that a list takes long, since when, and how often the authority was asked, as far as the own run goes back', () => {
+    const HOUR = 60 * MINUTE
+    const list = asked({ code: '1', message: 'Solicitud Aceptada', asked_at: NOW - 5 * HOUR, heard_at: NOW - HOUR, due_at: null })
+    // It is sent, and checked after 1, 2, 5, 10, 20, 30, 90, 150 and 210 minutes.
+    expect(stated([list], { since: NOW - 6 * HOUR })).toMatchObject({
+      last_code:
+        '1: The tax authority has accepted the request for the list of documents, and has not begun it. Their XML is asked for without it.',
+      ...{ attempts: 10, waiting_since: NOW - 5 * HOUR, hasFailed: false },
+    })
+    // Of a list that an earlier run asked for, the later one is told what happened since: the checks after 150 and 210 minutes.
+    expect(stated([list], { since: NOW - 3 * HOUR })).toMatchObject({ attempts: 3, waiting_since: NOW - 3 * HOUR })
+    expect(stated([{ ...list, state: 'stored', code: '5000' }], { since: NOW - 6 * HOUR })).toMatchObject({
+      attempts: 1,
+      waiting_since: null,
+    })
+  })
+
   it('reads 301 by its message, knows answers that were none, and tells nothing in the words of the authority', () => {
     const codeOf = (code: string, message: string) => stated([asked({ state: 'failed', code, message })]).last_code
     expect(codeOf('301', 'XML Mal Formado: No se permite la descarga de xml que se encuentren cancelados.')).toBe(

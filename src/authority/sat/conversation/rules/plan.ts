@@ -149,13 +149,13 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
     }
     const failed = metadata.find((one) => one.state === 'failed' && overlap(one, wanted))
     // What earlier runs still wait for is asked for anew: the authority may have lost it.
-    const asked = metadata.filter((one) => !isLong(one) || one.asked_at >= month.asked_at).map(broughtFor(month))
-    if (own.some(isUnfinished) && failed) unlisted.add(family)
+    const asked = metadata.filter((one) => !isLong(one) || one.asked_at >= month.asked_at)
+    if (failed && [...asked, ...own.filter(({ kind }) => kind === 'xml')].some(isUnfinished)) unlisted.add(family)
     else if (failed) Object.assign(progress, { state: 'failed', failed })
-    else if (!isCovered(wanted, asked)) progress.unplanned.push({ ...wanted, family, kind: 'metadata' })
+    else if (!isCovered(wanted, asked.map(broughtFor(month)))) progress.unplanned.push({ ...wanted, family, kind: 'metadata' })
     else if (metadata.some((one) => isUnfinished(one) && !isLong(one))) unlisted.add(family)
     else {
-      const xml = afterOthers(wanted, [...listed, ...deliveredXml(month, family, requests)])
+      const xml = afterOthers(wanted, deliveredXml(month, family, requests))
       if (xml !== null) progress.unplanned.push({ ...xml, family, kind: 'xml' })
       else if (own.some((one) => isUnfinished(one) && !isLong(one))) waiting.add(family)
       else if (metadata.some((one) => isLong(one) && heardAt(one) < month.asked_at)) unlisted.add(family)
@@ -179,10 +179,13 @@ const broughtFor =
     last: state === 'planned' || asked_at >= at ? last : earlier(last, secondsAfter(literalOf(asked_at), -AGAIN_SECONDS)),
   })
 
-/** The parts of a month whose XML was asked for already. What failed is not asked for again by the same run. */
+/**
+ * The parts of a month whose XML was asked for already, by period or by a list that came. What failed is not asked for again by the same
+ * run.
+ */
 const deliveredXml = (month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period[] =>
   requests
-    .filter((one) => one.kind === 'xml' && one.family === family && isFor(month, one))
+    .filter((one) => (one.kind === 'xml' || isDone(one)) && one.family === family && isFor(month, one))
     .filter(({ state, asked_at }) => state !== 'replaced' && (state !== 'failed' || asked_at >= month.asked_at))
     .map(broughtFor(month))
 
