@@ -121,7 +121,14 @@ export function documentOf(uuid: string, fecha: string, spec: Spec = {}): Docume
       status_answer: null,
       es_cancelable: null,
     },
-    ...{ estatus_cancelacion: null, validacion_efos: null, beyond_limits: null, status_checked_at: null, is_substituted: false, substituted_not_cancelled: false },
+    ...{
+      estatus_cancelacion: null,
+      validacion_efos: null,
+      beyond_limits: null,
+      status_checked_at: null,
+      is_substituted: false,
+      substituted_not_cancelled: false,
+    },
     ...{
       payment_status: 'not_applicable',
       paid_amount: null,
