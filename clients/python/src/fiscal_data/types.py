@@ -1474,6 +1474,12 @@ EsCancelable: TypeAlias = Literal['cancelable_sin_aceptacion', 'cancelable_con_a
 EstatusCancelacion: TypeAlias = Literal['en_proceso', 'rechazada', 'cancelado_sin_aceptacion', 'cancelado_con_aceptacion', 'plazo_vencido']
 
 
+ListedCfdiValidacionEfos: TypeAlias = Literal['100', '101', '102', '103', '104', '200', '201']
+
+
+ListedCfdiBeyondLimits: TypeAlias = Literal['lines', 'xml']
+
+
 CfdiOrigin: TypeAlias = Literal['authority', 'import']
 
 
@@ -2850,6 +2856,7 @@ class CoverageMonth(TypedDict):
     rejected_count: int
     last_code: str | None
     attempts: int
+    waiting_since: str | None
     next_check_at: str | None
     last_success_at: str | None
 
@@ -3003,6 +3010,7 @@ class ListedCfdi(TypedDict):
     status_answer: StatusAnswer | None
     es_cancelable: EsCancelable | None
     estatus_cancelacion: EstatusCancelacion | None
+    validacion_efos: ListedCfdiValidacionEfos | None
     status_checked_at: str | None
     is_substituted: bool
     substituted_not_cancelled: bool
@@ -3015,6 +3023,7 @@ class ListedCfdi(TypedDict):
     last_payment_at: str | None
     fully_paid_at: str | None
     has_xml: bool
+    beyond_limits: ListedCfdiBeyondLimits | None
     has_pdf: bool
     origin: CfdiOrigin
     updated_at: str
@@ -3094,6 +3103,7 @@ class Cfdi(TypedDict):
     status_answer: StatusAnswer | None
     es_cancelable: EsCancelable | None
     estatus_cancelacion: EstatusCancelacion | None
+    validacion_efos: ListedCfdiValidacionEfos | None
     status_checked_at: str | None
     is_substituted: bool
     substituted_not_cancelled: bool
@@ -3106,6 +3116,7 @@ class Cfdi(TypedDict):
     last_payment_at: str | None
     fully_paid_at: str | None
     has_xml: bool
+    beyond_limits: ListedCfdiBeyondLimits | None
     has_pdf: bool
     origin: CfdiOrigin
     updated_at: str
@@ -3844,6 +3855,7 @@ class CfdiDetail(TypedDict):
     status_answer: StatusAnswer | None
     es_cancelable: EsCancelable | None
     estatus_cancelacion: EstatusCancelacion | None
+    validacion_efos: ListedCfdiValidacionEfos | None
     status_checked_at: str | None
     is_substituted: bool
     substituted_not_cancelled: bool
@@ -3856,6 +3868,7 @@ class CfdiDetail(TypedDict):
     last_payment_at: str | None
     fully_paid_at: str | None
     has_xml: bool
+    beyond_limits: ListedCfdiBeyondLimits | None
     has_pdf: bool
     origin: CfdiOrigin
     updated_at: str

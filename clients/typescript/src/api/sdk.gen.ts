@@ -829,7 +829,7 @@ export class Operations extends HeyApiClient {
     /**
      * Import your own CFDIs
      *
-     * Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 100 MB (100,000,000 bytes). Only your organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same UUID inside your windows, that document replaces the imported one. Imported documents and those of the tax authority do not act on each other: an imported payment, credit note or substitution changes only imported documents. Imports are processed in the background: get the import to read the result of each file. A rejected file does not affect the others. A CFDI may have 4 MiB and 30,000 lines; of the documents that it names or pays, the first 10,000 are read. Metadata may have 48 MiB and 500,000 lines in all, empty ones too; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports count against the plan, in the bytes that are stored of them and in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts. The imports of different organizations take turns.
+     * Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 100 MB (100,000,000 bytes). Only your organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same UUID inside your windows, that document replaces the imported one. Imported documents and those of the tax authority do not act on each other: an imported payment, credit note or substitution changes only imported documents. Imports are processed in the background: get the import to read the result of each file. A rejected file does not affect the others. A CFDI may have 10 MiB; its first 30,000 lines are shown, and of the documents that it names or pays the first 10,000 are read. Metadata may have 48 MiB and 500,000 lines in all, empty ones too; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports count against the plan, in the bytes that are stored of them and in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts. The imports of different organizations take turns.
      *
      * Needs the role owner or admin.
      */
@@ -1490,7 +1490,7 @@ export class Operations extends HeyApiClient {
      * Ask the authority for the status of a CFDI
      *
      * Asks the authority’s status service (ConsultaCFDI) about one CFDI, and returns the document with the answer in status_answer,
-     * es_cancelable, estatus_cancelacion and status_checked_at. Every role may ask, once in ten minutes for each document. An answer is your
+     * es_cancelable, estatus_cancelacion, validacion_efos and status_checked_at. Every role may ask, once in ten minutes for each document. An answer is your
      * organization’s own: others that hold the document do not see that you asked. When the authority says cancelado, the document is cancelled
      * as if a download had said so: its events, sums and balances follow within seconds, without time and reason until a download states them.
      * No other answer changes estatus: a document that is cancelled stays so. While a cancellation is en_proceso (for 30 days), or the authority

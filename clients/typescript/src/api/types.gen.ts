@@ -6336,9 +6336,13 @@ export type CoverageMonth = {
      */
     last_code: string | null;
     /**
-     * How often the last job was attempted, or its requests sent, since your run asked for it.
+     * How often the last job was attempted, or the tax authority asked for one of its requests, since your run asked for it.
      */
     attempts: number;
+    /**
+     * Since when the tax authority is asked for the list of documents (metadata) of the month, if it has taken more than three hours: the XML is then asked for without it, and the month is `partial` until the list comes. Otherwise null.
+     */
+    waiting_since: string | null;
     /**
      * When the tax authority is asked next about what your last job waits for; null when it waits for nothing.
      */
@@ -7235,6 +7239,10 @@ export type ListedCfdi = {
      */
     estatus_cancelacion: EstatusCancelacion | null;
     /**
+     * ValidacionEFOS of that answer, in the authority’s code: whether the issuer, or a third party on whose account the document is, is on the list of article 69-B. `200`: the issuer is not, `201`: neither it nor the third party is; `100`: the issuer is, `101`: both are, `102` and `103`: only the third party is, `104`: the issuer and some of several third parties are. Null when it does not say.
+     */
+    validacion_efos: ListedCfdiValidacionEfos | null;
+    /**
      * When the authority gave that answer.
      */
     status_checked_at: string | null;
@@ -7247,7 +7255,7 @@ export type ListedCfdi = {
      */
     substituted_not_cancelled: boolean;
     /**
-     * What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
+     * What was paid of an invoice (I). Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
      */
     payment_status: PaymentStatus;
     /**
@@ -7282,6 +7290,10 @@ export type ListedCfdi = {
      * Whether the XML is stored.
      */
     has_xml: boolean;
+    /**
+     * What of the XML is beyond the limits of the service. `lines`: the XML is kept whole, and its header, taxes and sums are read; of its lines only the first 30,000 are shown, in at most 4 MiB. `xml`: the tax authority delivered an XML that cannot be kept, because it has more than 10 MiB or too many parts; it is not asked for again, and only the metadata is known. Otherwise null.
+     */
+    beyond_limits: ListedCfdiBeyondLimits | null;
     /**
      * Always false, because no PDFs are stored yet.
      */
@@ -7664,6 +7676,10 @@ export type Cfdi = {
      */
     estatus_cancelacion: EstatusCancelacion | null;
     /**
+     * ValidacionEFOS of that answer, in the authority’s code: whether the issuer, or a third party on whose account the document is, is on the list of article 69-B. `200`: the issuer is not, `201`: neither it nor the third party is; `100`: the issuer is, `101`: both are, `102` and `103`: only the third party is, `104`: the issuer and some of several third parties are. Null when it does not say.
+     */
+    validacion_efos: ListedCfdiValidacionEfos | null;
+    /**
      * When the authority gave that answer.
      */
     status_checked_at: string | null;
@@ -7676,7 +7692,7 @@ export type Cfdi = {
      */
     substituted_not_cancelled: boolean;
     /**
-     * What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
+     * What was paid of an invoice (I). Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
      */
     payment_status: PaymentStatus;
     /**
@@ -7711,6 +7727,10 @@ export type Cfdi = {
      * Whether the XML is stored.
      */
     has_xml: boolean;
+    /**
+     * What of the XML is beyond the limits of the service. `lines`: the XML is kept whole, and its header, taxes and sums are read; of its lines only the first 30,000 are shown, in at most 4 MiB. `xml`: the tax authority delivered an XML that cannot be kept, because it has more than 10 MiB or too many parts; it is not asked for again, and only the metadata is known. Otherwise null.
+     */
+    beyond_limits: ListedCfdiBeyondLimits | null;
     /**
      * Always false, because no PDFs are stored yet.
      */
@@ -7910,6 +7930,10 @@ export type CfdiDetail = {
      */
     estatus_cancelacion: EstatusCancelacion | null;
     /**
+     * ValidacionEFOS of that answer, in the authority’s code: whether the issuer, or a third party on whose account the document is, is on the list of article 69-B. `200`: the issuer is not, `201`: neither it nor the third party is; `100`: the issuer is, `101`: both are, `102` and `103`: only the third party is, `104`: the issuer and some of several third parties are. Null when it does not say.
+     */
+    validacion_efos: ListedCfdiValidacionEfos | null;
+    /**
      * When the authority gave that answer.
      */
     status_checked_at: string | null;
@@ -7922,7 +7946,7 @@ export type CfdiDetail = {
      */
     substituted_not_cancelled: boolean;
     /**
-     * What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
+     * What was paid of an invoice (I). Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
      */
     payment_status: PaymentStatus;
     /**
@@ -7957,6 +7981,10 @@ export type CfdiDetail = {
      * Whether the XML is stored.
      */
     has_xml: boolean;
+    /**
+     * What of the XML is beyond the limits of the service. `lines`: the XML is kept whole, and its header, taxes and sums are read; of its lines only the first 30,000 are shown, in at most 4 MiB. `xml`: the tax authority delivered an XML that cannot be kept, because it has more than 10 MiB or too many parts; it is not asked for again, and only the metadata is known. Otherwise null.
+     */
+    beyond_limits: ListedCfdiBeyondLimits | null;
     /**
      * Always false, because no PDFs are stored yet.
      */
@@ -10142,6 +10170,10 @@ export type StatusAnswer = 'vigente' | 'cancelado' | 'no_encontrado' | 'unknown'
 export type EsCancelable = 'cancelable_sin_aceptacion' | 'cancelable_con_aceptacion' | 'no_cancelable';
 
 export type EstatusCancelacion = 'en_proceso' | 'rechazada' | 'cancelado_sin_aceptacion' | 'cancelado_con_aceptacion' | 'plazo_vencido';
+
+export type ListedCfdiValidacionEfos = '100' | '101' | '102' | '103' | '104' | '200' | '201';
+
+export type ListedCfdiBeyondLimits = 'lines' | 'xml';
 
 export type CfdiOrigin = 'authority' | 'import';
 
