@@ -81,8 +81,17 @@ CREATE INDEX `cfdi_tipoc` ON `cfdi` (`entity`,`tipo_comprobante`,`direction`,`ca
 CREATE INDEX `cfdi_pay` ON `cfdi` (`entity`,`payment_status`,`direction`,`issued_at`,`uuid`) WHERE payment_status is not null;--> statement-breakpoint
 CREATE INDEX `cfdi_dated_in_another_zone` ON `cfdi` (`entity`,`issued_at`,`uuid`) WHERE substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch');--> statement-breakpoint
 CREATE INDEX `cfdi_late` ON `cfdi` (`entity`,`direction`,`first_paid_on`) WHERE first_paid_on < date(substr(fecha, 1, 10), '-45 days') or last_paid_on > date(substr(fecha, 1, 10), '+45 days');--> statement-breakpoint
+CREATE INDEX `cfdi_elsewhere` ON `cfdi` (`entity`,`direction`,`last_paid_on`) WHERE tipo_comprobante in ('I', 'E') and last_paid_on is not null;--> statement-breakpoint
 CREATE INDEX `cfdi_substituted` ON `cfdi` (`entity`,`direction`,`substituted_from`) WHERE substituted_from is not null;--> statement-breakpoint
 CREATE INDEX `cfdi_personal` ON `cfdi` (`entity`,`cancelled`,`issued_at`,`uuid`) WHERE direction = 1 and uso_cfdi > 'D' and uso_cfdi < 'E';--> statement-breakpoint
+CREATE TABLE `cfdi_advances` (
+	`entity` integer NOT NULL,
+	`advance` text NOT NULL,
+	`source` text NOT NULL,
+	PRIMARY KEY(`entity`, `advance`, `source`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `cfdi_advances_source` ON `cfdi_advances` (`entity`,`source`);--> statement-breakpoint
 CREATE TABLE `cfdi_chunks` (
 	`entity` integer NOT NULL,
 	`chunk` integer NOT NULL,

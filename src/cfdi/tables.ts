@@ -114,7 +114,7 @@ export const cfdi = sqliteTable(
      * When the document itself was last stored, got its XML or changed its status, in milliseconds since 1970. Its balance does not count.
      */
     updated_at: integer('updated_at').notNull(),
-    /** The UUIDs that a P pays or an E credits, as JSON: their balances change when this document is cancelled. */
+    /** The UUIDs that a P pays or an E lowers, as JSON: their balances change when this document is cancelled. */
     related: text('related'),
     /** The first of the chunks that hold its detail and lines. Null when only metadata is known. */
     chunk: integer('chunk'),
@@ -137,7 +137,11 @@ export const cfdi = sqliteTable(
      * and of retenciones: what they withhold (`WITHHELD`).
      */
     taxes: text('taxes'),
-    /** The first and the last day of the payments of a P or N, by FechaPago; of retenciones the last day of their period. */
+    /**
+     * The first and the last day of the payments of a P or N, by FechaPago; of retenciones the last day of their period, and so of a global
+     * invoice (InformacionGlobal) whose Fecha is outside of it. The own day of a credit note that may count on another one, because it
+     * applies an advance or returns an act whose IVA was withheld.
+     */
     first_paid_on: text('first_paid_on'),
     last_paid_on: text('last_paid_on'),
     /** The days until an I is due, as its condiciones_pago state them (payment-terms.ts). */
@@ -169,6 +173,10 @@ export const cfdi = sqliteTable(
     index('cfdi_late')
       .on(table.entity, table.direction, table.first_paid_on)
       .where(sql`first_paid_on < date(substr(fecha, 1, 10), '-45 days') or last_paid_on > date(substr(fecha, 1, 10), '+45 days')`),
+    // Global invoices that count in another month than that of their Fecha, and credit notes that may.
+    index('cfdi_elsewhere')
+      .on(table.entity, table.direction, table.last_paid_on)
+      .where(sql`tipo_comprobante in ('I', 'E') and last_paid_on is not null`),
     // Documents that a ceiling shows as not substituted yet.
     index('cfdi_substituted').on(table.entity, table.direction, table.substituted_from).where(sql`substituted_from is not null`),
     // Personal deductions, whose limits are of a year.
@@ -214,8 +222,9 @@ export const cfdiCommits = sqliteTable(
 )
 
 /**
- * Applications: what a payment complement (P) or a credit note (E, relation 01 or 03) applies to an invoice. Those of one invoice lie
- * together. Whether one counts depends on its source's row, so that a cancellation writes none of these rows.
+ * Applications: what a payment complement (P) or a credit note (E, relation 01, 03 or 07) applies to an invoice. Those of one invoice lie
+ * together. A credit note of several invoices is divided among them, and one that names an advance lowers the invoice to which the advance
+ * is applied (cash/credits.ts). Whether one counts depends on its source's row, so that a cancellation writes none of these rows.
  */
 export const cfdiPayments = sqliteTable(
   'cfdi_payments',
@@ -264,6 +273,20 @@ export const cfdiSubstitutions = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.entity, table.substituted, table.source] }),
     index('cfdi_substitutions_source').on(table.entity, table.source),
+  ],
+)
+
+/** Relations 07 of I and E: the document `source` applies an advance, or says to which invoice one is applied, stored or not. */
+export const cfdiAdvances = sqliteTable(
+  'cfdi_advances',
+  {
+    entity: integer('entity').notNull(),
+    advance: text('advance').notNull(),
+    source: text('source').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.entity, table.advance, table.source] }),
+    index('cfdi_advances_source').on(table.entity, table.source),
   ],
 )
 

@@ -39,7 +39,11 @@ function expectedIn(world: World, direction: 'issued' | 'received', range: Range
   const { events, unreconciled } = movementsOf(world)
   const isIn = (one: { direction: string; day: string }) => one.direction === direction && within(range, one.day)
   return [
-    ...events.filter(isIn).map((one) => [one.uuid, one.applies_to, one.day, one.forma, one.paid, one.net, ...breakdownOf(one)].join('|')),
+    ...events
+      .filter(isIn)
+      .map((one) =>
+        [one.uuid, one.applies_to, one.day, one.refund === null ? one.forma : '', one.paid, one.net, ...breakdownOf(one)].join('|'),
+      ),
     ...unreconciled.filter(isIn).map((one) => [one.uuid, one.applies_to, one.day, one.reason].join('|')),
   ].sort()
 }
@@ -59,9 +63,15 @@ async function foundIn(world: World, ctx: ReturnType<typeof contextOf>, directio
           ? exactAmounts(row, (currency, day) => world.rates(currency, day)?.rate ?? null)
           : row)
       if (exact === 'not_counted' || (exact === 'missing_rate' && row['tipo'] !== 'P')) continue
+      // A credit note that turns out to return nothing.
+      if (typeof exact === 'object' && row['tipo'] === 'E' && BigInt(exact['paid'] as bigint) === 0n) continue
       if (typeof exact === 'object')
         found.push(
-          [...key, row['forma'], ...['paid', 'net', ...COMPARED].map((name) => (exact as Record<string, unknown>)[name])].join('|'),
+          [
+            ...key,
+            row['tipo'] === 'E' ? '' : row['forma'],
+            ...['paid', 'net', ...COMPARED].map((name) => (exact as Record<string, unknown>)[name]),
+          ].join('|'),
         )
       else found.push([...key, exact].join('|'))
     }

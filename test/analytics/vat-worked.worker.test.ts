@@ -15,10 +15,11 @@ import type { Written } from './support/xml.ts'
  * May, paid: R1 is PUE, 4,000 + 640. R2 is a person's fee of April, PPD, 3,000 + 480 − 300 ISR − 320 IVA = 2,860, paid in May as a whole.
  * R3 is fuel paid in cash, 500 + 80. R4 is in USD at 18.5, 100 + 16, paid in dollars at 19: 1,900 + 304.
  *   base_16 = 4,000 + 3,000 + 500 + 1,900 = 9,400; iva_16 = 640 + 480 + 80 + 304 = 1,504; retenido = 320; excluded = 80.
- * In April, R0, a fee of 1,000 + 160 − 100 − 106.67, was PUE: 106.67 was withheld and is paid to the authority in May.
+ * In April, R0, a fee of 1,000 + 160 − 100 − 106.67, was PUE: 106.67 was withheld and is paid to the authority in May. Nothing exempt was
+ * collected in April, so that it is credited whole.
  *   prorrateo = (11,500 + 1,000) ÷ (12,500 + 1,500) = 0.892857
- *   acreditable = (1,504 − 80) × 0.892857 − 320 + 106.67 = 1,271.428368 − 213.33 = 1,058.098368
- *   saldo = 1,840 − 1,058.098368 − 0 = 781.901632
+ *   acreditable = (1,504 − 80 − 320) × 0.892857 + 106.67 × 1 = 985.714128 + 106.67 = 1,092.384128
+ *   saldo = 1,840 − 1,092.384128 − 0 = 747.615872
  * At the end of May half of S2 is to be collected: 400 of IVA. Accrued: 1,600 + 800 + 0 − 160 = 2,240, and received in May R1, R3 and R4 at
  * 18.5: 640 + 80 + 296 = 1,016. P9 pays an invoice that nobody knows and states 50 of IVA, which are in no sum.
  *
@@ -96,7 +97,7 @@ describe('April to June 2026 of a company, by hand', async () => {
       cobrado: { base_16: '11500.00', iva_16: '1840.00', base_0: '1000.00', base_exento: '1500.00', base_8: '0.00', iva_otras: '0.00' },
       pagado: { base_16: '9400.00', iva_16: '1504.00', retenido_a_terceros: '320.00' },
       ...{ no_deducible_excluded: '80.00', at_risk_69b: '0.00', at_risk_repse: '0.00', prorrateo: '0.892857' },
-      ...{ acreditable: '1058.10', saldo: '781.90', resultado: 'a_cargo' },
+      ...{ acreditable: '1092.38', saldo: '747.62', resultado: 'a_cargo' },
       ...{ pendiente_por_cobrar_iva: '400.00', pendiente_por_acreditar_iva: '0.00' },
       devengado: { trasladado: '2240.00', acreditable: '1016.00' },
       pagos_sin_conciliar: { count: 1, iva: '50.00', iva_cobrado: '50.00', iva_pagado: '0.00' },

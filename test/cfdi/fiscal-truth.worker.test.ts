@@ -18,7 +18,7 @@ import { randomOf, uuidFrom } from '../support/random.ts'
 import { all, newBook, reported } from './support/book.ts'
 import { type Plain, packageOf, plainOf, RFC } from './support/documents.ts'
 import { ingestZip } from './support/ingest-zip.ts'
-import { countedAmong, instantOf, isSubstitutedBy, type Seen } from './support/oracle.ts'
+import { countedAmong, instantOf, isSubstitutedBy, partsOf, type Seen } from './support/oracle.ts'
 
 /**
  * The slow oracle: it reads every document that an organization sees and adds them up one by one, in exact decimals, by the rules of whose
@@ -174,9 +174,9 @@ function applicationsTo({ among, counted }: Sight, { document: invoice, hasXml: 
     .flatMap((source) => {
       const { document, isCancelled } = source
       const paid = document.pagos.flatMap(({ documentos }) => documentos.filter(({ uuid }) => uuid === invoice.uuid))
-      const uuids = ['01', '03'].includes(document.relacion?.tipo ?? '') && document.tipo === 'E' ? document.relacion!.uuids : []
+      const part = partsOf(source, among).get(invoice.uuid)
       const isOther = document.emisor !== invoice.emisor
-      const credit = uuids.includes(invoice.uuid) ? creditOf(document, invoice, uuids, isKnown) : null
+      const credit = part === undefined ? null : creditOf(document, invoice, new Big(part.toString()).div(1_000_000), isKnown)
       const reasonOf = (isOtherParty: boolean, isOtherCurrency: boolean, isWithoutRate = false) =>
         isCancelled
           ? 'cancelled'
@@ -196,10 +196,10 @@ function applicationsTo({ among, counted }: Sight, { document: invoice, hasXml: 
           // Metadata does not state the currency.
           reason: reasonOf(isOther, isKnown && moneda !== invoice.moneda),
         })),
-        ...(uuids.includes(invoice.uuid)
+        ...(part !== undefined
           ? [
               {
-                ...{ source, kind: 'E', amount: credit ?? partOf(document, invoice, uuids), warnings: [] },
+                ...{ source, kind: 'E', amount: credit ?? new Big(part.toString()).div(1_000_000), warnings: [] },
                 reason: reasonOf(isOther || document.receptor !== invoice.receptor, false, credit === null),
               },
             ]
@@ -208,16 +208,8 @@ function applicationsTo({ among, counted }: Sight, { document: invoice, hasXml: 
     })
 }
 
-/** The part of a credit note that falls to an invoice. The first has what does not divide. */
-function partOf(note: Plain, invoice: Plain, uuids: readonly string[]): Big {
-  const whole = new Big(note.total)
-  const part = whole.div(uuids.length).round(6, 0)
-  return uuids[0] === invoice.uuid ? whole.minus(part.times(uuids.length - 1)) : part
-}
-
-/** The same in the invoice's currency; null when a rate is not known. */
-function creditOf(note: Plain, invoice: Plain, uuids: readonly string[], isKnown: boolean): Big | null {
-  const amount = partOf(note, invoice, uuids)
+/** A part of a credit note in the invoice's currency; null when a rate is not known. */
+function creditOf(note: Plain, invoice: Plain, amount: Big, isKnown: boolean): Big | null {
   if (!isKnown || note.moneda === invoice.moneda) return amount
   const [from, to] = [rateOf(note), rateOf(invoice)]
   return from === null || to === null ? null : round(round(amount.times(from)).div(to))

@@ -100,7 +100,10 @@ export const Entry = z
     amount: z
       .string()
       .meta({ description: 'Decimal with six places. The sum of all entries, rounded half up to two places, is the figure.' }),
-    applies_to: z.string().nullable().meta({ description: 'UUID of the invoice that a payment complement pays. Else null.' }),
+    applies_to: z
+      .string()
+      .nullable()
+      .meta({ description: 'UUID of the invoice that a payment complement pays, or of which a credit note returns something. Else null.' }),
   })
   .meta({ id: 'InsightEntry' })
 export type Entry = z.infer<typeof Entry>

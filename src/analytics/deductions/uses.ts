@@ -1,4 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { ANY_DAY } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { partsOf } from '../../cfdi/chunks/chunks.ts'
@@ -8,7 +9,17 @@ import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
 import type { Concepto } from '../../cfdi/xml/document.ts'
 import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { anyComposedByDay, cashLimit, composedByDay, hasKey, isOpen, isPaidBy, repseNotValid, usoInvalid } from '../risk/flags.ts'
+import {
+  anyComposedByDay,
+  cashOverLimit,
+  composedByDay,
+  hasKey,
+  type InvoiceAlias,
+  isOpen,
+  isPaidBy,
+  repseNotValid,
+  usoInvalid,
+} from '../risk/flags.ts'
 
 const PERSONAL = ['D01', 'D02', 'D03', 'D04', 'D05', 'D06', 'D07', 'D08', 'D09', 'D10'] as const
 export const INVESTMENTS = ['I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I07', 'I08'] as const
@@ -243,9 +254,16 @@ export interface DeductionReading {
   personal: readonly string[]
 }
 
-/** The condition that a form of payment of `own` meets one: its own form, or a complement’s when it is paid later. */
-const paidIn = (partition: Partition, condition: (forma: SQLWrapper) => SQL): SQL =>
-  sql`iif(${own.metodo_pago} is 'PPD', ${isPaidBy(partition, 0, condition(p.forma_pago))}, ${condition(own.forma_pago)})`
+/** The condition that a form of payment of `own` meets one: its own form, or a complement’s when complements pay it. */
+const paidIn = (partition: Partition, condition: (forma: SQLWrapper) => SQL, of: InvoiceAlias = own): SQL =>
+  sql`iif(${of.metodo_pago} is 'PPD' or ${isPaidBy(partition, 0, sql`1`, null, of)}, ${isPaidBy(partition, 0, condition(p.forma_pago), null, of)},
+    ${condition(of.forma_pago)})`
+
+/** The condition on an invoice `own`, or on one that a credit note `own` lowers: what excluded a purchase excludes its credit note. */
+const ofPurchase = (partition: Partition, condition: (of: InvoiceAlias) => SQL): SQL =>
+  sql`case ${own.tipo_comprobante} when 'I' then ${condition(own)} when 'E' then exists (select 1 from json_each(${own.related}) r cross join ${cfdi} ${i}
+    where ${i.uuid} = r.value and ${isVisible(partition, 'i')} and ${i.tipo_comprobante} = 'I' and ${i.emisor_rfc} = ${own.emisor_rfc}
+      and ${i.receptor_rfc} = ${own.receptor_rfc} and ${condition(i)}) else 0 end`
 
 const INVOICE = sql`${own.tipo_comprobante} = 'I'`
 const PPD = sql`${INVOICE} and ${own.metodo_pago} is 'PPD'`
@@ -265,16 +283,15 @@ export function isFlow({ rules, days, personal }: DeductionReading): SQL {
 export const isPersonal = (personal: readonly string[], uso: SQLWrapper = own.uso_cfdi): SQL =>
   personal.length === 0 ? sql`0` : sql`coalesce(${uso} in ${sql`${personal}`.inlineParams()}, 0)`
 
-/** The condition that an invoice of a business was paid in cash. */
+/** The condition that an invoice of a business was paid at once in cash. */
 export const paidInCash = (partition: Partition, personalOwn: SQL): SQL =>
-  sql`(not ${personalOwn} and ${INVOICE} and ${paidIn(partition, (forma) => sql`coalesce(${forma} = '01', 0)`)})`
+  sql`(not ${personalOwn} and ${INVOICE} and ${own.metodo_pago} is not 'PPD' and coalesce(${own.forma_pago} = '01', 0) and not ${isPaidBy(partition, 0)})`
 
 const formsOf = (rules: Rules) => rules.get('payment_forms')
 
 /** The condition of each reason on the received document `own`; null where none can have it. `personalOwn` tells whether it is personal. */
 export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<Record<Reason, SQL | null>> {
   const { partition, cancelled, rules, days, sets, personal } = reading
-  const onDay = (make: (on: Rules) => SQL | null) => anyComposedByDay(rules, own.fecha, days, make)
   const isNo = paidIn(partition, (forma) =>
     composedByDay(
       rules,
@@ -283,6 +300,10 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
       (on) => sql`coalesce(${forma} not in ${[...formsOf(on).electronic, ...formsOf(on).review, '99']}, 0)`,
     ),
   )
+  // A credit note may be of an invoice before the range.
+  const until = { ...days, first: ANY_DAY }
+  const isInCash = (of: InvoiceAlias) =>
+    paidIn(partition, (forma) => composedByDay(rules, of.fecha, until, (on) => sql`coalesce(${forma} in ${formsOf(on).cash}, 0)`), of)
   const isReview = paidIn(partition, (forma) =>
     composedByDay(rules, own.fecha, days, (on) => sql`(${forma} is null or ${forma} in ${[...formsOf(on).review, '99']})`),
   )
@@ -301,10 +322,12 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     )
   const ofElectronic = ofUses(({ payment }) => payment === 'electronic')
   const isElectronicOnly = ofElectronic && sql`${INVOICE} and ${personalOwn} and ${ofElectronic}`
-  const isFuel = onDay((on) => {
-    const claves = on.find('deduction.fuel')?.claves ?? []
-    return claves.length === 0 ? null : sql`coalesce(${hasKey(claves)}, 0)`
-  })
+  const isFuelOf = (of: InvoiceAlias) =>
+    anyComposedByDay(rules, of.fecha, until, (on) => {
+      const claves = on.find('deduction.fuel')?.claves ?? []
+      return claves.length === 0 ? null : sql`coalesce(${hasKey(claves, of)}, 0)`
+    })
+  const isFuel = isFuelOf(own)
   const repse = repseNotValid({ partition, direction: 1, rules, days, sets }, (day) => {
     const later = day === null ? sql`1` : sql`substr(${p.fecha_pago}, 1, 10) > ${day}`
     const atOnce = day === null ? sql`1` : sql`substr(${own.fecha}, 1, 10) > ${day}`
@@ -320,10 +343,9 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     cancelled: cancelled === 1 ? sql`1` : null,
     substituted: cancelled === 1 ? null : isSubstituted(partition, 'own'),
     missing_xml: sql`${own.xml_object} is null`,
-    cash_over_2000: sql`${own.version} is not null and coalesce(${own.total_mxn} + 0 > ${cashLimit(rules, days)}, 0)
-      and ${paidInCash(partition, personalOwn)}`,
-    fuel_not_electronic: isFuel && sql`${business} and ${INVOICE} and ${isFuel} and ${isNo}`,
-    uso_s01: sql`${own.uso_cfdi} = 'S01'`,
+    cash_over_2000: sql`${own.version} is not null and ${business} and ${ofPurchase(partition, (of) => cashOverLimit(partition, rules, until, of))}`,
+    fuel_not_electronic: isFuel && sql`${business} and ${ofPurchase(partition, (of) => sql`${isFuelOf(of)} and ${isInCash(of)}`)}`,
+    uso_s01: sql`(${own.uso_cfdi} = 'S01' or ${ofPurchase(partition, (of) => sql`coalesce(${of.uso_cfdi} = 'S01', 0)`)})`,
     issuer_69b_definitivo: sets.has('list_definitivo') ? sql`${own.counterparty_rfc} in list_definitivo` : null,
     repse_missing_at_payment:
       repse && cancelled === 0 ? sql`${business} and ${INVOICE} and not ${isSubstituted(partition, 'own')} and ${repse}` : null,

@@ -135,7 +135,8 @@ export function eventsOf(partition: Partition, { first, last, direction, day, pa
   const counts =
     past === null
       ? sql`1`
-      : sql`exists (select 1 from ${cfdi} ${x} where ${x.entity} = ${partition.number} and ${x.uuid} = e.invoice and ${countedOn(partition, 'x', past)})`
+      : sql`not exists (select 1 from ${cfdi} ${x} where ${x.entity} = ${partition.number} and (${x.uuid} = e.invoice or (e.tipo = 'E' and ${x.uuid} = e.uuid))
+          and not coalesce(${countedOn(partition, 'x', past)}, 0))`
   return events && sql`from (${events}) e where e.reason is null and ${counts}`
 }
 

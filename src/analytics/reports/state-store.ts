@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { type Changed, shownAmong } from '../../cfdi/changes/latest.ts'
 import { readTouched } from '../../cfdi/commits/touched.ts'
-import { cfdi, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/population/aliases.ts'
+import { cfdi, cfdiAdvances, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/population/aliases.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -214,9 +214,12 @@ export async function monthsOf(ledger: ScopedLedger, uuids: readonly string[]): 
   return [...months].sort()
 }
 
+const x = alias(cfdiPayments, 'x')
+const a = alias(cfdiAdvances, 'a')
+
 /**
- * The months of documents and of the payments between them and others, in both partitions, because an import gives way to the authority's
- * document.
+ * The months of documents, of the payments between them and others, and of everything else that is applied to the same invoices, in both
+ * partitions, because an import gives way to the authority's document.
  */
 async function monthsOfSome(ledger: ScopedLedger, uuids: readonly string[]): Promise<string[]> {
   const json = JSON.stringify(uuids)
@@ -226,8 +229,12 @@ async function monthsOfSome(ledger: ScopedLedger, uuids: readonly string[]): Pro
       on ${p.entity} = ${c.entity} and ${p.invoice} = r.value and ${p.source} = ${c.uuid}`
     return [
       sql`select substr(${c.fecha}, 1, 7) as month from ${own}`,
+      sql`select substr(${c.last_paid_on}, 1, 7) as month from ${own} where ${c.last_paid_on} is not null`,
+      sql`select substr(coalesce(${i.last_paid_on}, ${i.fecha}), 1, 7) as month from json_each(${json}) j cross join ${cfdiAdvances} ${a}
+        cross join ${cfdi} ${i} where ${a.entity} = ${number} and ${a.source} = j.value and ${i.entity} = ${number} and ${i.uuid} = ${a.advance}`,
       sql`select substr(${p.fecha_pago}, 1, 7) as month from json_each(${json}) j cross join ${cfdiPayments} ${p} on ${p.entity} = ${number} and ${p.invoice} = j.value`,
-      sql`select substr(${p.fecha_pago}, 1, 7) as month from ${paidBy}`,
+      sql`select substr(${x.fecha_pago}, 1, 7) as month from ${paidBy} cross join ${cfdiPayments} ${x} on ${x.entity} = ${p.entity} and ${x.invoice} = ${p.invoice}`,
+      sql`select substr(coalesce(${i.last_paid_on}, ${i.fecha}), 1, 7) as month from ${paidBy} cross join ${cfdi} ${i} on ${i.entity} = ${p.entity} and ${i.uuid} = ${p.invoice}`,
       sql`select substr(${i.fecha}, 1, 7) as month from ${own} cross join json_each(${c.related}) r cross join ${cfdi} ${i}
         on ${i.entity} = ${c.entity} and ${i.uuid} = r.value`,
     ]
@@ -245,6 +252,8 @@ export async function allMonths(ledger: ScopedLedger, connection: number): Promi
     ledger.d1,
     sql`select ${cfdiMonths.month} from ${cfdiMonths} where ${cfdiMonths.entity} in (select value from json_each(${numbers}))
       union select substr(${p.fecha_pago}, 1, 7) from ${cfdiPayments} ${p} where ${p.entity} in (select value from json_each(${numbers})) and ${p.kind} = 'P'
+      union select substr(${c.last_paid_on}, 1, 7) from ${cfdi} ${c} where ${c.entity} in (select value from json_each(${numbers}))
+        and ${c.tipo_comprobante} in ('I', 'E') and ${c.last_paid_on} is not null
       union select ${reportParts.month} from ${reportParts} where ${reportParts.connection} = ${connection} order by 1`,
   ).all<{ month: string }>()
   return results.map(({ month }) => month)

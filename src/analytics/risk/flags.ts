@@ -3,8 +3,9 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
 import type { Rules, RuleValues, Unit } from '../../authority/rules/dated.ts'
 import { withholdingClasses } from '../../authority/rules/withholding-classes.ts'
+import { countedApplications } from '../../cfdi/cash/counted-applications.ts'
 import { checkSql } from '../../cfdi/checks/checks.ts'
-import { countedApplications } from '../../cfdi/open/applications.ts'
+import type { cfdiAs } from '../../cfdi/columns.ts'
 import { cfdi, cfdiPayments, cfdiSubstitutions, own, p, source } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
 import { all, inlined } from '../../platform/db/statement.ts'
@@ -23,20 +24,23 @@ const HALF_CENT = sql`5000`
 const rate = (of: typeof p | typeof own): SQL =>
   sql`case when ${sql.raw(inPesos(inlined(sql`${of.currency}`)))} then 1 else ${of.tipo_cambio} end`
 
-const applied = (partition: Partition, conditions: SQL): SQL =>
-  sql`from ${cfdiPayments} ${p} cross join ${cfdi} ${source} where ${p.entity} = ${partition.number} and ${p.invoice} = ${own.uuid} and ${source.uuid} = ${p.source}
-    and ${source.emisor_rfc} = ${own.emisor_rfc} and ${isCounted(partition, 'source')} and ${conditions}`
+const applied = (partition: Partition, of: InvoiceAlias, conditions: SQL): SQL =>
+  sql`from ${cfdiPayments} ${p} cross join ${cfdi} ${source} where ${p.entity} = ${partition.number} and ${p.invoice} = ${of.uuid} and ${source.uuid} = ${p.source}
+    and ${source.emisor_rfc} = ${of.emisor_rfc} and ${isCounted(partition, 'source')} and ${conditions}`
 
-const SAME_CURRENCY = sql`coalesce(${p.currency}, ${own.currency}, 'MXN') = coalesce(${own.currency}, 'MXN')`
+type InvoiceColumn = 'uuid' | 'emisor_rfc' | 'currency' | 'fecha' | 'forma_pago' | 'metodo_pago' | 'total_mxn' | 'products' | 'uso_cfdi'
+/** An invoice under the name that a statement gives it. */
+export type InvoiceAlias = Pick<ReturnType<typeof cfdiAs>, InvoiceColumn>
 
 /**
- * The condition that a payment complement of its issuer, valid or cancelled, pays the invoice `own` in its currency; with `what`, a select
+ * The condition that a payment complement of its issuer, valid or cancelled, pays the invoice `of` in its currency; with `what`, a select
  * from these complements, the aliases `p` and `source`.
  */
-export const isPaidBy = (partition: Partition, cancelled: 0 | 1, more = sql`1`, what: SQL | null = null): SQL => {
+export const isPaidBy = (partition: Partition, cancelled: 0 | 1, more = sql`1`, what: SQL | null = null, of: InvoiceAlias = own): SQL => {
   const isValid = cancelled === 0 ? sql` and not ${isSubstituted(partition, 'source')}` : sql``
-  const conditions = sql`${p.kind} = 'P' and ${source.cancelled} = ${sql.raw(String(cancelled))} and ${SAME_CURRENCY} and ${more}${isValid}`
-  return sql`${what === null ? sql`exists (select 1` : sql`(select ${what}`} ${applied(partition, conditions)})`
+  const isSame = sql`coalesce(${p.currency}, ${of.currency}, 'MXN') = coalesce(${of.currency}, 'MXN')`
+  const conditions = sql`${p.kind} = 'P' and ${source.cancelled} = ${sql.raw(String(cancelled))} and ${isSame} and ${more}${isValid}`
+  return sql`${what === null ? sql`exists (select 1` : sql`(select ${what}`} ${applied(partition, of, conditions)})`
 }
 
 /**
@@ -97,9 +101,9 @@ const anyOf = (conditions: readonly SQL[]): SQL => sql`(${sql.join([...condition
 const beginsWith = (text: SQL, prefixes: readonly string[]): SQL =>
   anyOf([...Map.groupBy(prefixes, ({ length }) => length)].map(([length, some]) => sql`substr(${text}, 1, ${length}) in ${some}`))
 
-/** The condition that a line of `own` has a product key that begins with one of these. */
-export const hasKey = (prefixes: readonly string[]): SQL =>
-  anyOf(prefixes.map((prefix) => sql`instr(',' || ${own.products}, ${`,${prefix}`}) > 0`))
+/** The condition that a line of an invoice has a product key that begins with one of these. */
+export const hasKey = (prefixes: readonly string[], of: InvoiceAlias = own): SQL =>
+  anyOf(prefixes.map((prefix) => sql`instr(',' || ${of.products}, ${`,${prefix}`}) > 0`))
 
 /** The product key of `own` with the largest amount, the first of equals. */
 const MAIN_KEY = sql`case when instr(${own.products}, '=') = 0 then ${own.products} else (
@@ -267,9 +271,25 @@ function usoInvalidUnder(rules: Rules): SQL | null {
     and instr(case ${sql.join(open, sql` `)} end, ${own.receptor_regimen_fiscal}) = 0`
 }
 
-/** The total in micros of MXN above which the document `own` cannot be deducted when it is paid in cash. */
-export const cashLimit = (rules: Rules, days: Days): SQL =>
-  composedByDay(rules, own.fecha, days, (on) => sql`${Number(on.get('cash.threshold')) * 1_000_000}`)
+/** Any day on which an invoice may be paid. */
+const PAID_DAYS = { first: ANY_DAY, last: '2199-12-31' }
+
+/** The condition that a form of payment is cash, by the rules of a day. */
+const isCash = (rules: Rules, forma: SQLWrapper): SQL => sql`${forma} in ${rules.get('payment_forms').cash}`
+
+/**
+ * The condition that the invoice `of` was paid at once in cash, or that one of its complements was, in an amount that cannot be deducted: each
+ * payment is judged by its own form and amount (LISR 27-III).
+ */
+export function cashOverLimit(partition: Partition, rules: Rules, days: Days, of: InvoiceAlias = own): SQL {
+  const limit = (on: Rules): SQL => sql`${Number(on.get('cash.threshold')) * 1_000_000}`
+  const amount = sql`case when ${sql.raw(inPesos(inlined(sql`${p.currency}`), inlined(sql`${of.currency}`)))} then ${p.amount} else ${p.amount_mxn} end + 0`
+  const isOver = (on: Rules, forma: SQLWrapper, pesos: SQL): SQL => sql`coalesce(${isCash(on, forma)} and ${pesos} > ${limit(on)}, 0)`
+  const ofPart = composedByDay(rules, p.fecha_pago, PAID_DAYS, (on) => isOver(on, p.forma_pago, amount))
+  const atOnce = composedByDay(rules, of.fecha, days, (on) => isOver(on, of.forma_pago, sql`${of.total_mxn} + 0`))
+  return sql`(iif(${of.metodo_pago} is not 'PPD' and ${atOnce}, not ${isPaidBy(partition, 0, sql`1`, null, of)}, 0)
+    or ${isPaidBy(partition, 0, ofPart, null, of)})`
+}
 
 /**
  * The flags, each as the condition under which `own` has it; null where no document that is read can have it. The one of
@@ -311,8 +331,8 @@ export const FLAGS: Record<FlagCode, (reading: FlagReading) => SQL | null> = {
   ),
   pue_forma_99: counted(() => sql`${own.metodo_pago} = 'PUE' and ${own.forma_pago} = '99'`),
   ppd_forma_not_99: counted(() => sql`${own.metodo_pago} = 'PPD' and ${own.forma_pago} <> '99'`),
-  cash_over_2000: counted(({ direction, rules, days }) =>
-    direction === 0 ? null : sql`${own.forma_pago} = '01' and ${own.total_mxn} + 0 > ${cashLimit(rules, days)}`,
+  cash_over_2000: counted(({ partition, direction, rules, days }) =>
+    direction === 0 ? null : sql`${INVOICE} and ${cashOverLimit(partition, rules, days)}`,
   ),
   withholding_missing: counted(({ rules, days }) => anyComposedByDay(rules, own.fecha, days, withholdingMissing)),
   repse_not_valid_at_payment: counted((reading) => {

@@ -197,7 +197,12 @@ async function rated({ ctx, rules }: Insight, rows: readonly RiskyDocument[]): P
     if (pesos === null) return row
     dof_rate += row.counts
     const isCash =
-      row.counts === 1 && row.direction === 1 && row.tipo_comprobante === 'I' && row.forma_pago === '01' && pesos > limitOn(row.fecha)
+      row.counts === 1 &&
+      row.direction === 1 &&
+      row.tipo_comprobante === 'I' &&
+      row.metodo_pago !== 'PPD' &&
+      row.forma_pago === '01' &&
+      pesos > limitOn(row.fecha)
     const mask = row.mask | (isCash ? bitOf('cash_over_2000') : 0)
     return { ...row, mask, pesos: padded(pesos.toString()), score: scoreOf(mask, rules.get('risk.weights'), rules.get('risk.levels').most) }
   })

@@ -102,6 +102,11 @@ export const VatMonth = z
       .nullable()
       .meta({ description: 'What the latest visible return of the month declares. Null without one.' }),
     diferencia: money.nullable().meta({ description: 'saldo − (iva_a_cargo − iva_a_favor) of `declarado`. Null without either.' }),
+    requires_complementary: z.boolean().meta({
+      description:
+        'Whether something that was collected or paid in the month with IVA withheld was returned in a later one: its figures are without it, and ' +
+        'a return that was filed before has to be restated (LIVA 7, third paragraph).',
+    }),
     data_status: z
       .strictObject({ issued: DataStatusName, received: DataStatusName })
       .meta({ description: 'The data status of the month. If a direction is `missing`, its zeros mean that the amounts are unknown.' }),
@@ -115,8 +120,8 @@ export type VatMonth = z.infer<typeof VatMonth>
 const VatQuality = InsightQuality.extend({
   [CREDITS_OF_UNPAID]: z.int().meta({
     description:
-      'Credit notes (E, PUE, relación 01 or 03) of the range that count as money on their own Fecha although no payment is known of the PPD invoice that ' +
-      'they credit: once for each invoice. They lower IVA that was never counted.',
+      'Credit notes (E, PUE, relación 01, 03 or 07) of the range that lower a PPD invoice of which no payment is known: once for each invoice. They are ' +
+      'no money, as far as something is open.',
   }),
 }).meta({ id: 'VatQuality' })
 

@@ -2,7 +2,6 @@ import { type SQL, sql } from 'drizzle-orm'
 import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { complements } from '../../cfdi/cash/events.ts'
-import type { EventSource } from '../../cfdi/cash/exact-amounts.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { listedOf } from '../../lists/listed/counterparties.ts'
 import { listedAs } from '../../lists/listed/listed.ts'
@@ -62,8 +61,13 @@ export interface ExactRow {
   tipo: string
   day: string
   source: string
-  /** The day of the invoice, when its total in MXN is not known and it was paid in cash. */
-  cash_of: string | null
+  /** Whether the payment's amount, or which of several payments is meant, decides if it is excluded. */
+  is_undecided: 0 | 1
+  /** It pays for fuel. */
+  is_fuel: 0 | 1
+  /** As `cashEvents` has them. */
+  payments: [forma: string | null, pesos: number | null, amount: string | number][] | null
+  payment_of: [amount: string | number, currency: string, day: string] | null
   is_excluded: 0 | 1
   is_presumed: 0 | 1
   is_lapsed: 0 | 1
@@ -73,35 +77,45 @@ export interface ExactRow {
 
 export const parseExactRow = (text: string): ExactRow => JSON.parse(text) as ExactRow
 
+type RateOf = (currency: string, day: string) => string | null
+
 /** Uso «Sin efectos fiscales» of c_UsoCFDI. */
 const NO_TAX_EFFECTS = 'S01'
 
-/** SQL conditions on a cash event of a received document, with columns of its invoice. */
+/** SQL conditions on a cash event of a received document, with columns of its invoice. A refund is judged as the payment that it returns. */
 export interface Exclusions {
   /** The law does not let its IVA be credited, whoever issued it. */
   isExcluded: SQL
   /** It bills specialized services by its product keys. */
   isInScope: SQL
-  /** It was paid in cash, so that it depends on its total. */
-  isCash: SQL
-  /** The total in micros of MXN above which cash is not deductible on a day. */
+  /** It pays for fuel. */
+  isFuel: SQL
+  /** It was paid in cash, in an amount that is not known, or is of several payments of which one was. */
+  isUndecided: SQL
+  /** The amount in micros of MXN above which cash is not deductible on a day. */
   limitOn: (day: string) => Micros
+  isCashOn: (day: string, forma: string | null) => boolean
 }
 
 const among = (keys: readonly string[]): string => `(${keys.map((key) => `'${key}'`).join()})`
 const hasKey = (prefixes: readonly string[]): string =>
   `(${prefixes.map((prefix) => `(',' || products) like '%,${prefix}%'`).join(' or ') || '0'})`
 
-const IS_INVOICE = "tipo <> 'E'"
-const isCashUnder = (rules: Rules): string => `(${IS_INVOICE} and forma in ${among(rules.get('payment_forms').cash)})`
+/** A note on an invoice that is not shown returns a payment of which nothing is known. */
+const IS_PAYMENT = "(tipo <> 'E' or applies_to is not null)"
+const isCashUnder = (rules: Rules): string => `forma in ${among(rules.get('payment_forms').cash)}`
+const isFuelUnder = (rules: Rules): string => hasKey(rules.get('deduction.fuel').claves)
 
 function isExcludedUnder(rules: Rules): string {
-  const { electronic, review } = rules.get('payment_forms')
-  const isUnelectronic = `forma is not null and forma not in ${among([...electronic, ...review, '99'])}`
-  const isFuel = `${IS_INVOICE} and ${isUnelectronic} and ${hasKey(rules.get('deduction.fuel').claves)}`
-  const isOver = `${isCashUnder(rules)} and total_mxn + 0 > ${rules.get('cash.threshold')} * 1000000`
-  return `coalesce((${isOver}) or (${isFuel}) or uso_cfdi = '${NO_TAX_EFFECTS}', 0)`
+  const isOver = `abs(payment + 0) > ${rules.get('cash.threshold')} * 1000000`
+  const isCash = `(${IS_PAYMENT} and payments is null and ${isCashUnder(rules)} and (${isOver} or ${isFuelUnder(rules)}))`
+  return `coalesce(${isCash} or uso_cfdi = '${NO_TAX_EFFECTS}', 0)`
 }
+
+const isUndecidedUnder = (
+  rules: Rules,
+): string => `coalesce(iif(payments is null, payment is null and ${IS_PAYMENT} and ${isCashUnder(rules)},
+  exists (select 1 from json_each(payments) paid where paid.value->>0 in ${among(rules.get('payment_forms').cash)})), 0)`
 
 /**
  * The conditions of the rules in force on the days of the events; whether services are specialized depends on the day of the invoice. The
@@ -110,27 +124,28 @@ function isExcludedUnder(rules: Rules): string {
 export const exclusionsOf = (rules: Rules, days: Days): Exclusions => ({
   isExcluded: sql.raw(byDay(rules, 'day', days, isExcludedUnder)),
   isInScope: sql.raw(byDay(rules, 'fecha', { ...days, first: ANY_DAY }, (on) => `coalesce(${hasKey(on.find('repse.claves') ?? [])}, 0)`)),
-  isCash: sql.raw(byDay(rules, 'day', days, isCashUnder)),
+  isFuel: sql.raw(byDay(rules, 'day', days, (on) => `coalesce(${isFuelUnder(on)}, 0)`)),
+  isUndecided: sql.raw(byDay(rules, 'day', days, isUndecidedUnder)),
   limitOn: (day) => micros(rules.on(day).get('cash.threshold'))!,
+  isCashOn: (day, forma) => forma !== null && rules.on(day).get('payment_forms').cash.includes(forma),
 })
 
-/**
- * Whether an event that was paid in cash is of an invoice over the limit. Only for invoices whose total in MXN SQL leaves to us, because
- * they state no exchange rate.
- */
-export function isOverLimit(
-  { cash_of, day, source }: Pick<ExactRow, 'cash_of' | 'day' | 'source'>,
-  { limitOn }: Exclusions,
-  rateOfDay: (currency: string, day: string) => string | null,
-): boolean {
-  if (cash_of === null) return false
-  const [, , , , currency, , total] = JSON.parse(source) as EventSource
-  const rate = currency === null ? null : rateOfDay(currency, cash_of)
-  return rate !== null && times(BigInt(total), rate) > limitOn(day)
+/** The part of an event that the law does not let be credited: of what it pays, or of the payments that it returns. `paid` is in micros of MXN. */
+export function excludedPart(row: ExactRow, paid: Micros, exclusions: Exclusions, rateOf: RateOf): readonly [part: Micros, of: Micros] {
+  const { is_excluded, is_undecided, is_fuel, payments, payment_of, day } = row
+  if (is_excluded === 1 || is_undecided === 0) return [is_excluded === 1 ? 1n : 0n, 1n]
+  const limit = exclusions.limitOn(day)
+  if (payments === null) {
+    const rate = payment_of === null ? null : rateOf(payment_of[1], payment_of[2])
+    const amount = payment_of === null ? paid : rate === null ? 0n : times(BigInt(payment_of[0]), rate)
+    return [is_fuel === 1 || amount > limit || amount < -limit ? 1n : 0n, 1n]
+  }
+  const sum = (some: NonNullable<ExactRow['payments']>): Micros => some.reduce((all, [, , amount]) => all + BigInt(amount), 0n)
+  const isOut = (pesos: number | null): boolean => is_fuel === 1 || (pesos !== null && BigInt(pesos) > limit)
+  const all = sum(payments)
+  return all === 0n ? [0n, 1n] : [sum(payments.filter(([forma, pesos]) => exclusions.isCashOn(day, forma) && isOut(pesos))), all]
 }
 
-/** The rate that `isOverLimit` needs of an event. */
-export const rateOfLimit = ({ cash_of = null, source }: Partial<ExactRow>): { currency: string; day: string }[] => {
-  const currency = cash_of === null ? null : (JSON.parse(source!) as EventSource)[4]
-  return currency === null ? [] : [{ currency, day: cash_of! }]
-}
+/** The rate that `excludedPart` needs of an event. */
+export const rateOfLimit = ({ payment_of }: Pick<ExactRow, 'payment_of'>): { currency: string; day: string }[] =>
+  payment_of == null ? [] : [{ currency: payment_of[1], day: payment_of[2] }]

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { isLarge, type Named, paidByComplement, wholeEvents } from '../../cfdi/cash/events.ts'
+import { isLarge, type Named, paidByComplement, refunds, wholeEvents } from '../../cfdi/cash/events.ts'
 import { cfdiAs } from '../../cfdi/columns.ts'
 import { LATEST } from '../../cfdi/open/applications.ts'
 import { microsOfText, needsExactRate } from '../../cfdi/open/in-pesos.ts'
@@ -82,8 +82,10 @@ const pendingGroups = (partition: Partition, first: string): SQL => sql`
 /** Movements of one month that are alike. */
 export type GroupRow = Record<(typeof FLAGS)[number], boolean> & {
   month: string
-  /** Whether they are paid parts, not whole documents. */
+  /** Whether they are paid or returned parts, not whole documents. */
   is_part: boolean
+  /** Whether they restate the month, because something of it was returned later. */
+  is_restated: boolean
   /** Why they are no cash events. */
   reason: string | null
   /** Pairs of a document and what it applies to that are no cash events. */
@@ -101,15 +103,23 @@ interface PositionRow {
   row: string
 }
 
-// The month, whether it is of paid parts, and the flags as one number, by which SQLite sorts fast.
-const KEY = sql`(substr(day, 1, 4) || substr(day, 6, 2)) * 16 + (tipo = 'P') * 8 + iif(reason is null, is_excluded * 4 + is_presumed * 2 + is_lapsed, 0)`
+// The month, whether they restate it and are of parts, and the flags as one number, by which SQLite sorts fast. An accrued note has a reason.
+const KEY = sql`(substr(day, 1, 4) || substr(day, 6, 2)) * 32 + is_restated * 16 + (tipo = 'P' or (tipo = 'E' and reason is null)) * 8 + iif(reason is null, is_excluded * 4 + is_presumed * 2 + is_lapsed, 0)`
 
 function groupIn(row: string): GroupRow {
   const [key, reason, pairs, exactRows, ...amounts] = JSON.parse(row) as [number, string | null, number, string[], ...string[]]
-  const month = String(Math.floor(key / 16))
+  const month = String(Math.floor(key / 32))
   const [stated = 0n, ...sums] = amounts.map(BigInt)
   return {
-    ...{ month: `${month.slice(0, 4)}-${month.slice(4)}`, is_part: (key & 8) !== 0, reason, pairs, exactRows, stated },
+    ...{
+      month: `${month.slice(0, 4)}-${month.slice(4)}`,
+      is_restated: (key & 16) !== 0,
+      is_part: (key & 8) !== 0,
+      reason,
+      pairs,
+      exactRows,
+      stated,
+    },
     ...{ is_excluded: (key & 4) !== 0, is_presumed: (key & 2) !== 0, is_lapsed: (key & 1) !== 0 },
     sums: Object.fromEntries(SUMS.map((name, n) => [name, sums[n]])) as Record<Sum, bigint>,
   }
@@ -137,18 +147,22 @@ function positionOf(
   const columns = openColumns(partition)
   const more: Named = (alias) => ({ ...MORE(alias), metodo_pago: `${alias}.metodo_pago`, ...columns(alias) })
   const whole = wholeEvents(partition, direction, days, MORE)
+  const returned = refunds(partition, direction, days, MORE)
   // Later payments tell what was open before.
   const parts = paidByComplement(partition, direction, { first: days.first, last: LATEST }, more, true)
   const credited = creditedSince(partition, direction, days.first, columns)
-  if (whole === null || parts === null || credited === null) return null
+  if (whole === null || returned === null || parts === null || credited === null) return null
   const own = Object.keys(columns('i'))
   const paid = marked(parts, direction, exclusions, suppliers, ['invoice', 'amount', 'metodo_pago', 'is_hidden', ...own])
-  const moved = sql.raw(['uuid', 'applies_to', 'day', 'tipo', 'reason', ...FLAGS, ...SUMS, 'needs_exact', 'stated', 'as_json'].join(', '))
+  const moved = sql.raw(
+    ['uuid', 'applies_to', 'day', 'tipo', 'reason', 'is_restated', ...FLAGS, ...SUMS, 'needs_exact', 'stated', 'as_json'].join(', '),
+  )
   const changes = sql`${paidSince(sql`paid`, columns)} union all ${credited}`
   return sql`with paid as materialized (${paid}), ${openByMonth(partition, direction, through, changes, columns)}
     select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where needs_exact), ${sql.join(['stated', ...SUMS].map(sumOf), sql`, `)}) as row
       from (select ${KEY} as key, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${moved} from (
         select * from (select ${moved} from (${marked(whole, direction, exclusions, suppliers)}) limit -1)
+        union all select * from (select ${moved} from (${marked(returned, direction, exclusions, suppliers)}) limit -1)
         union all select ${moved} from paid where not is_hidden and day <= ${days.last}))
       group by key, reason
     union all select 'open', json_array(month, until, iva, balance, invoice) from (${pendingGroups(partition, through.first)})

@@ -11,7 +11,7 @@ export const SUMS = [
 export type Sum = (typeof SUMS)[number]
 
 /** Columns of the invoice that exclusions depend on. */
-export const MORE = named('uso_cfdi', 'products', 'total_mxn', 'fecha')
+export const MORE = named('uso_cfdi', 'products', 'fecha')
 
 /** The IVA that a row of events transfers. */
 export const IVA = sql`(iva_16 + iva_8 + iva_otras)`
@@ -45,16 +45,16 @@ export function marked(
   more: readonly string[] = [],
 ): SQL {
   const flags = direction === 0 ? [sql`0`, sql`0`, sql`0`] : flagsOf(exclusions, suppliers)
-  // Whether a cash payment is over the limit can depend on a rate that the invoice does not state.
-  const isUnknown = direction === 0 ? sql`0` : sql`(total_mxn is null and ${exclusions.isCash})`
+  const isUndecided = direction === 0 ? sql`0` : exclusions.isUndecided
   // SQL adds amounts of so many digits up without an overflow.
   const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
   const limit = sql.raw(`1e${LARGE}`)
-  const needsExact = sql`(needs_exact or ${isUnknown} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
+  const needsExact = sql`(needs_exact or ${isUndecided} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
   const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source,
     ${sql.join([...FLAGS.map((name, n) => sql`${sql.raw(`'${name}'`)}, ${flags[n]!}`)], sql`, `)},
-    'is_unmatched', reason is not null, 'cash_of', iif(${isUnknown}, substr(fecha, 1, 10), null))`
-  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
+    'is_unmatched', reason is not null, 'is_undecided', ${isUndecided}, 'is_fuel', ${direction === 0 ? sql`0` : exclusions.isFuel},
+    'payments', json(payments), 'payment_of', json(payment_of))`
+  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, is_restated, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
       ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}, ${needsExact} as needs_exact,
       iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated,
       case when ${needsExact} then ${json} end as as_json

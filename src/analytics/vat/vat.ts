@@ -1,5 +1,6 @@
 import { type Name, type SQL, sql } from 'drizzle-orm'
 import { accruedEvents, creditsOfUnpaid } from '../../cfdi/cash/events.ts'
+import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { exactBalanceOn, partOf } from '../../cfdi/open/applications.ts'
 import { openThrough } from '../../cfdi/open/open-through.ts'
 import type { StatusOf } from '../../cfdi/summary/summary.ts'
@@ -26,8 +27,8 @@ import {
 import {
   type ExactRow,
   type Exclusions,
+  excludedPart,
   exclusionsOf,
-  isOverLimit,
   type KnownSuppliers,
   knownSuppliers,
   parseExactRow,
@@ -39,6 +40,9 @@ import { IVA, movements, SUMS, type Sum } from './store.ts'
 
 type ExactAmountsReader = Awaited<ReturnType<typeof exactAmountsReader>>
 
+/** What is added up: figures, and the IVA withheld from third parties on purchases that are not excluded. */
+type Summed = VatFigure | 'withheld_creditable'
+
 /** Sums by figure and month. */
 class VatSums {
   readonly #sums = new Map<string, Micros>()
@@ -46,10 +50,12 @@ class VatSums {
   readonly unreconciled = new Map<string, number>()
   readonly otherParties = new Map<string, number>()
   readonly #seen = new Set<string>()
+  /** The months that a later refund restates. */
+  readonly restated = new Set<string>()
   /** Documents of the range that are converted at the published rate. */
   dof_rate = 0
 
-  add(figure: VatFigure, month: string, amount: Micros): void {
+  add(figure: Summed, month: string, amount: Micros): void {
     this.#sums.set(`${figure}|${month}`, this.of(figure, month) + amount)
   }
 
@@ -57,7 +63,7 @@ class VatSums {
   /** Whether anything is known of a month and direction: a document, or a payment. */
   isSeen = (month: string, direction: DirectionNumber): boolean => this.#seen.has(`${month}|${direction}`)
 
-  of = (figure: VatFigure, month: string): Micros => this.#sums.get(`${figure}|${month}`) ?? 0n
+  of = (figure: Summed, month: string): Micros => this.#sums.get(`${figure}|${month}`) ?? 0n
 }
 
 const count = (counts: Map<string, number>, month: string, by: number): void => void counts.set(month, (counts.get(month) ?? 0) + by)
@@ -68,26 +74,31 @@ interface Added {
   amounts: Record<Sum, Micros>
   iva: Micros
   pairs: number
-  isExcluded: boolean
+  /** The part that the law does not let be credited. */
+  excluded: readonly [part: Micros, of: Micros]
   /** Whether the rate of a day was used for a single document. */
   dof: boolean
 }
 
+const NOTHING_OF_IT: Added['excluded'] = [0n, 1n]
+const ALL_OF_IT: Added['excluded'] = [1n, 1n]
 const NO_AMOUNTS = Object.fromEntries(SUMS.map((name) => [name, 0n])) as Record<Sum, Micros>
 
 /** The group as a whole, and each row that SQL left out. */
 function addedBy(row: GroupRow, exclusions: Exclusions, { outcomeOf, rateOfDay }: ExactAmountsReader): Added[] {
-  const { reason, is_part, is_excluded: isExcluded, sums, stated, pairs, exactRows } = row
+  const { reason, is_part, is_excluded, sums, stated, pairs, exactRows } = row
   const isUnmatched = reason !== null && is_part
   const single = exactRows.map(parseExactRow).flatMap((exactRow): Added[] => {
     const outcome: Outcome = outcomeOf(exactRow)
-    if (outcome === 'not_counted' || (outcome === 'missing_rate' && !is_part)) return []
-    const one = { pairs: isUnmatched ? 0 : 1, dof: false, isExcluded: isExcluded || isOverLimit(exactRow, exclusions, rateOfDay) }
+    if (outcome === 'not_counted' || (outcome === 'missing_rate' && exactRow.tipo !== 'P')) return []
+    const one = { pairs: isUnmatched ? 0 : 1, dof: false, excluded: NOTHING_OF_IT }
     if (outcome === 'missing_rate') return [{ ...one, reason: reason ?? outcome, amounts: NO_AMOUNTS, iva: 0n }]
+    one.excluded = excludedPart(exactRow, outcome.paid, exclusions, rateOfDay)
     const statesTaxes = (JSON.parse(exactRow.source) as unknown[])[3] !== null
     return [{ ...one, reason, amounts: outcome, iva: !isUnmatched || statesTaxes ? ivaOf(outcome) : 0n, dof: outcome.dof }]
   })
-  return [{ reason, amounts: sums, iva: isUnmatched ? stated : ivaOf(sums), pairs, isExcluded, dof: false }, ...single]
+  const excluded: Added['excluded'] = is_excluded ? ALL_OF_IT : NOTHING_OF_IT
+  return [{ reason, amounts: sums, iva: isUnmatched ? stated : ivaOf(sums), pairs, excluded, dof: false }, ...single]
 }
 
 /** Adds up everything that was read. */
@@ -98,9 +109,12 @@ function sumsOf(
 ): VatSums {
   const sums = new VatSums()
   const first = months[0]?.month ?? ''
-  for (const { month, direction } of groups) sums.see(month, direction)
+  for (const { month, direction, is_restated } of groups) {
+    sums.see(month, direction)
+    if (is_restated) sums.restated.add(month)
+  }
   const addGroup = ({ month, direction, is_part, is_presumed, is_lapsed }: (typeof groups)[number], added: Added): void => {
-    const { reason, amounts, iva, pairs, isExcluded, dof } = added
+    const { reason, amounts, iva, pairs, excluded, dof } = added
     const isIssued = direction === 0
     if (!is_part) {
       sums.add(`devengado.${isIssued ? 'trasladado' : 'acreditable'}`, month, iva)
@@ -117,11 +131,11 @@ function sumsOf(
     for (const name of SUMS) if (name !== 'iva_retenido') sums.add(`${isIssued ? 'cobrado' : 'pagado'}.${name}`, month, amounts[name])
     sums.add(isIssued ? 'cobrado.retenido_por_clientes' : 'pagado.retenido_a_terceros', month, amounts.iva_retenido)
     if (isIssued) return
-    if (isExcluded) sums.add('no_deducible_excluded', month, iva)
-    else {
-      if (is_presumed) sums.add('at_risk_69b', month, iva)
-      if (is_lapsed) sums.add('at_risk_repse', month, iva)
-    }
+    const without = shareOf(iva, ...excluded)
+    sums.add('no_deducible_excluded', month, without)
+    sums.add('withheld_creditable', month, amounts.iva_retenido - shareOf(amounts.iva_retenido, ...excluded))
+    if (is_presumed) sums.add('at_risk_69b', month, iva - without)
+    if (is_lapsed) sums.add('at_risk_repse', month, iva - without)
   }
   for (const row of groups) for (const added of addedBy(row, exclusions, exactAmountsReader)) addGroup(row, added)
   const figureOf = (direction: 0 | 1) => (direction === 0 ? 'pendiente_por_cobrar_iva' : 'pendiente_por_acreditar_iva')
@@ -142,23 +156,26 @@ function sumsOf(
 const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
     cobrado:
-      'Σ bases and IVA by rate of the cash events of issued documents: PUE on the day of Fecha, PPD by complements on FechaPago; E are negative.',
+      'Σ bases and IVA by rate of the cash events of issued documents: PUE on the day of Fecha, global invoices in their period, PPD by complements on FechaPago; what E return is negative.',
     pagado: 'The same of received documents.',
     devengado: 'Σ IVA of type I − E by Fecha.',
     prorrateo:
       '(base_16 + base_8 + base_0 + base_otras) ÷ (the same + base_exento) of cobrado, never below 0 or above 1; 1 without exempt sales',
-    acreditable: '(IVA of pagado − no_deducible_excluded) × prorrateo − retenido_a_terceros + retenido_a_terceros of the month before',
+    acreditable:
+      '(IVA of pagado − no_deducible_excluded − retenido_a_terceros) × prorrateo + retenido_a_terceros of the month before × its prorrateo; without what is withheld on excluded purchases',
     saldo: 'IVA of cobrado − acreditable − retenido_por_clientes',
     pendiente:
       'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now',
     diferencia: 'saldo − (iva_a_cargo − iva_a_favor)',
     no_deducible_excluded:
-      'IVA paid in cash above the limit, for fuel without an electronic payment, of uso S01, or to definitive 69-B issuers',
+      'IVA of payments in cash above the limit or for fuel, of uso S01, or to definitive 69-B issuers; less what is returned of them',
     at_risk:
       'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment: of what no_deducible_excluded does not hold already, and not excluded itself',
   },
   notes: [
-    'LIVA 1-B and 5: IVA counts when it is paid. A credit note (E, PUE) counts on its own Fecha, also where the invoice that it credits is not paid: credit_notes_of_unpaid of data_quality counts these. Taxes of a complement are its own, else in proportion to its invoice.',
+    'LIVA 1-B and 5: IVA counts when it is paid. Taxes of a complement are its own, else in proportion to its invoice.',
+    'LIVA 7: a credit note (E, PUE) first lowers what is open of its invoice, payments by FechaPago, which is no money; only what goes beyond is returned, on its own Fecha, in proportion of its taxes. A refund of an act whose IVA was withheld restates the month of its payment: requires_complementary. The application of an advance (07) is dated with an invoice that is paid at once.',
+    'Withheld IVA is credited the month after by the prorrateo of the month that it belongs to, which no source settles.',
     'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
     'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin one month earlier to see whether that month is known.',
     'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.',
@@ -217,6 +234,11 @@ function prorrateoOf(taxed: Micros, exempt: Micros): Micros {
   return taxed <= 0n ? 0n : dividedBy(taxed * ONE, (taxed + exempt).toString())
 }
 
+function prorrateoIn(sums: VatSums, month: string): Micros {
+  const taxed = (['base_16', 'base_8', 'base_0', 'base_otras'] as const).reduce((all, name) => all + sums.of(`cobrado.${name}`, month), 0n)
+  return prorrateoOf(taxed, sums.of('cobrado.base_exento', month))
+}
+
 type Declared = NonNullable<VatMonth['declarado']>
 
 /** The latest visible return for IVA of a month. */
@@ -242,10 +264,10 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
     return Object.fromEntries(figures.map((figure) => [figure.slice(name.length + 1), money(of(figure))]))
   }
   const ivas = (name: 'cobrado' | 'pagado') => of(`${name}.iva_16`) + of(`${name}.iva_8`) + of(`${name}.iva_otras`)
-  const taxed = of('cobrado.base_16') + of('cobrado.base_8') + of('cobrado.base_0') + of('cobrado.base_otras')
-  const prorrateo = prorrateoOf(taxed, of('cobrado.base_exento'))
-  const credited = product(ivas('pagado') - of('no_deducible_excluded'), prorrateo)
-  const acreditable = credited - of('pagado.retenido_a_terceros') + sums.of('pagado.retenido_a_terceros', addMonths(period, -1))
+  const prorrateo = prorrateoIn(sums, period)
+  const before = addMonths(period, -1)
+  const credited = product(ivas('pagado') - of('no_deducible_excluded') - sums.of('withheld_creditable', period), prorrateo)
+  const acreditable = credited + product(sums.of('withheld_creditable', before), prorrateoIn(sums, before))
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
   const data_status = { issued: statusOf(period, 0), received: statusOf(period, 1) }
   // Zeros of a month of which nothing is known yet would be taken for its position.
@@ -277,6 +299,7 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
     },
     declarado,
     diferencia: declared === null || result === null ? null : money(result - declared),
+    requires_complementary: sums.restated.has(period),
     data_status,
     ...shownOf(insight, period),
     drilldown: Object.fromEntries(
@@ -320,7 +343,7 @@ const RISKS = ['no_deducible_excluded', 'at_risk_69b', 'at_risk_repse']
 /** The condition of a figure that depends on suppliers. Whether cash is over the limit is only known when measured. */
 const riskOf = (name: string): SQL =>
   name === 'no_deducible_excluded'
-    ? sql`(is_excluded = 1 or as_json->>'cash_of' is not null)`
+    ? sql`(is_excluded = 1 or as_json->>'is_undecided' = 1)`
     : sql`not is_excluded and ${name === 'at_risk_69b' ? sql`is_presumed` : sql`is_lapsed`}`
 
 const rowsOf = (from: SQL, amount: SQL | Name, where: SQL): SQL =>
@@ -399,8 +422,10 @@ async function exactAll({ name, insight, exclusions }: Figure, items: readonly I
     if (name.startsWith('pagos_sin_conciliar')) return event.is_unmatched === 0 ? null : taxes === null ? 0n : ivaOf(outcome)
     if (name.startsWith('devengado')) return ivaOf(outcome)
     if (!isRisk) return outcome[columnOf(name)]
-    const isExcluded = isOverLimit(event, exclusions, rateOfDay) || event.is_excluded === 1
-    return isExcluded === (name === 'no_deducible_excluded') ? ivaOf(outcome) : null
+    const [part, all] = excludedPart(event, outcome.paid, exclusions, rateOfDay)
+    const without = shareOf(ivaOf(outcome), part, all)
+    if (name === 'no_deducible_excluded') return part === 0n ? null : without
+    return part === all ? null : ivaOf(outcome) - without
   }
 }
 

@@ -45,7 +45,10 @@ export type WithholdingEntriesQuery = z.infer<typeof WithholdingEntriesQuery>
 export const Withholding = z
   .strictObject({
     uuid: z.string(),
-    applies_to: z.string().nullable().meta({ description: 'UUID of the invoice that a payment complement pays. Else null.' }),
+    applies_to: z
+      .string()
+      .nullable()
+      .meta({ description: 'UUID of the invoice that a payment complement pays, or of which a credit note returns something. Else null.' }),
     source: Source,
     role: Role,
     impuesto: Impuesto,

@@ -108,7 +108,8 @@ const APPLICATION = rendered(sql`'source', ${p.source}, 'n', ${p.n}, 'kind', ${p
  */
 export const appliedTo = (partition: Partition, alias: string, day: string | null = null): SQL => sql`(
   select json_group_array(json_object(${APPLICATION}, 'by', json_object('emisor_rfc', ${source.emisor_rfc},
-      'receptor_rfc', ${source.receptor_rfc}, 'issued_at', ${source.issued_at}, 'estatus', ${statusOf(day)}, 'substituted_from', ${day === null ? substitutedFrom(partition) : substitutedOn(partition, day)}),
+      'receptor_rfc', ${source.receptor_rfc}, 'issued_at', ${source.issued_at}, 'estatus', ${statusOf(day)}, 'substituted_from', ${day === null ? substitutedFrom(partition) : substitutedOn(partition, day)},
+      'is_shared', ${p.kind} = 'E' and instr(${source.related}, ',') > 0),
     'is_shown', ${isShown(partition)}))
   from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
   where ${p.entity} = ${partition.number} and ${p.invoice} = ${cfdiAs(alias).uuid} and ${source.uuid} = ${p.source} and ${isCounted(partition, 'source')}
@@ -134,7 +135,10 @@ export function appliedBeyondCeiling(partition: Partition, alias: string): SQL {
   return isBeyond === null ? sql`null` : sql`case when ${isBeyond} then ${appliedTo(partition, alias)} end`
 }
 
-type SourceColumns = Pick<CfdiRow, 'emisor_rfc' | 'receptor_rfc' | 'issued_at' | 'estatus' | 'substituted_from'>
+interface SourceColumns extends Pick<CfdiRow, 'emisor_rfc' | 'receptor_rfc' | 'issued_at' | 'estatus' | 'substituted_from'> {
+  /** Whether it is a credit note that is divided among several invoices. */
+  is_shared: 0 | 1
+}
 
 /** An application with the columns of its source that decide whether it counts. */
 export interface AppliedRow extends Omit<ApplicationRow, 'invoice' | 'amount'>, SourceColumns {

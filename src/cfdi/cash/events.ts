@@ -7,9 +7,19 @@ import { earliestOf, latestOf } from '../../taxpayers/visibility/window.ts'
 import { countedOn } from '../applied/applied.ts'
 import { type CfdiRow, cfdiAs, listOf } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
-import { type Days, isSubstituted, MISSING_RATE, NOT_COUNTED, type Population, populationOf, taxOf } from '../population/population.ts'
+import {
+  type Days,
+  isCounterparty,
+  isSubstituted,
+  MISSING_RATE,
+  NOT_COUNTED,
+  type Population,
+  populationOf,
+  taxOf,
+} from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
+import { countedApplications } from './counted-applications.ts'
 
 const own = cfdiAs('own')
 const i = cfdiAs('i')
@@ -58,24 +68,48 @@ const NOTHING = named()
 const of = (alias: string, more: Named): Record<string, SQL> =>
   Object.fromEntries(Object.entries(more(alias)).map(([name, value]) => [name, sql.raw(value)]))
 
-/** The condition that the invoice or credit note `own` is paid at once. */
-const isPaidAtOnce = (partition: Partition): SQL =>
-  sql`(${own.metodo_pago} is 'PUE' and (${own.tipo_comprobante} = 'E' or not ${hasComplement(partition)}))`
+/** The condition that an invoice is paid at once. */
+const isPaidAtOnce = (partition: Partition, of = own): SQL => sql`(${of.metodo_pago} is 'PUE' and not ${hasComplement(partition, of)})`
 
-/** The documents that are paid at once: invoices and credit notes with metodo_pago PUE. */
+/** The invoices that are paid at once, with metodo_pago PUE. */
 const paidAtOnce = (
   partition: Partition,
   direction: DirectionNumber,
   days: Pick<Population, 'first' | 'last' | 'counterparty'>,
   more: Named,
-): SQL | null => whole(partition, direction, days, more, [sql`${own.metodo_pago} = 'PUE'`, isPaidAtOnce(partition)])
+): SQL | null =>
+  whole(partition, direction, days, more, [sql`${own.tipo_comprobante} = 'I' and ${own.metodo_pago} = 'PUE'`, isPaidAtOnce(partition)])
 
-/** Selects the invoices and credit notes of a direction and some days of `fecha`, paid or not, with the columns of `cashEvents`. */
+/** Selects the invoices and credit notes of a direction and some days, paid or not, with the columns of `cashEvents`. */
 export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days): SQL | null => whole(partition, direction, days)
 
-/** The same, with the `reason` `paid_later` for those not paid at once. */
+/** The same, with the `reason` `not_cash` for those that are no money as they stand: invoices paid later, and credit notes (`refunds`). */
 export const wholeEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named): SQL | null =>
-  whole(partition, direction, days, more, [], sql`when not ${isPaidAtOnce(partition)} then 'paid_later'`)
+  whole(partition, direction, days, more, [], sql`when ${own.tipo_comprobante} = 'E' or not ${isPaidAtOnce(partition)} then 'not_cash'`)
+
+/**
+ * Documents that may count on another day than that of their Fecha, and are dated outside of these days: global invoices whose period ends on
+ * them, or credit notes since the first one.
+ */
+function elsewhere(
+  partition: Partition,
+  direction: DirectionNumber,
+  { first, last, counterparty }: Pick<Population, 'first' | 'last' | 'counterparty'>,
+  tipo: 'I' | 'E',
+  conditions: readonly SQL[],
+): SQL {
+  const until = boundsOf(partition, direction)?.until ?? null
+  return sql`from ${cfdi} ${own} indexed by cfdi_elsewhere where ${all([
+    sql`${own.entity} = ${partition.number} and ${own.direction} = ${sql.raw(String(direction))} and ${own.tipo_comprobante} in ('I', 'E')`,
+    sql`${own.last_paid_on} >= ${first} and ${own.tipo_comprobante} = ${tipo} and (${own.fecha} < ${first} or ${own.fecha} >= ${afterDay(last)})`,
+    ...(tipo === 'I' ? [sql`${own.last_paid_on} <= ${last}`] : []),
+    sql`${own.kind} = 'cfdi' and ${own.cancelled} = 0 and ${own.emisor_rfc} <> ${own.receptor_rfc} and not ${isSubstituted(partition, 'own')}`,
+    ...(counterparty === undefined ? [] : [isCounterparty(counterparty)]),
+    ...(until === null ? [] : [sql`${own.issued_at} <= ${until}`]),
+    ...partition.conditions('own'),
+    ...conditions,
+  ])}`
+}
 
 const paidOf = ({ currency, tipo_cambio, total_micros, subtotal, descuento, taxes, iva_trasladado }: typeof own) => [
   ...[currency, tipo_cambio, total_micros, subtotal, descuento, taxes, iva_trasladado],
@@ -91,7 +125,8 @@ function whole(
   reasons: SQL = sql``,
 ): SQL | null {
   const known = [sql`${own.version} is not null`, ...conditions]
-  const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: known })
+  const isWithin = sql`(${own.tipo_comprobante} = 'E' or ${own.last_paid_on} is null or ${own.last_paid_on} between ${days.first} and ${days.last})`
+  const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: [...known, isWithin] })
   if (population === null) return null
   const signed = (amount: SQLWrapper) => sql`case ${own.tipo_comprobante} when 'E' then -(${amount}) else ${amount} end`
   const needsExact = sql.raw(`(${MISSING_RATE('own')} or ${isLarge('own')})`)
@@ -100,12 +135,16 @@ function whole(
     applies_to: sql`null`,
     n: sql`0`,
     issued_at: own.issued_at,
-    day: sql`substr(${own.fecha}, 1, 10)`,
+    day: sql`iif(${own.tipo_comprobante} = 'I' and ${own.last_paid_on} is not null, ${own.last_paid_on}, substr(${own.fecha}, 1, 10))`,
     counterparty: own.counterparty_rfc,
     tipo: own.tipo_comprobante,
     forma: own.forma_pago,
     invoice: own.uuid,
     reason: sql`case when ${sql.raw(NOT_COUNTED('own'))} then 'not_counted' ${reasons} end`,
+    is_restated: sql`0`,
+    payment: own.total_mxn,
+    payments: sql`null`,
+    payment_of: sql`null`,
     needs_exact: needsExact,
     amount: own.total_micros,
     paid: signed(own.total_mxn),
@@ -115,7 +154,111 @@ function whole(
       json_array(${own.total_micros}, ${own.currency}, null, null, ${listOf(paidOf(own))}) end`,
     ...of('own', more),
   })
-  return sql`select ${selected} ${population}`
+  return sql`select ${selected} ${population} union all select ${selected} ${elsewhere(partition, direction, days, 'I', known)}`
+}
+
+/** The invoice `i` that the part `p` of a credit note `own` lowers, if it is shown. */
+const isLowered = (partition: Partition): SQL => sql`${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')} and ${i.version} is not null
+  and ${i.tipo_comprobante} = 'I' and ${i.kind} = 'cfdi' and ${i.emisor_rfc} = ${own.emisor_rfc} and ${i.receptor_rfc} = ${own.receptor_rfc}`
+
+const isBeforeNote = sql`(${p.kind} = 'P' and ${p.fecha_pago} <= ${own.fecha})`
+const IVA_RETENIDO = sql.raw(String(BREAKDOWN.indexOf('iva_retenido')))
+const withholds = ({ taxes }: typeof own): SQL => sql`coalesce(${taxes}->>${IVA_RETENIDO}, 0) + 0 <> 0`
+
+/**
+ * Selects what credit notes return on some days, one row for each invoice that they lower (credits.ts): what is beyond its open part; all of a
+ * note that names no invoice that is shown. A note on an invoice that does not count returns nothing. What is returned of an act whose IVA
+ * was withheld restates the day of its payment (LIVA 7, third paragraph), and the application of an advance is dated with an invoice that is
+ * paid at once.
+ */
+export function refunds(
+  partition: Partition,
+  direction: DirectionNumber,
+  days: Pick<Population, 'first' | 'last' | 'counterparty'>,
+  more: Named,
+): SQL | null {
+  const conditions = [sql`${own.version} is not null and ${own.metodo_pago} = 'PUE' and not coalesce(${sql.raw(NOT_COUNTED('own'))}, 0)`]
+  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions })
+  if (notes === null) return null
+  const counted = countedApplications(partition, null, i)
+  const isOther = sql`(${p.kind} = 'E' and coalesce(${p.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN'))`
+  const payment = sql`case when ${sql.raw(inPesos(inlined(sql`${p.currency}`), inlined(sql`${i.currency}`)))} then ${p.amount} else ${p.amount_mxn} end + 0`
+  const history = sql`(select json_array(
+      coalesce(sum(iif(${isBeforeNote}, ${p.amount} + 0, 0)), 0),
+      coalesce(sum(iif(${p.kind} = 'E' and (${p.fecha_pago}, ${p.source}) < (${own.fecha}, ${own.uuid}), ${p.amount} + 0, 0)), 0),
+      coalesce(sum(iif(${p.kind} = 'E', ${p.amount} + 0, 0)), 0),
+      coalesce(max(length(${p.amount}) > ${LARGE} or ${isOther}), 0),
+      max(iif(${isBeforeNote}, substr(${p.fecha_pago}, 1, 10), null)),
+      json_group_array(json_array(${p.forma_pago}, ${payment}, ${p.amount})) filter (where ${isBeforeNote})) ${counted})`
+  const list = sql`(select json_group_array(json_array(${p.kind}, ${p.fecha_pago}, ${p.source}, ${p.amount}, ${p.currency}, ${p.tipo_cambio})) ${counted})`
+  const day = sql`substr(${own.fecha}, 1, 10)`
+  const named = { ...of('own', more) }
+  const ofInvoice = of('i', more)
+  const inner = columns({
+    uuid: own.uuid,
+    applies_to: i.uuid,
+    n: sql`coalesce(${p.n}, 0)`,
+    issued_at: own.issued_at,
+    fecha_note: day,
+    counterparty: own.counterparty_rfc,
+    forma_note: sql`iif(${i.uuid} is null, ${own.forma_pago}, ${i.forma_pago})`,
+    part: sql`coalesce(${p.amount}, ${own.total_micros})`,
+    whole: own.total_micros,
+    total: i.total_micros,
+    payment_whole: i.total_mxn,
+    currency_of: i.currency,
+    day_of_invoice: sql`coalesce(${i.last_paid_on}, substr(${i.fecha}, 1, 10))`,
+    is_other: sql`coalesce(${own.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN')`,
+    is_withheld: sql`coalesce(${withholds(own)} or ${withholds(i)}, 0)`,
+    is_advance: sql`instr(${own.tipo_relacion}, '07') > 0`,
+    at_once: sql`case when ${i.uuid} is not null then ${isPaidAtOnce(partition, i)} end`,
+    history: sql`case when ${i.uuid} is not null then ${history} end`,
+    settled: sql`case when ${i.uuid} is not null then json_array(${i.total_micros}, ${i.currency}, ${i.tipo_cambio}, ${list}) end`,
+    is_plain: sql.raw(`not (${MISSING_RATE('own')} or ${isLarge('own')})`),
+    total_mxn_note: own.total_mxn,
+    net_note: own.net_mxn,
+    paid_of: sql`json_array(${listOf(paidOf(own))})`,
+    ...Object.fromEntries(BREAKDOWN.map((name) => [name, sql`-(${sql.raw(taxOf('own', name))})`])),
+    ...Object.fromEntries(Object.entries(named).map(([name, value]) => [name, sql`iif(${i.uuid} is null, ${value}, ${ofInvoice[name]!})`])),
+  })
+  const from = sql`left join ${cfdiPayments} ${p} on ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid}
+      left join ${cfdi} ${i} on ${isLowered(partition)}`
+  const rows = sql`select ${inner} from (select ${own}.* ${notes} union all select ${own}.* ${elsewhere(partition, direction, days, 'E', conditions)}) own
+      cross join json_each(coalesce(${own.related}, '[null]')) related ${from}
+    where ${i.uuid} is null or (${i.cancelled} = 0 and not ${isSubstituted(partition, 'i')} and not coalesce(${sql.raw(NOT_COUNTED('i'))}, 0))`
+  const isUnsure = sql`(is_other or length(part) > ${LARGE} or length(total) > ${LARGE} or history->>3 or history->>2 > total + 0)`
+  const measured = sql`select *,
+      case when applies_to is null then part + 0 when ${isUnsure} then null when at_once then part + 0
+        else part - min(part + 0, max(total - (history->>0) - (history->>1), 0)) end as returned,
+      case when applies_to is null then fecha_note when at_once and (is_withheld or is_advance) then day_of_invoice
+        when is_withheld then coalesce(history->>4, fecha_note) else fecha_note end as on_day
+    from (${rows} limit -1)`
+  const isWhole = sql`(is_plain and returned is whole + 0)`
+  const others = Object.keys(named)
+  return sql`select ${columns({
+    uuid: sql`uuid`,
+    applies_to: sql`applies_to`,
+    n: sql`n`,
+    issued_at: sql`issued_at`,
+    day: sql`on_day`,
+    counterparty: sql`counterparty`,
+    tipo: sql`'E'`,
+    forma: sql`iif(at_once is not 0 or history is null, forma_note, history->'$[5][0]'->>0)`,
+    invoice: sql`coalesce(applies_to, uuid)`,
+    reason: sql`null`,
+    is_restated: sql`is_withheld and substr(on_day, 1, 7) < substr(fecha_note, 1, 7)`,
+    payment: sql`case when at_once then payment_whole when at_once = 0 then history->'$[5][0]'->>1 end`,
+    payments: sql`case when at_once = 0 and json_array_length(history, '$[5]') > 1 then history->'$[5]' end`,
+    payment_of: sql`case when at_once and payment_whole is null then json_array(total, currency_of, day_of_invoice) end`,
+    needs_exact: sql`not ${isWhole}`,
+    amount: sql`coalesce(returned, part)`,
+    paid: sql`-total_mxn_note`,
+    net: sql`-net_note`,
+    ...Object.fromEntries(BREAKDOWN.map((name) => [name, sql.identifier(name)])),
+    source: sql`case when not ${isWhole} or at_once = 0 then json_array(coalesce(cast(returned as text), part), paid_of->>0, null, null, paid_of->>0, paid_of->>1, paid_of->>2, paid_of->>3,
+      paid_of->>4, paid_of->>5, paid_of->>6, json(iif(returned is null, json_array(uuid, at_once, json(settled)), null))) end`,
+    ...Object.fromEntries(others.map((name) => [name, sql.identifier(name)])),
+  })} from (${measured}) where returned is not 0 and on_day between ${days.first} and ${days.last}`
 }
 
 /**
@@ -193,6 +336,10 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     forma: p.forma_pago,
     invoice: i.uuid,
     reason,
+    is_restated: sql`0`,
+    payment: sql`case when ${isPesos} then ${p.amount} else ${p.amount_mxn} end`,
+    payments: sql`null`,
+    payment_of: sql`null`,
     needs_exact: needsExact,
     amount: p.amount,
     paid: sql`case when ${isPesos} then ${p.amount} else ${p.amount_mxn} end`,
@@ -219,7 +366,8 @@ export function cashEventsOf(
   days: Days,
 ): SQL | null {
   const whole = paidAtOnce(partition, direction, invoices, NOTHING)
-  if (whole === null) return null
+  const returned = refunds(partition, direction, invoices, NOTHING)
+  if (whole === null || returned === null) return null
   const { first, last, counterparty } = invoices
   const isMeant = all([
     sql`${i.entity} = ${partition.number} and ${i.counterparty_rfc} in (select value from json_each(${JSON.stringify(counterparty)}))`,
@@ -230,23 +378,28 @@ export function cashEventsOf(
     sql`${own.kind} = 'cfdi' and ${own.tipo_comprobante} = 'P' and ${own.cancelled} = 0 and ${own.emisor_rfc} <> ${own.receptor_rfc}`,
     sql`${own.direction} = ${sql.raw(String(direction))} and not ${isSubstituted(partition, 'own')} and ${isVisible(partition, 'own')}`,
   ])
-  return sql`${whole} union all ${partsOf(partition, NOTHING)} from ${cfdi} ${i} indexed by cfdi_cpd cross join ${cfdiPayments} ${p} cross join ${cfdi} ${own}
+  return sql`${whole} union all select * from (${returned}) union all ${partsOf(partition, NOTHING)} from ${cfdi} ${i} indexed by cfdi_cpd cross join ${cfdiPayments} ${p} cross join ${cfdi} ${own}
     where ${isMeant} and ${p.entity} = ${partition.number} and ${p.invoice} = ${i.uuid} and ${own.uuid} = ${p.source} and ${isComplement} and ${isPaidOn(days)}`
 }
 
 /**
  * Selects the cash events of a direction on some days, and the paid parts that are none (`reason`), one row each. Columns: `uuid` of the
- * document, `applies_to` and `n` of a complement, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice` (what is paid),
- * `reason`, `needs_exact`, `amount` in the stated currency, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. Where
- * `needs_exact` is set, `exactAmounts` computes the amounts from `source` instead; it also computes the `net` of a paid part where that is
- * null. `more` are further columns of the invoice, or of the document that is paid at once. Null when the window shows nothing of the
- * direction.
+ * document, `applies_to` and `n` of a complement or credit note, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice`
+ * (what is paid), `reason`, `is_restated` (a refund that restates the month of its payment), `payment` (what was paid with `forma`, in micros
+ * of MXN), `payment_of` (`[amount, currency, day]` where its rate is not stated) and `payments` (where a refund is of several, `[[forma, micros
+ * of MXN, amount], …]`), `needs_exact`, `amount` in the stated
+ * currency, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. Where `needs_exact` is set, `exactAmounts` computes the
+ * amounts from `source` instead; it also computes the `net` of a paid part where that is null. `more` are further columns of the invoice, or
+ * of a document of its own. Null when the window shows nothing of the direction.
  */
 export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING): SQL | null {
-  const selects = [paidAtOnce, paidByComplement].flatMap((select) => select(partition, direction, days, more) ?? [])
-  const [first, second] = selects
-  if (!first) return null
-  return second ? sql`${first} union all ${second}` : first
+  const selects = [paidAtOnce, refunds, paidByComplement].flatMap((select) => select(partition, direction, days, more) ?? [])
+  return selects.length === 0
+    ? null
+    : sql.join(
+        selects.map((select) => sql`select * from (${select})`),
+        sql` union all `,
+      )
 }
 
 /** Selects the credit notes of a direction and some days that name a visible invoice of other parties, with the columns `uuid` … `amount`. */

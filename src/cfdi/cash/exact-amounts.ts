@@ -1,6 +1,7 @@
 import { dividedBy, fits, type Micros, micros } from '../../platform/money.ts'
 import { BREAKDOWN, type Breakdown, converted } from '../taxes/breakdown.ts'
-import { inMxn, rateOf } from '../totals.ts'
+import { creditOf, inMxn, rateOf } from '../totals.ts'
+import { returnedBy } from './credits.ts'
 
 /** The `source` of a cash event, parsed. Micros and other amounts are text. */
 export type EventSource = [
@@ -16,6 +17,20 @@ export type EventSource = [
   descuento: string | null,
   invoice_taxes: string | null,
   iva_trasladado: string | number | null,
+  /** Of a credit note, where SQL does not tell how much of its part `amount` returns money. */
+  refund?: Refund | null,
+]
+
+/** The credit note, whether its invoice is paid at once, and the invoice with everything that is applied to it. */
+type Refund = [
+  uuid: string,
+  is_paid_at_once: 0 | 1,
+  invoice: [
+    total: string | number,
+    currency: string | null,
+    tipo_cambio: string | null,
+    applied: [kind: 'P' | 'E', at: string, source: string, amount: string | number, currency: string | null, tipo_cambio: string | null][],
+  ],
 ]
 
 /** The amounts that a cash event adds, in micros of MXN. */
@@ -24,11 +39,27 @@ export interface ExactAmounts extends Breakdown {
   net: Micros
 }
 
-/** The members of a cash event behind its amounts: of a complement (P), or an invoice (I) or credit note (E) that is paid at once. */
+/** The members of a cash event behind its amounts: of a complement (P), an invoice that is paid at once (I), or a credit note (E). */
 export interface ExactEvent {
   tipo: string
   day: string
   source: string
+}
+
+/** How much of a part of a credit note returns money, in its own currency. One that cannot be converted lowers nothing. */
+function returnedPart(amount: Micros, refund: Refund | null | undefined): Micros {
+  if (refund == null) return amount
+  const [uuid, isPaidAtOnce, [total, currency, tipo_cambio, applied]] = refund
+  const settlements = applied.flatMap(([kind, at, source, stated, own, rate]) => {
+    const inItsCurrency =
+      kind === 'P'
+        ? BigInt(stated)
+        : creditOf({ version: '4.0', currency, tipo_cambio }, { amount: BigInt(stated), currency: own, tipo_cambio: rate })
+    return inItsCurrency === null ? [] : [{ kind, at, source, amount: inItsCurrency }]
+  })
+  const own = settlements.find((one) => one.kind === 'E' && one.source === uuid)
+  if (own === undefined) return amount
+  return shareOf(amount, returnedBy(uuid, { total: BigInt(total), isPaidAtOnce: isPaidAtOnce === 1 }, settlements), own.amount)
 }
 
 /** Returns MXN for one unit of a currency on a day (CFF 20), as decimal text; null where no rate is loaded. */
@@ -73,10 +104,10 @@ export function exactAmounts(
     if (!isComplement) return inMxn(one, rate)
     return isPesos ? one : conversion === null ? null : converted(one, conversion, rateOfTable)
   }
-  const [paid, total] = [BigInt(amount), BigInt(invoiceTotal ?? 0)]
+  const [paid, total] = [returnedPart(BigInt(amount), parsed[11]), BigInt(invoiceTotal ?? 0)]
   const paidInMxn = convert(paid)
   if (paidInMxn === null) return 'missing_rate'
-  const part = (one: Micros): Micros => convert(isComplement ? shareOf(one, paid, total) : one)!
+  const part = (one: Micros): Micros => convert(shareOf(one, paid, total))!
   const listed = isComplement && taxes !== null ? (JSON.parse(taxes) as (number | string)[]) : null
   // The list of a complement is in MXN already, unless its rate is not stated.
   const taxOf = (name: keyof Breakdown, n: number): Micros =>

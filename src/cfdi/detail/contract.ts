@@ -37,6 +37,11 @@ export const Application = z
           'converted, because an exchange rate is not stated. `substituted`: another vigente document substitutes it. Null when it ' +
           'counts.',
       }),
+    allocation_estimated: z.boolean().meta({
+      description:
+        'Whether `amount` is a part of a credit note that names several invoices: it is divided by what was open of each when it was issued, ' +
+        'then by their totals, because it does not say how.',
+    }),
     warnings: z.array(z.enum(['receiver_differs'])).meta({
       description: '`receiver_differs`: the receiver of the payment complement is not the invoice’s, because a third party paid.',
     }),

@@ -108,6 +108,7 @@ function viewApplication(row: ReadRow, one: AppliedRow): Application {
     estatus: one.estatus,
     counts: not_counted_reason === null,
     not_counted_reason,
+    allocation_estimated: one.is_shared === 1,
     warnings: one.kind === 'P' && isOfThirdParty ? ['receiver_differs'] : [],
   }
 }

@@ -40,11 +40,12 @@ export class Lines implements LineReader {
   }
 }
 
+const ADVANCE = '07'
 const NO_INSTALMENT = { num_parcialidad: null, imp_saldo_ant: null, imp_pagado: null, imp_saldo_insoluto: null }
-/** Credit note and return of goods. The application of an advance (07) is not here, because the advance has been paid itself. */
-const CREDIT_RELATIONS = ['01', '03']
+/** Credit note, return of goods and application of an advance. */
+const CREDIT_RELATIONS = ['01', '03', ADVANCE]
 
-/** The applications of a document: each DoctoRelacionado of a P; the total of an E, in equal parts over what it credits. */
+/** The applications of a document: each DoctoRelacionado of a P; the total of an E, in equal parts over what it credits until these are known. */
 export function applicationsOf(document: CfdiDocument, row: CfdiRow): ApplicationRow[] {
   if (document.tipo_comprobante === 'P') return paymentsOf(document, row.uuid)
   return document.tipo_comprobante === 'E' ? creditsOf(document, row) : []
@@ -53,6 +54,13 @@ export function applicationsOf(document: CfdiDocument, row: CfdiRow): Applicatio
 /** The documents that a document substitutes (relation 04), as it states. */
 export const substitutesOf = ({ relacionados, uuid }: CfdiDocument): string[] =>
   relatedBy(relacionados, ['04']).filter((substituted) => substituted !== uuid)
+
+/** A document that states no relation of either kind. */
+export const NO_RELATIONS = { substitutes: [] as string[], advances: [] as string[] }
+
+/** The documents that an I or E names as an advance, or as the invoice to which one is applied (relation 07), as it states. */
+export const advancesOf = ({ relacionados, uuid, tipo_comprobante }: CfdiDocument): string[] =>
+  tipo_comprobante === 'I' || tipo_comprobante === 'E' ? relatedBy(relacionados, [ADVANCE]).filter((named) => named !== uuid) : []
 
 const relatedBy = (relacionados: CfdiDocument['relacionados'], relations: readonly string[]): string[] =>
   [...new Set(relacionados.filter(({ tipo_relacion }) => relations.includes(tipo_relacion)).map(({ uuid }) => uuid))].filter(Boolean)
@@ -109,19 +117,29 @@ function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow
   if (invoices.length === 0 || row.total_micros === null) return []
   const part = row.total_micros / BigInt(invoices.length)
   const rest = row.total_micros - part * BigInt(invoices.length)
+  const { uuid: source, currency, tipo_cambio, fecha: fecha_pago, forma_pago } = row
   return invoices.map((invoice, i) => ({
-    invoice,
-    source: row.uuid,
-    n: i + 1,
-    kind: 'E',
+    ...creditOn({ source, currency, tipo_cambio, fecha_pago, forma_pago }, invoice, i + 1),
     amount: i === 0 ? part + rest : part,
-    conversion: null,
-    amount_mxn: null,
-    taxes: null,
-    currency: row.currency,
-    tipo_cambio: row.tipo_cambio,
-    fecha_pago: row.fecha,
-    forma_pago: row.forma_pago,
-    ...NO_INSTALMENT,
   }))
 }
+
+/** What a credit note applies to an invoice, but for the amount. */
+export const creditOn = (
+  note: Pick<ApplicationRow, 'source' | 'currency' | 'tipo_cambio' | 'fecha_pago' | 'forma_pago'>,
+  invoice: string,
+  n: number,
+): Omit<ApplicationRow, 'amount'> => ({
+  invoice,
+  source: note.source,
+  n,
+  kind: 'E',
+  conversion: null,
+  amount_mxn: null,
+  taxes: null,
+  currency: note.currency,
+  tipo_cambio: note.tipo_cambio,
+  fecha_pago: note.fecha_pago,
+  forma_pago: note.forma_pago,
+  ...NO_INSTALMENT,
+})

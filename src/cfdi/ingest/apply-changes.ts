@@ -20,6 +20,7 @@ import {
   sumDays,
   writeCells,
 } from '../totals.ts'
+import { type AppliedBy, directNotes, markNotes } from './credit-notes.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
 import { hasNews, type ReportedCancellation, type StatusColumns, statusOf, withBalance } from './row.ts'
 import type { SliceWrites } from './writes.ts'
@@ -32,6 +33,8 @@ export interface Incoming {
   applications: ApplicationRow[]
   /** The UUIDs of the documents that it states to substitute. */
   substitutes: string[]
+  /** The UUIDs that it names in a relation 07. */
+  advances: string[]
   /** The compressed bytes; null for metadata. */
   packed: Uint8Array | null
 }
@@ -112,6 +115,15 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
   const states = substitutionsAfter(changes, affected)
   for (const { row } of documents) Object.assign(row, states.get(row.uuid) ?? NOT_SUBSTITUTED)
   const applied = applicationsByInvoice(documents, remaining, statuses, states)
+  const stated = documents.flatMap(({ row, advances }) => advances.map((advance) => ({ advance, source: row.uuid })))
+  const redirected = directNotes({
+    documents,
+    stored: affected.rows.filter(({ uuid }) => !gone.has(uuid)),
+    applications: remaining,
+    advances: [...affected.advances.filter(({ source }) => !gone.has(source)), ...stated],
+    applied,
+  })
+  const marked = markNotes(documents, affected.rows, applied)
   for (const { row } of documents) withBalance(row, applied.get(row.uuid) ?? [])
   const inside = new Set(documents.map(({ row }) => row.uuid))
   const others = affected.rows
@@ -137,9 +149,12 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
       applications: documents.flatMap(({ applications }) => applications),
       substitutions: documents.flatMap(({ row, substitutes }) => substitutes.map((substituted) => ({ substituted, source: row.uuid }))),
       substituted: turns.map(({ after }) => after),
+      redirected,
+      marked,
+      advances: stated,
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
       balances: others.flatMap(({ before }) => changedBalance(before, applied.get(before.uuid) ?? [])),
-      turned: turnedBy(changes, affected, documents, turns, others),
+      turned: turnedBy(changes, affected, documents, turns, others, redirected),
       months: monthsOf(counted, affected),
       suppliers: suppliersOf(counted, affected),
     },
@@ -169,8 +184,8 @@ function applicationsByInvoice(
   statuses: ReadonlyMap<string, StatusColumns>,
   states: ReadonlyMap<string, SubstitutionState>,
 ) {
-  const all = new Map<string, Applied[]>()
-  const put = (invoice: string, applied: Applied) => {
+  const all = new Map<string, AppliedBy[]>()
+  const put = (invoice: string, applied: AppliedBy) => {
     const list = all.get(invoice)
     if (list === undefined) all.set(invoice, [applied])
     else list.push(applied)
@@ -238,6 +253,7 @@ function turnedBy(
   documents: readonly Incoming[],
   turns: readonly SubstitutionChange[],
   others: readonly Affected[],
+  redirected: SliceWrites['redirected'],
 ): SliceWrites['turned'] {
   const sources = new Map<string, number>()
   const turn = (all: Map<string, number>, uuid: string, from: number) => all.set(uuid, Math.min(all.get(uuid) ?? from, from))
@@ -245,10 +261,15 @@ function turnedBy(
   for (const { uuid, issued_at } of [...rows.filter(({ uuid }) => withdrawn.has(uuid)), ...documents.map(({ row }) => row)])
     turn(sources, uuid, issued_at)
   for (const one of turns) turn(sources, one.after.uuid, turnedFrom('substituted_from', one))
+  const moved = redirected.flatMap((note) => {
+    const row = applications.find(({ source }) => source === note.uuid)
+    return row === undefined ? [] : note.applications.map((one) => ({ ...row, ...one }))
+  })
+  for (const { source, issued_at } of moved) turn(sources, source, issued_at)
   const invoices = new Map(others.filter(({ before }) => isDeferred(before)).map(({ before }) => [before.uuid, before]))
   const balances = new Map<string, number>()
   const added = documents.flatMap(({ row, applications: own }) => own.map(({ invoice }) => ({ ...row, invoice, source: row.uuid })))
-  for (const { invoice, source, emisor_rfc } of [...applications, ...added]) {
+  for (const { invoice, source, emisor_rfc } of [...applications, ...added, ...moved]) {
     const from = sources.get(source) ?? Number.POSITIVE_INFINITY
     // Documents of another issuer never count.
     if (from < Number.POSITIVE_INFINITY && invoices.get(invoice)?.emisor_rfc === emisor_rfc) turn(balances, invoice, from)

@@ -5,7 +5,7 @@ import { addRechecks, nextDaily } from '../checks/rechecks.ts'
 import type { CfdiRow } from '../columns.ts'
 import type { Rejection } from '../package/rejections.ts'
 import { type PartKey, partKeyOf } from '../supplier-totals.ts'
-import { isDeferred, type MonthKey, monthKey } from '../totals.ts'
+import { type MonthKey, monthKey } from '../totals.ts'
 import { packXml, type XmlLocation } from '../xml/xml-store.ts'
 import { applyChanges, type CancelledCfdi, type Incoming, invoicesOf, recountedIn, relatedTo, type SliceChanges } from './apply-changes.ts'
 import { type AffectedKeys, type AffectedRows, type KnownCfdi, readAffected, readKnown } from './reads.ts'
@@ -116,10 +116,16 @@ const partsOf = (rows: readonly Parameters<typeof partKeyOf>[0][]): PartKey[] =>
 const withdrawnIn = ({ cancelled, removed }: SliceChanges): string[] => [...cancelled.map(({ uuid }) => uuid), ...removed]
 const changedIn = (changes: SliceChanges): string[] => [...changes.completed.map(({ row }) => row.uuid), ...withdrawnIn(changes)]
 
+const isInvoice = ({ tipo_comprobante, version }: Pick<CfdiRow, 'tipo_comprobante' | 'version'>): boolean =>
+  tipo_comprobante === 'I' && version !== null
+
+/** Credit notes of several invoices lead to these, and on to others. Beyond so many, what is stored of them stays. */
+const MOST_SHARED = 10_000
+
 /** Reads the stored rows that the changes affect: one call, and more when the rows themselves lead to others. */
 export async function readAffectedBy(ledger: D1Database, entity: number, changes: SliceChanges): Promise<AffectedRows> {
-  const asked: AffectedKeys = { rows: [], applied: [], linked: [], months: [], suppliers: [] }
-  const read: AffectedRows = { rows: [], applications: [], substitutions: [], months: [], suppliers: [] }
+  const asked: AffectedKeys = { rows: [], applied: [], linked: [], advances: [], months: [], suppliers: [] }
+  const read: AffectedRows = { rows: [], applications: [], substitutions: [], advances: [], months: [], suppliers: [] }
   for (let keys = keysOf(changes); Object.values(keys).some(({ length }) => length > 0); keys = keysOfStored(changes, read, asked)) {
     append(asked, keys)
     append(read, await readAffected(ledger, entity, keys))
@@ -138,8 +144,9 @@ function keysOf(changes: SliceChanges): AffectedKeys {
   const changed = changedIn(changes)
   return {
     rows: [...new Set([...changed, ...invoices])],
-    applied: [...new Set([...invoices, ...rows.filter(isDeferred).map(({ uuid }) => uuid), ...changes.cancelled.map(({ uuid }) => uuid)])],
+    applied: [...new Set([...invoices, ...rows.filter(isInvoice).map(({ uuid }) => uuid), ...changes.cancelled.map(({ uuid }) => uuid)])],
     linked: [...new Set([...rows.map(({ uuid }) => uuid), ...changed, ...invoices])],
+    advances: [...new Set([...changes.created, ...changes.completed].flatMap(({ advances }) => advances))],
     months: monthsOf(rows),
     suppliers: partsOf(rows),
   }
@@ -147,7 +154,7 @@ function keysOf(changes: SliceChanges): AffectedKeys {
 
 /**
  * The keys to which stored rows lead: the documents that a changed one substitutes or that substitute it, the months and suppliers of those
- * that count now or no more, and the invoices that these and the withdrawn ones paid.
+ * that count now or no more, the invoices that these and the withdrawn ones paid, and those among which a credit note is divided.
  */
 function keysOfStored(changes: SliceChanges, read: AffectedRows, asked: AffectedKeys): AffectedKeys {
   const changed = new Set(changedIn(changes))
@@ -155,13 +162,24 @@ function keysOfStored(changes: SliceChanges, read: AffectedRows, asked: Affected
   const recounted = recountedIn(changes, read)
   const created = changes.created.map(({ row }) => row.uuid)
   const before = [...read.rows.filter(({ uuid }) => changed.has(uuid)), ...recounted]
-  const related = relatedTo([...read.rows.filter(({ uuid }) => withdrawn.has(uuid)), ...recounted])
-  const linked = read.substitutions.flatMap(({ substituted, source }) => [substituted, source])
+  const advanced = new Set(read.advances.map(({ source }) => source))
+  const notes = read.rows.filter((row) => row.tipo_comprobante === 'E' && advanced.has(row.uuid))
+  const shared = asked.applied.length > MOST_SHARED ? [] : read.applications.flatMap((one) => one.shared ?? [])
+  const related = [
+    ...relatedTo([...read.rows.filter(({ uuid }) => withdrawn.has(uuid)), ...recounted, ...notes]),
+    ...[...new Set(shared)].flatMap((text) => JSON.parse(text) as string[]),
+  ]
+  const linked = [...read.substitutions, ...read.advances].flatMap((one) => Object.values(one) as string[])
   const rows = [...new Set([...related, ...except(linked, created)])]
+  const removed = new Set(changes.removed)
   return {
     rows: except(rows, asked.rows),
     applied: except(rows, asked.applied),
     linked: [],
+    advances: except(
+      read.rows.filter(({ uuid, tipo_relacion }) => removed.has(uuid) && tipo_relacion?.includes('07')).map(({ uuid }) => uuid),
+      asked.advances,
+    ),
     months: except(monthsOf(before), asked.months),
     suppliers: except(partsOf(before), asked.suppliers),
   }

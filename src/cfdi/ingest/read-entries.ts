@@ -14,7 +14,7 @@ import { type CfdiDocument, MOST_RELATED } from '../xml/document.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { readXml } from '../xml/xml-store.ts'
-import { applicationsOf, Lines, relatedOf, substitutesOf } from './applications.ts'
+import { advancesOf, applicationsOf, Lines, NO_RELATIONS, relatedOf, substitutesOf } from './applications.ts'
 import { applyChanges, type Incoming } from './apply-changes.ts'
 import type { ReadEntry } from './commit-slice.ts'
 import { type IngestTarget, readAffectedBy, retryFenced, type Slice, type SliceImportSource, type XmlContent } from './commit-slice.ts'
@@ -123,8 +123,8 @@ const SLICE_ROWS_BYTES = 3 * 1024 * 1024
 /** An application is a row, and brings a row of its invoice. So does a substitution. */
 const APPLICATION_BYTES = 1_000
 
-const rowBytesOf = ({ content, applications, substitutes }: Incoming): number =>
-  (content?.length ?? 0) + (applications.length + substitutes.length) * APPLICATION_BYTES
+const rowBytesOf = ({ content, applications, substitutes, advances }: Incoming): number =>
+  (content?.length ?? 0) + (applications.length + substitutes.length + advances.length) * APPLICATION_BYTES
 
 /** A slice of as many of these XML files as fit, and at least one. */
 export interface XmlSlice extends Slice {
@@ -251,7 +251,8 @@ export function documentOf(
   const beyond_limits = lines.isCut ? 'lines' : null
   Object.assign(row, { related: relatedOf(applications), products: lines.products.textOf(row), beyond_limits, ...bytes })
   if (bytes.xml_size > LARGE_BYTES) fitToLimits(row)
-  return { row, content: contentText(parsed, lines.texts), applications, substitutes: detach(substitutesOf(parsed)) }
+  const relations = { substitutes: detach(substitutesOf(parsed)), advances: detach(advancesOf(parsed)) }
+  return { row, content: contentText(parsed, lines.texts), applications, ...relations }
 }
 
 /** About what is stored of an import source, of a row with the entries of its indexes, of an application or substitution, in bytes. */
@@ -299,7 +300,7 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
         }
         try {
           if (stored === undefined && !visible.has(uuid)) {
-            const document = { row: rowOfMetadata(row, rfc, now.getTime()), content: null, applications: [], substitutes: [], packed: null }
+            const document = { row: rowOfMetadata(row, rfc, now.getTime()), content: null, applications: [], ...NO_RELATIONS, packed: null }
             fitToLimits(document.row)
             documents.set(uuid, document)
           } else if (stored !== undefined && hasNews(row, stored)) cancelled.set(uuid, row)
@@ -387,7 +388,7 @@ async function rebuilt({ files, rfc, now }: ReplaceTarget, { xml, metadata, stat
       row: { ...rowOfMetadata(metadata!, rfc, now.getTime()), ...status },
       content: null,
       applications: [],
-      substitutes: [],
+      ...NO_RELATIONS,
       packed: null,
     }
   const lines = new Lines()

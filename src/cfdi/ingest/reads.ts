@@ -1,16 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
+import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import type { Chunk } from '../chunks/chunks.ts'
 import { type CfdiRow, cfdiAs, listOf, type MicrosColumn } from '../columns.ts'
 import type { PartKey } from '../supplier-totals.ts'
-import { cfdi, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers } from '../tables.ts'
+import { cfdi, cfdiAdvances, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers } from '../tables.ts'
 import type { Applied, MonthKey, Substitution } from '../totals.ts'
 
 const c = cfdiAs('c')
 const p = alias(cfdiPayments, 'p')
 const s = alias(cfdiSubstitutions, 's')
+const a = alias(cfdiAdvances, 'a')
 const m = alias(cfdiMonths, 'm')
 const t = alias(cfdiSuppliers, 't')
 const k = alias(cfdiChunks, 'k')
@@ -50,7 +51,17 @@ const KNOWN = [
 
 const ROW = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'issued_at'] as const),
-  ...(['utc_offset', 'fecha', 'kind', 'version', 'tipo_comprobante', 'metodo_pago', 'emisor_rfc', 'receptor_rfc'] as const),
+  ...([
+    'utc_offset',
+    'fecha',
+    'kind',
+    'version',
+    'tipo_comprobante',
+    'tipo_relacion',
+    'metodo_pago',
+    'emisor_rfc',
+    'receptor_rfc',
+  ] as const),
   ...(['counterparty_rfc', 'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at'] as const),
   ...(['fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from', 'related', 'products', 'updated_at'] as const),
   ...(['chunk', 'chunk_at', 'chunk_parts'] as const),
@@ -65,6 +76,16 @@ export type StoredRow = Pick<CfdiRow, (typeof ROW)[number] | (typeof ROW_MICROS)
 /** A stored application with the columns of its source that decide whether it counts. */
 export interface StoredApplication extends Applied {
   invoice: string
+  source: string
+  n: number
+  forma_pago: string | null
+  /** All invoices that a credit note of several lowers, as JSON; null for one of a single invoice, and for payments. */
+  shared: string | null
+}
+
+/** A relation 07: the document `source` names an advance. */
+export interface Advance {
+  advance: string
   source: string
 }
 
@@ -94,24 +115,29 @@ const selectDocuments =
 const selectKnown = selectDocuments(listOf(KNOWN.map((name) => c[name])))
 const selectRows = selectDocuments(listOf([...ROW, ...ROW_MICROS].map((name) => c[name])))
 const APPLICATION = listOf([
-  ...[p.invoice, p.source, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago],
+  ...[p.invoice, p.source, p.n, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago, p.forma_pago],
   ...[c.emisor_rfc, c.receptor_rfc, c.issued_at, c.cancelled, c.substituted_from],
+  sql`iif(${p.kind} = 'E' and instr(${c.related}, ',') > 0, ${c.related}, null) as shared`,
 ])
 const selectApplications: Select = (entity, json) =>
   sql`select ${APPLICATION} from json_each(${json}) j cross join ${cfdiPayments} ${p} cross join ${cfdi} ${c}
     where ${p.entity} = ${entity} and ${p.invoice} = j.value and ${c.entity} = ${entity} and ${c.uuid} = ${p.source}`
-/** How many documents relations 04 lead to, the nearest ones first. A document can name 30,000; real chains have a few. */
+/** How many documents relations 04 or 07 lead to, the nearest ones first. A document can name 30,000; real chains have a few. */
 const MAX_LINKED = 40_000
-const selectSubstitutions: Select = (entity, json) => {
-  const from = sql`${cfdiSubstitutions} ${s} where ${s.entity} = ${entity}`
-  return sql`with recursive linked (uuid) as (
+const selectLinked =
+  (table: SQL, relations: { entity: SQLiteColumn; source: SQLiteColumn }, named: SQLiteColumn): Select =>
+  (entity, json) => {
+    const from = sql`${table} where ${relations.entity} = ${entity}`
+    return sql`with recursive linked (uuid) as (
       select j.value from json_each(${json}) j
-        where exists (select 1 from ${from} and ${s.substituted} = j.value) or exists (select 1 from ${from} and ${s.source} = j.value)
-      union select ${s.source} from linked cross join ${from} and ${s.substituted} = linked.uuid
-      union select ${s.substituted} from linked cross join ${from} and ${s.source} = linked.uuid
+        where exists (select 1 from ${from} and ${named} = j.value) or exists (select 1 from ${from} and ${relations.source} = j.value)
+      union select ${relations.source} from linked cross join ${from} and ${named} = linked.uuid
+      union select ${named} from linked cross join ${from} and ${relations.source} = linked.uuid
       limit ${sql.raw(String(MAX_LINKED))})
-    select ${s.substituted}, ${s.source} from linked cross join ${from} and ${s.substituted} = linked.uuid`
-}
+    select ${named}, ${relations.source} from linked cross join ${from} and ${named} = linked.uuid`
+  }
+const selectSubstitutions = selectLinked(sql`${cfdiSubstitutions} ${s}`, s, s.substituted)
+const selectAdvances = selectLinked(sql`${cfdiAdvances} ${a}`, a, a.advance)
 const selectMonths: Select = (entity, json) =>
   sql`select ${listOf([m.month, m.direction, m.cells, m.products])} from json_each(${json}) j cross join ${cfdiMonths} ${m}
     where ${m.entity} = ${entity} and ${m.month} = j.value->>0 and ${m.direction} = j.value->>1`
@@ -169,6 +195,8 @@ export interface AffectedKeys {
   applied: readonly string[]
   /** The documents to read substitutions of, with everything that these lead to. */
   linked: readonly string[]
+  /** The documents to read relations 07 of, with everything that these lead to. */
+  advances: readonly string[]
   months: readonly MonthKey[]
   suppliers: readonly PartKey[]
 }
@@ -178,6 +206,7 @@ export interface AffectedRows {
   rows: StoredRow[]
   applications: StoredApplication[]
   substitutions: Substitution[]
+  advances: Advance[]
   months: StoredMonth[]
   suppliers: StoredSuppliers[]
 }
@@ -186,12 +215,13 @@ export interface AffectedRows {
 export async function readAffected(
   ledger: D1Database,
   entity: number,
-  { rows, applied, linked, months, suppliers }: AffectedKeys,
+  { rows, applied, linked, advances, months, suppliers }: AffectedKeys,
 ): Promise<AffectedRows> {
   const parts = [
     statementsOf(ledger, selectRows, entity, rows),
     statementsOf(ledger, selectApplications, entity, applied),
     statementsOf(ledger, selectSubstitutions, entity, linked),
+    statementsOf(ledger, selectAdvances, entity, advances),
     statementsOf(ledger, selectMonths, entity, months.map(pairOf)),
     statementsOf(ledger, selectSuppliers, entity, suppliers.map(pairOf)),
   ]
@@ -206,8 +236,9 @@ export async function readAffected(
       cancelled: row.cancelled === 1,
     })),
     substitutions: take<Substitution>(parts[2]),
-    months: take<StoredMonth>(parts[3]),
-    suppliers: take<StoredSuppliers>(parts[4]),
+    advances: take<Advance>(parts[3]),
+    months: take<StoredMonth>(parts[4]),
+    suppliers: take<StoredSuppliers>(parts[5]),
   }
 }
 

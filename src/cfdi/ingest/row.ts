@@ -71,7 +71,7 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
     total_micros,
     ...taxes,
     ...breakdownOf(document, lines, taxes),
-    ...paidDaysOf(document),
+    ...paidDaysOf(document, taxes),
     terms_days: document.tipo_comprobante === 'I' ? termDaysOf(document.condiciones_pago) : null,
     total_mxn: total_mxn !== null && fits(total_mxn) ? total_mxn : null,
     paid: 0n,
@@ -83,8 +83,45 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
 
-/** The first and the last day of the payments of a P or N; for a CFDI de retenciones, the last day of its period. */
-function paidDaysOf({ pagos, nominas, retencion, tipo_comprobante, fecha }: CfdiDocument): Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'> {
+/** The months of a period of InformacionGlobal: one, or two from 13 on. */
+const monthsOf = (meses: string): [first: string, last: string] | null => {
+  const n = Number(meses)
+  const [first, last] = n <= 12 ? [n, n] : [2 * (n - 12) - 1, 2 * (n - 12)]
+  return Number.isInteger(n) && n >= 1 && n <= 18 ? [String(first).padStart(2, '0'), String(last).padStart(2, '0')] : null
+}
+
+/** The last day of the period of a global invoice whose Fecha is outside of it. */
+function globalDayOf({ informacion_global, fecha }: CfdiDocument): string | null {
+  const { meses, anio } = informacion_global ?? {}
+  const months = meses == null ? null : monthsOf(meses)
+  if (months === null || !MONTH.test(`${anio}-${months[0]}`) || !isIssueDate(`${anio}-${months[1]}`)) return null
+  const [first, last] = months.map((month) => `${anio}-${month}`)
+  return fecha.slice(0, 7) >= first! && fecha.slice(0, 7) <= last! ? null : lastDayOf(last!)
+}
+
+/** Marks a credit note that may count on another day than its own (`cfdi_elsewhere`). */
+export const markedElsewhere = (fecha: string): Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'> => ({
+  first_paid_on: fecha.slice(0, 10),
+  last_paid_on: fecha.slice(0, 10),
+})
+
+/**
+ * The first and the last day of the payments of a P or N; for a CFDI de retenciones, the last day of its period; see tables.ts for an I and
+ * an E.
+ */
+function paidDaysOf(
+  document: CfdiDocument,
+  { iva_retenido }: Pick<CfdiRow, 'iva_retenido'>,
+): Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'> {
+  const { pagos, nominas, retencion, tipo_comprobante, fecha, relacionados } = document
+  if (tipo_comprobante === 'I') {
+    const day = globalDayOf(document)
+    return { first_paid_on: day, last_paid_on: day }
+  }
+  if (tipo_comprobante === 'E')
+    return (iva_retenido ?? 0n) !== 0n || relacionados.some(({ tipo_relacion }) => tipo_relacion === '07')
+      ? markedElsewhere(fecha)
+      : { first_paid_on: null, last_paid_on: null }
   if (retencion || tipo_comprobante === 'N') {
     const month = `${retencion?.ejercicio}-${retencion?.mes_final?.padStart(2, '0')}`
     const isMonth = MONTH.test(month) && isIssueDate(month)

@@ -5,10 +5,20 @@ import { bare, prepared } from '../../platform/db/statement.ts'
 import { formChunks } from '../chunks/chunks.ts'
 import { type ApplicationRow, type CfdiRow, COLUMNS, columnsOf, isIn, listOf } from '../columns.ts'
 import { type Touched, writeTouched } from '../commits/touched.ts'
-import { cfdi, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers, entities } from '../tables.ts'
+import {
+  cfdi,
+  cfdiAdvances,
+  cfdiChunks,
+  cfdiCommits,
+  cfdiMonths,
+  cfdiPayments,
+  cfdiSubstitutions,
+  cfdiSuppliers,
+  entities,
+} from '../tables.ts'
 import type { Balance, Substitution, SubstitutionState } from '../totals.ts'
 import type { XmlLocation } from '../xml/xml-store.ts'
-import type { StoredMonth, StoredSuppliers } from './reads.ts'
+import type { Advance, StoredMonth, StoredSuppliers } from './reads.ts'
 import type { StatusColumns } from './row.ts'
 
 /** Everything that one slice writes into a partition. */
@@ -26,8 +36,14 @@ export interface SliceWrites {
   /** Rows known from metadata only that the XML changes in an indexed column. */
   reindexed: CfdiRow[]
   applications: ApplicationRow[]
+  /** Stored credit notes that lower other invoices than before, or by other amounts: those that they lowered so far, and what they apply now. */
+  redirected: { uuid: string; related: string; gone: string[]; applications: ApplicationRow[] }[]
+  /** Stored credit notes that may count on another day than their own. */
+  marked: ({ uuid: string } & Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'>)[]
   /** The relations 04 of the new documents. */
   substitutions: Substitution[]
+  /** The relations 07 of the new documents. */
+  advances: Advance[]
   /** Stored documents with another place among substitutions. */
   substituted: ({ uuid: string } & SubstitutionState)[]
   cancelled: ({ uuid: string } & StatusColumns)[]
@@ -118,6 +134,10 @@ const upsertCfdi = insert(
   oneByOne,
 )
 const insertApplications = insert(cfdiPayments, sql`do nothing`, oneByOne)
+const updateRelated = update(['related'])
+const MARKED = ['first_paid_on', 'last_paid_on'] as const
+const updateMarked = update(MARKED)
+const insertAdvances = insert(cfdiAdvances, sql`do nothing`, oneByOne)
 const insertSubstitutions = insert(cfdiSubstitutions, sql`do nothing`, oneByOne)
 const updateIndexed = update(INDEXED)
 const cancel = update(STATUS, sql`and (${cfdi.cancelled} = 0 or ${cfdi.cancelled_at} is null)`)
@@ -132,6 +152,7 @@ const upsertChunks: Write = (entity, json) =>
     on conflict ${replacing([cfdiChunks.entity, cfdiChunks.chunk], [cfdiChunks.data])}`
 const deleteChunks = deleteNamed(cfdiChunks, cfdiChunks.chunk)
 const deleteApplications = deletePairs(cfdiPayments, cfdiPayments.invoice, cfdiPayments.source)
+const deleteAdvances = deleteNamed(cfdiAdvances, cfdiAdvances.source)
 const deleteSubstitutions = deleteNamed(cfdiSubstitutions, cfdiSubstitutions.source)
 const deleteMonths = deletePairs(cfdiMonths, cfdiMonths.month, cfdiMonths.direction)
 const deleteSuppliers = deletePairs(cfdiSuppliers, cfdiSuppliers.month, cfdiSuppliers.part)
@@ -156,7 +177,7 @@ export function writeStatements(
     jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(columns, { updated_at: now, ...row })])).map((json) =>
       prepared(ledger, write(json)),
     )
-  const { removed, moved, documents, reindexed, applications, substitutions, substituted, cancelled, balances } = writes
+  const { removed, moved, documents, reindexed, applications, substitutions, substituted, cancelled, balances, redirected } = writes
   const formed = formChunks(documents, sequence)
   const [kept, emptyChunks] = partitioned(writes.chunks, ({ data }) => data !== null)
   const gone = named(removed)
@@ -186,9 +207,12 @@ export function writeStatements(
     ),
     ...intoPartition(
       deleteApplications,
-      removed.flatMap(({ uuid, invoices }) => invoices.map((invoice) => [invoice, uuid])),
+      [...removed.map(({ uuid, invoices }) => ({ uuid, gone: invoices })), ...redirected].flatMap((one) =>
+        one.gone.map((invoice) => [invoice, one.uuid]),
+      ),
     ),
     ...intoPartition(deleteSubstitutions, gone),
+    ...intoPartition(deleteAdvances, gone),
     ...byKey(move, LOCATION, moved),
     ...intoPartition(
       upsertCfdi,
@@ -201,7 +225,13 @@ export function writeStatements(
     ),
     ...intoPartition(
       insertApplications,
-      applications.values().map((row) => valuesOf(APPLICATIONS, row)),
+      [...applications, ...redirected.flatMap((one) => one.applications)].values().map((row) => valuesOf(APPLICATIONS, row)),
+    ),
+    ...byKey(updateRelated, ['related'], redirected),
+    ...byKey(updateMarked, MARKED, writes.marked),
+    ...intoPartition(
+      insertAdvances,
+      writes.advances.map(({ advance, source }) => [advance, source]),
     ),
     ...intoPartition(
       insertSubstitutions,

@@ -2,9 +2,9 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { all, inlined } from '../../platform/db/statement.ts'
 import { fits, type Micros } from '../../platform/money.ts'
-import { boundsOf, type DirectionNumber, isAfterCeiling, isCounted, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { earliestOf } from '../../taxpayers/visibility/window.ts'
-import { isSubstitutedOn, isValidOn } from '../applied/applied.ts'
+import { countedApplications } from '../cash/counted-applications.ts'
 import { complements } from '../cash/events.ts'
 import type { ExactEvent } from '../cash/exact-amounts.ts'
 import { checkSql } from '../checks/checks.ts'
@@ -17,23 +17,6 @@ import { atRate, DIGITS, needsExactAmount, needsExactRate } from './in-pesos.ts'
 
 const own = cfdiAs('own')
 const p = alias(cfdiPayments, 'p')
-const source = cfdiAs('source')
-
-/**
- * The applications to the PPD invoice `own` that count, as `from cfdi_payments p cross join cfdi source where …`: now, or at the end of a
- * past day. A credit note in another currency is among them, whether it can be converted or not. `owner` is where `own` comes from, unless
- * the surrounding statement has it.
- */
-export function countedApplications(partition: Partition, past: string | null = null, owner?: string): SQL {
-  const counts =
-    past === null
-      ? sql`${source.cancelled} = 0 and not ${isSubstituted(partition, 'source')}`
-      : sql`${p.fecha_pago} < ${afterDay(past)} and ${isValidOn('source', past)} and not ${isSubstitutedOn(partition, 'source', past)}`
-  return sql`from ${owner === undefined ? sql`` : sql`${sql.raw(owner)} ${own} cross join `}${cfdiPayments} ${p} cross join ${cfdi} ${source}
-    where ${p.entity} = ${partition.number} and ${p.invoice} = ${own.uuid} and ${source.uuid} = ${p.source} and ${isCounted(partition, 'source')}
-      and ${source.emisor_rfc} = ${own.emisor_rfc} and (${p.kind} = 'P' or ${source.receptor_rfc} = ${own.receptor_rfc})
-      and (${p.kind} = 'E' or coalesce(${p.currency}, ${own.currency}, 'MXN') = coalesce(${own.currency}, 'MXN')) and ${counts}`
-}
 
 /** These as a JSON list, for `sumOfApplications`. */
 export const listOfApplications = (partition: Partition, past: string | null = null): SQL =>

@@ -2,7 +2,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { cfdi, cfdiChunks, cfdiPayments } from '../tables.ts'
 
 // The tables of a ledger for the statements of other domains, under the names that those of this domain give them.
-export { cfdi, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers } from '../tables.ts'
+export { cfdi, cfdiAdvances, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers } from '../tables.ts'
 
 /** The documents of `populationOf`. */
 export const own = alias(cfdi, 'own')

@@ -24,7 +24,7 @@ export async function findReferrers(
   after: readonly [relation: string, uuid: string] | null,
   limit: number,
 ): Promise<Referrer[]> {
-  const credited = sql`iif(instr(',' || ${s.tipo_relacion} || ',', ',01,') > 0, '01', '03')`
+  const credited = sql`case when instr(',' || ${s.tipo_relacion} || ',', ',01,') > 0 then '01' when instr(',' || ${s.tipo_relacion} || ',', ',03,') > 0 then '03' else '07' end`
   const selects = partitionsToRead(ledger).map((partition) =>
     prepared(
       ledger.d1,

@@ -112,6 +112,7 @@ export interface VatMonth {
   pendiente_por_acreditar_iva: Money
   pagos_sin_conciliar: { count: number; iva: Money; iva_cobrado: Money; iva_pagado: Money }
   declarado: { iva_a_cargo: Money; iva_a_favor: Money; operation_number: string | null } | null
+  requires_complementary: boolean
   diferencia: Money | null
   /** The months' downloads and windows, as the monthly summary has them. */
   is_partial: boolean

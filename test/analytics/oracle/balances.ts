@@ -1,5 +1,6 @@
 import { type Micros, micros, over, quotient, sum, times } from './amounts.ts'
 import { countedAt, inPesos, isToItself, isTooLarge, rateOf } from './counting.ts'
+import { converted, loweredBy } from './notes.ts'
 import type { Day, Direction } from './shapes.ts'
 import { addDays, type Document, dayOf, daysBetween, rulesOf, type World } from './world.ts'
 
@@ -13,23 +14,22 @@ export interface Applied {
   day: Day
   time: string
   amount: Micros
+  /** Of a complement, in MXN. */
+  pesos: Micros | null
   forma: string | null
   parcialidad: number
   insoluto: string | null
 }
 
-const stated = ({ currency, tipo_cambio }: Document): string | null => (currency === 'MXN' || currency === 'XXX' ? '1' : tipo_cambio)
-
-/** The part of a credit note that falls to an invoice, in its currency; null when a rate is not stated. */
-function creditOf(note: Document, invoice: Document): Micros | null {
-  const uuids = [...new Set(note.relacionados.filter(({ tipo_relacion }) => ['01', '03'].includes(tipo_relacion)).map(({ uuid }) => uuid))]
-  const whole = micros(note.total)
-  const share = whole / BigInt(uuids.length)
-  const amount = uuids[0] === invoice.uuid ? whole - share * BigInt(uuids.length - 1) : share
-  if (note.currency === invoice.currency) return amount
-  const [from, to] = [stated(note), stated(invoice)]
-  return from === null || to === null ? null : over(times(amount, from), to)
+/** What a payment is in MXN, where its rate is stated. */
+function pesosOf(pago: Document['pagos'][number], { imp_pagado, moneda_dr, equivalencia_dr }: Docto): Micros | null {
+  if (moneda_dr === 'MXN') return micros(imp_pagado)
+  const moneda = pago.moneda_p ?? 'MXN'
+  const rate = moneda === 'MXN' ? '1' : pago.tipo_cambio_p
+  const equivalence = moneda_dr === null || moneda_dr === moneda ? '1' : equivalencia_dr
+  return rate === null || equivalence === null ? null : times(over(micros(imp_pagado), equivalence), rate)
 }
+type Docto = Document['pagos'][number]['documentos'][number]
 
 const indexes = new WeakMap<World, Map<string, Document[]>>()
 
@@ -40,8 +40,7 @@ function naming(world: World, uuid: string): readonly Document[] {
     index = new Map()
     for (const one of world.documents) {
       const paid = one.pagos.flatMap(({ documentos }) => documentos.map((docto) => docto.uuid))
-      for (const named of new Set([...paid, ...one.relacionados.map((relation) => relation.uuid)]))
-        index.set(named, [...(index.get(named) ?? []), one])
+      for (const named of new Set([...paid, ...loweredBy(world, one).keys()])) index.set(named, [...(index.get(named) ?? []), one])
     }
     indexes.set(world, index)
   }
@@ -69,14 +68,15 @@ export function appliedTo(world: World, invoice: Document, asOf: Day | null): Ap
             .filter((one) => one.uuid === invoice.uuid && one.moneda_dr === invoice.currency && isUntil(dayOf(pago.fecha_pago)))
             .map((one) => ({
               ...{ uuid, kind: 'P' as const, day: dayOf(pago.fecha_pago), time: pago.fecha_pago, forma: pago.forma_pago_p },
+              pesos: pesosOf(pago, one),
               ...{ amount: micros(one.imp_pagado), parcialidad: Number(one.num_parcialidad ?? 0), insoluto: one.imp_saldo_insoluto },
             })),
         )
-      const isNamed = source.relacionados.some((one) => ['01', '03'].includes(one.tipo_relacion) && one.uuid === invoice.uuid)
-      const amount = isNamed && isUntil(dayOf(source.fecha)) ? creditOf(source, invoice) : null
+      const part = loweredBy(world, source).get(invoice.uuid)
+      const amount = part !== undefined && isUntil(dayOf(source.fecha)) ? converted(part, source, invoice) : null
       if (amount === null) return []
       const when = { day: dayOf(source.fecha), time: source.fecha }
-      return [{ uuid, kind: 'E', ...when, amount, forma: source.forma_pago, parcialidad: 0, insoluto: null }]
+      return [{ uuid, kind: 'E', ...when, amount, pesos: null, forma: source.forma_pago, parcialidad: 0, insoluto: null }]
     })
 }
 

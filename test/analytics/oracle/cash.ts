@@ -1,8 +1,10 @@
-import { isZero, type Micros, micros, over, part, sum, times } from './amounts.ts'
-import { countedAt, isToItself, isTooLarge, isVigenteAt, netOf, populationOf, rateOf, signOf } from './counting.ts'
+import { isZero, type Micros, micros, over, part as portion, sum, times } from './amounts.ts'
+import { appliedTo } from './balances.ts'
+import { countedAt, inPesos, isToItself, isTooLarge, isVigenteAt, netOf, populationOf, rateOf } from './counting.ts'
+import { loweredBy, stated } from './notes.ts'
 import type { Day, Direction } from './shapes.ts'
 import { IVA, ivaFigures, statedTaxes, type Tax, taxesOf, taxSum } from './taxes.ts'
-import { type Document, dayOf, type World } from './world.ts'
+import { compare, type Document, dayOf, lastDayOf, monthOf, type World } from './world.ts'
 
 type Pago = Document['pagos'][number]
 type Docto = Pago['documentos'][number]
@@ -14,14 +16,23 @@ export interface CashEvent {
   source: 'cfdi' | 'pago'
   direction: Direction
   day: Day
-  /** The invoice that is paid, or the document itself. */
+  /** The invoice that is paid, or of which something is returned; or the document itself. */
   document: Document
+  /** The credit note that returns it, and the payments that it returns; null of another event. */
+  refund: { note: Document; of: Payment[] } | null
   forma: string | null
   paid: Micros
   /** What was paid in the invoice's currency. */
   own: Micros
   net: Micros
   taxes: Tax[]
+}
+
+/** A payment by its form. The amount in MXN is null where its rate is not known. */
+export interface Payment {
+  forma: string | null
+  pesos: Micros | null
+  amount: Micros
 }
 
 export type Reason = 'unknown' | 'cancelled' | 'substituted' | 'other_parties' | 'currency_mismatch' | 'missing_rate'
@@ -74,6 +85,7 @@ export function movementsOf(world: World): Movements {
   const movements = paidLater(world, null)
   kept.set(world, movements)
   addPaidAtOnce(world, movements)
+  addReturned(world, movements)
   return movements
 }
 
@@ -108,17 +120,27 @@ export function paidLater(world: World, asOf: Day | null): Movements {
   return movements
 }
 
+/** The day on which a document counts: a global invoice belongs to the months of InformacionGlobal. */
+export function countedOn({ tipo_comprobante, fecha, informacion_global }: Document): Day {
+  const { meses = null, anio = null } = informacion_global ?? {}
+  if (tipo_comprobante !== 'I' || meses === null || anio === null) return dayOf(fecha)
+  const n = Number(meses)
+  const months = (n > 12 ? [2 * (n - 12) - 1, 2 * (n - 12)] : [n]).map((month) => `${anio}-${String(month).padStart(2, '0')}`)
+  return months.includes(monthOf(fecha)) ? dayOf(fecha) : lastDayOf(months.at(-1)!)
+}
+
 function addPaidAtOnce(world: World, { events, paidByComplements }: Movements): void {
-  for (const document of populationOf(world, null, ['I', 'E'])) {
-    if (document.metodo_pago !== 'PUE' || (document.tipo_comprobante === 'I' && paidByComplements.has(document.uuid))) continue
+  for (const document of populationOf(world, null, ['I'])) {
+    if (document.metodo_pago !== 'PUE' || paidByComplements.has(document.uuid)) continue
     const rate = rateOf(world, document)!
-    const f = (amount: Micros) => times(amount, rate) * signOf(document)
+    const f = (amount: Micros) => times(amount, rate)
     events.push({
-      ...{ uuid: document.uuid, applies_to: null, source: 'cfdi', direction: document.direction, day: dayOf(document.fecha), document },
+      ...{ uuid: document.uuid, applies_to: null, source: 'cfdi', direction: document.direction, day: countedOn(document), document },
       ...{
+        refund: null,
         forma: document.forma_pago,
         paid: f(micros(document.total)),
-        own: micros(document.total) * signOf(document),
+        own: micros(document.total),
         net: f(netOf(document)),
       },
       taxes: taxesOf(document).map((tax) => scaled(tax, f)),
@@ -126,12 +148,85 @@ function addPaidAtOnce(world: World, { events, paidByComplements }: Movements): 
   }
 }
 
+const isWithheld = (document: Document): boolean => micros(document.iva_retenido) !== 0n
+
+/**
+ * What credit notes return: of each invoice what is beyond the part that was still to be paid when the note came, and never more than was paid
+ * and not returned before. A note of an invoice that nobody sees returns all of it.
+ */
+function addReturned(world: World, { events, paidByComplements }: Movements): void {
+  const counted = countedAt(world, null)
+  for (const note of populationOf(world, null, ['E'])) {
+    if (note.metodo_pago !== 'PUE') continue
+    const lowered = loweredBy(world, note)
+    for (const [uuid, part] of lowered.size === 0 ? [[null, micros(note.total)] as const] : lowered) {
+      const named = world.documents.find((one) => one.uuid === uuid && one.origin === note.origin)
+      const isShown =
+        named?.tipo_comprobante === 'I' && named.has_xml && named.emisor_rfc === note.emisor_rfc && named.receptor_rfc === note.receptor_rfc
+      const invoice = isShown ? named : null
+      if (invoice && (!counted.has(invoice.uuid) || isTooLarge(world, invoice))) continue
+      const { returned, of, day } =
+        invoice === null
+          ? { returned: part, of: [], day: dayOf(note.fecha) }
+          : returnedOf(world, note, part, invoice, paidByComplements.has(invoice.uuid))
+      if (returned === 0n) continue
+      const rate = stated(note) ?? world.rates(note.currency!, day)!.rate
+      const f = (amount: Micros) => -times(portion(amount, returned, micros(note.total)), rate)
+      events.push({
+        ...{
+          uuid: note.uuid,
+          applies_to: invoice?.uuid ?? null,
+          source: 'cfdi',
+          direction: note.direction,
+          day,
+          document: invoice ?? note,
+        },
+        ...{ refund: { note, of }, forma: null, paid: f(micros(note.total)), own: -returned, net: f(netOf(note)) },
+        taxes: taxesOf(note).map((tax) => scaled(tax, f)),
+      })
+    }
+  }
+}
+
+/** What a note returns of an invoice, in its own currency, the payments that it returns, and the day on which that counts. */
+function returnedOf(world: World, note: Document, part: Micros, invoice: Document, isPaidLater: boolean) {
+  const total = micros(invoice.total)
+  const isAtOnce = invoice.metodo_pago === 'PUE' && !isPaidLater
+  const pesos = rateOf(world, invoice) === null ? null : inPesos(world, invoice, total)
+  const order = { P: 0, E: 1 }
+  const history = appliedTo(world, invoice, null).sort((a, b) => compare([a.time, order[a.kind], a.uuid], [b.time, order[b.kind], b.uuid]))
+  const before = history.filter(({ kind, time }) => kind === 'P' && time <= note.fecha)
+  const of: Payment[] = isAtOnce ? [{ forma: invoice.forma_pago, pesos, amount: total }] : before
+  const lastPaid = before
+    .map(({ day }) => day)
+    .sort()
+    .at(-1)
+  const isRestated = isWithheld(note) || isWithheld(invoice)
+  const isAdvance = note.relacionados.some(({ tipo_relacion }) => tipo_relacion === '07')
+  const day = isAtOnce && (isRestated || isAdvance) ? countedOn(invoice) : isRestated ? (lastPaid ?? dayOf(note.fecha)) : dayOf(note.fecha)
+  let [toPay, paid] = isAtOnce ? [0n, total] : [total, 0n]
+  for (const { kind, uuid, amount } of history) {
+    if (kind === 'P') {
+      paid += amount
+      toPay = toPay > amount ? toPay - amount : 0n
+      continue
+    }
+    const forgiven = amount < toPay ? amount : toPay
+    const back = amount - forgiven < paid ? amount - forgiven : paid
+    toPay -= forgiven
+    paid -= back
+    if (uuid === note.uuid) return { returned: portion(part, back, amount), of, day }
+  }
+  // It cannot be converted to the invoice's currency, so that it lowers nothing.
+  return { returned: part, of, day }
+}
+
 function eventOf(pago: Pago, docto: Docto, invoice: Document, own: Tax[], convert: (amount: Micros) => Micros) {
   const [paid, total] = [micros(docto.imp_pagado), micros(invoice.total)]
-  const share = (amount: Micros) => part(amount, paid, total)
+  const share = (amount: Micros) => portion(amount, paid, total)
   const taxes = own.length > 0 || docto.objeto_imp_dr === '01' ? own : taxesOf(invoice).map((tax) => scaled(tax, share))
   return {
-    ...{ source: 'pago' as const, direction: invoice.direction, document: invoice, forma: pago.forma_pago_p },
+    ...{ source: 'pago' as const, direction: invoice.direction, document: invoice, forma: pago.forma_pago_p, refund: null },
     ...{ paid: convert(paid), own: paid, net: convert(share(netOf(invoice))), taxes: taxes.map((tax) => scaled(tax, convert)) },
   }
 }

@@ -1,6 +1,7 @@
 import { micros } from './amounts.ts'
 import { movementsOf, paidLater } from './cash.ts'
 import { countedAt, isOfTable, isToItself, isTooLarge, rateOf } from './counting.ts'
+import { loweredBy } from './notes.ts'
 import type { DataQuality, Day, Direction } from './shapes.ts'
 import { newTally, type Tally } from './tally.ts'
 import { dayOf, directionsOf, type Range, type World, within } from './world.ts'
@@ -37,10 +38,10 @@ export function qualityOf(world: World, range: Range, direction?: Direction, pas
   for (const one of world.documents) {
     const isInRange = directions.includes(one.direction) && within(range, dayOf(one.fecha)) && !isToItself(one)
     if (one.tipo_comprobante !== 'E' || !one.has_xml || !isInRange || !countedAt(world, past).has(one.uuid)) continue
-    for (const { tipo_relacion, uuid } of one.relacionados) {
+    for (const uuid of loweredBy(world, one).keys()) {
       const invoice = world.documents.find((other) => other.uuid === uuid && other.origin === one.origin)
       const isOther = invoice !== undefined && (invoice.emisor_rfc !== one.emisor_rfc || invoice.receptor_rfc !== one.receptor_rfc)
-      if (['01', '03'].includes(tipo_relacion) && isOther) tally.add('other_parties', one.uuid, micros(one.total), uuid)
+      if (isOther) tally.add('other_parties', one.uuid, micros(one.total), uuid)
     }
   }
   for (const { uuid, applies_to, day, direction: side, reason, pagado } of paidLater(world, past).unreconciled) {
@@ -59,16 +60,16 @@ export function qualityOf(world: World, range: Range, direction?: Direction, pas
   }
 }
 
-/** Credit notes that count as money at once although nothing is paid of the invoice that they credit: by `credit_notes_of_unpaid`. */
+/** Credit notes that are no money, because nothing is paid of the invoice that they lower: by `credit_notes_of_unpaid`. */
 export function creditsOfUnpaid(world: World, range: Range): Tally {
   const tally = newTally()
   const [counted, { paidByComplements }] = [countedAt(world, null), movementsOf(world)]
   for (const one of world.documents) {
     if (one.tipo_comprobante !== 'E' || one.metodo_pago !== 'PUE' || !one.has_xml || isToItself(one)) continue
     if (!within(range, dayOf(one.fecha)) || !counted.has(one.uuid) || isTooLarge(world, one)) continue
-    for (const { tipo_relacion, uuid } of one.relacionados) {
+    for (const uuid of loweredBy(world, one).keys()) {
       const invoice = world.documents.find((other) => other.uuid === uuid && other.origin === one.origin)
-      if (!['01', '03'].includes(tipo_relacion) || invoice?.tipo_comprobante !== 'I' || invoice.metodo_pago !== 'PPD') continue
+      if (invoice?.tipo_comprobante !== 'I' || invoice.metodo_pago !== 'PPD') continue
       if (invoice.emisor_rfc !== one.emisor_rfc || invoice.receptor_rfc !== one.receptor_rfc) continue
       if (!invoice.has_xml || !counted.has(uuid) || paidByComplements.has(uuid)) continue
       tally.add('credit_notes_of_unpaid', one.uuid, micros(one.total), uuid)

@@ -108,8 +108,8 @@ export const DEFAULT_RULES: Rules = {
   withholding_tolerance: '0.01',
   withholding_due_day: 17,
   flow_regimes: ['606', '612', '626'],
-  electronic_forms: ['02', '03', '04', '28', '29'],
-  review_forms: ['05', '06'],
+  electronic_forms: ['02', '03', '04', '05', '28', '29'],
+  review_forms: ['06', '08'],
   personal: {
     D01: { category: 'health', cap_group: 'global', electronic: true },
     D02: { category: 'health_disability', cap_group: null, electronic: true },

@@ -10,7 +10,9 @@ export interface Written {
   metodo?: 'PUE' | 'PPD'
   forma?: string
   moneda?: [moneda: string, tipo_cambio: string | null]
-  relacion?: [tipo: string, uuid: string]
+  relacion?: [tipo: string, ...uuids: string[]]
+  /** InformacionGlobal. */
+  global?: [periodicidad: string, meses: string, anio: string]
   lines?: {
     clave?: string
     importe: number
@@ -22,7 +24,7 @@ export interface Written {
   }[]
   uso?: string
   regimenReceptor?: string
-  /** FechaPago, then what is paid of each invoice, with the IVA at 16 % that is stated of it. */
+  /** In the form of the document. FechaPago, then what is paid of each invoice, with the IVA at 16 % that is stated of it. */
   pago?: [
     fecha: string,
     paid: { uuid: string; pagado: number; moneda?: string; iva?: number }[],
@@ -48,7 +50,7 @@ const schoolOf = ({ iedu }: Line): string =>
     ? `<cfdi:ComplementoConcepto><iedu:instEducativas xmlns:iedu="http://www.sat.gob.mx/iedu" version="1.0" nombreAlumno="ALUMNO DE PRUEBA" CURP="${iedu[0]}" nivelEducativo="${iedu[1]}" autRVOE="RVOE 1" rfcPago="EEEE850505EE4"/></cfdi:ComplementoConcepto>`
     : ''
 
-function paymentOf([fecha, paid, [moneda, tipo_cambio] = ['MXN', '1']]: NonNullable<Written['pago']>): string {
+function paymentOf([fecha, paid, [moneda, tipo_cambio] = ['MXN', '1']]: NonNullable<Written['pago']>, forma: string): string {
   const documents = paid.map(({ uuid, pagado, moneda: moneda_dr = 'MXN', iva }) => {
     const taxes =
       iva === undefined
@@ -56,7 +58,7 @@ function paymentOf([fecha, paid, [moneda, tipo_cambio] = ['MXN', '1']]: NonNulla
         : `<pago20:ImpuestosDR><pago20:TrasladosDR><pago20:TrasladoDR BaseDR="${text(iva / 0.16)}" ImpuestoDR="002" TipoFactorDR="Tasa" TasaOCuotaDR="0.160000" ImporteDR="${text(iva)}"/></pago20:TrasladosDR></pago20:ImpuestosDR>`
     return `<pago20:DoctoRelacionado IdDocumento="${uuid}" MonedaDR="${moneda_dr}" EquivalenciaDR="1" NumParcialidad="1" ImpSaldoAnt="${text(pagado)}" ImpPagado="${text(pagado)}" ImpSaldoInsoluto="0.00" ObjetoImpDR="02">${taxes}</pago20:DoctoRelacionado>`
   })
-  return `<pago20:Pagos xmlns:pago20="http://www.sat.gob.mx/Pagos20" Version="2.0"><pago20:Totales MontoTotalPagos="0"/><pago20:Pago FechaPago="${fecha}T12:00:00" FormaDePagoP="03" MonedaP="${moneda}" TipoCambioP="${tipo_cambio}" Monto="1">${documents.join('')}</pago20:Pago></pago20:Pagos>`
+  return `<pago20:Pagos xmlns:pago20="http://www.sat.gob.mx/Pagos20" Version="2.0"><pago20:Totales MontoTotalPagos="0"/><pago20:Pago FechaPago="${fecha}T12:00:00" FormaDePagoP="${forma}" MonedaP="${moneda}" TipoCambioP="${tipo_cambio}" Monto="1">${documents.join('')}</pago20:Pago></pago20:Pagos>`
 }
 
 /** The XML, with the header that its lines give. */
@@ -83,5 +85,12 @@ export function xmlOf(document: Written): string {
   const retenciones = `${retained('001', isr)}${retained('002', iva_retenido)}`
   const attribute = (name: string, value: string | null) => (value === null ? '' : ` ${name}="${value}"`)
   return `<?xml version="1.0" encoding="UTF-8"?>
-<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}" Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(net + sum(lines, ivaOf) - isr - iva_retenido)}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="06600">${relacion ? `<cfdi:CfdiRelacionados TipoRelacion="${relacion[0]}"><cfdi:CfdiRelacionado UUID="${relacion[1]}"/></cfdi:CfdiRelacionados>` : ''}<cfdi:Emisor Rfc="${emisor}" Nombre="EMISOR" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="${document.regimenReceptor ?? '601'}" UsoCFDI="${document.uso ?? 'G03'}"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${lines.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
+<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}" Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(net + sum(lines, ivaOf) - isr - iva_retenido)}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="06600">${document.global ? `<cfdi:InformacionGlobal Periodicidad="${document.global[0]}" Meses="${document.global[1]}" Año="${document.global[2]}"/>` : ''}${
+    relacion
+      ? `<cfdi:CfdiRelacionados TipoRelacion="${relacion[0]}">${relacion
+          .slice(1)
+          .map((one) => `<cfdi:CfdiRelacionado UUID="${one}"/>`)
+          .join('')}</cfdi:CfdiRelacionados>`
+      : ''
+  }<cfdi:Emisor Rfc="${emisor}" Nombre="EMISOR" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="${document.regimenReceptor ?? '601'}" UsoCFDI="${document.uso ?? 'G03'}"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${lines.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago, forma) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
 }

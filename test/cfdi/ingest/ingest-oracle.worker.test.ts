@@ -26,6 +26,8 @@ function world(random: () => number): Plain[] {
       relacion: { tipo: pick(['01', '03', '07']), uuids: related.map(({ uuid }) => uuid) },
     })
   })
+  // Some invoices apply others as advances.
+  for (const one of invoices) if (random() < 0.25) one.relacion = { tipo: '07', uuids: some(pesos).map(({ uuid }) => uuid) }
   // Some name others' invoices, other payments state another currency than the invoice's, and some are between other parties (side).
   const foreign = payments.slice(0, 4).map((payment) => ({
     ...plainOf(random, month(), {}),

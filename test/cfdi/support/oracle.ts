@@ -114,6 +114,91 @@ export function expectedProducts(seen: readonly Seen[]): Record<string, Record<s
   )
 }
 
+const CREDITING = ['01', '03', '07']
+
+/** Parts of an amount that are to each other as weights are; each sum of the first of them is rounded down. */
+function inProportion(amount: bigint, weights: readonly bigint[]): bigint[] {
+  const sum = (some: readonly bigint[]) => some.reduce((all, one) => all + one, 0n)
+  const used = sum(weights) === 0n ? weights.map(() => 1n) : weights
+  const upTo = (n: number) => (amount * sum(used.slice(0, n))) / sum(used)
+  return used.map((_, n) => upTo(n + 1) - upTo(n))
+}
+
+/** The invoices that a credit note lowers: those it names, and instead of an advance the newest invoice until then that applies it. */
+function lowered({ document: note, ...more }: Seen, seen: readonly Seen[]): string[] {
+  const { relacion } = note
+  if (note.tipo !== 'E' || relacion === null || !CREDITING.includes(relacion.tipo)) return []
+  if (relacion.tipo !== '07') return [...relacion.uuids]
+  const appliersOf = (advance: string) =>
+    seen
+      .filter(
+        ({ document: one, hasXml }) => hasXml && one.tipo === 'I' && one.relacion?.tipo === '07' && one.relacion.uuids.includes(advance),
+      )
+      .filter(({ document: one }) => one.uuid !== advance && one.emisor === note.emisor && one.receptor === note.receptor)
+      .filter((one) => instantOf(one) <= instantOf({ document: note, ...more }))
+      .sort((a, b) => instantOf(b) - instantOf(a) || (a.document.uuid < b.document.uuid ? 1 : -1))
+  return [...new Set(relacion.uuids.map((uuid) => appliersOf(uuid)[0]?.document.uuid ?? uuid))]
+}
+
+/** An amount of one document in the currency of another; null when a rate is not known. Rates have at most four decimals. */
+function inCurrencyOf(to: Plain, amount: bigint, from: Plain): bigint | null {
+  if (from.moneda === to.moneda) return amount
+  const [rate, other] = [rateOf(from), rateOf(to)].map((one) => (one === null ? null : BigInt(Math.round(one * 10_000))))
+  if (rate == null || other == null) return null
+  const pesos = (amount * rate + 5_000n) / 10_000n
+  return (pesos * 20_000n + other) / (2n * other)
+}
+
+/** What a credit note takes off each invoice, in its own currency: what is open of each when it is issued, then by their totals. */
+export function partsOf(note: Seen, seen: readonly Seen[]): Map<string, bigint> {
+  const uuids = lowered(note, seen).sort()
+  const amount = micros(note.document.total)
+  if (uuids.length < 2) return new Map(uuids.map((uuid) => [uuid, amount]))
+  // Nobody who sees the note knows of what is issued after it.
+  const then = seen.filter((one) => instantOf(one) <= instantOf(note))
+  const counted = countedAmong(then)
+  const openOf = (uuid: string): { open: bigint; total: bigint } | null => {
+    const found = seen.find(({ document }) => document.uuid === uuid)
+    if (!found?.hasXml || found.document.tipo !== 'I' || instantOf(found) > instantOf(note)) return null
+    const { emisor, receptor, moneda, metodo } = found.document
+    if (emisor !== note.document.emisor || receptor !== note.document.receptor) return null
+    const total = inCurrencyOf(note.document, micros(found.document.total), found.document)
+    if (total === null) return null
+    const acting = then.filter(({ document, hasXml }) => hasXml && counted.has(document.uuid) && document.emisor === emisor)
+    const payments = acting.flatMap(({ document }) =>
+      document.pagos.flatMap(({ fecha, documentos }) =>
+        documentos.filter((it) => it.uuid === uuid && it.moneda === moneda).map((it) => ({ ...it, fecha })),
+      ),
+    )
+    if (metodo === 'PUE' && payments.length === 0) return { open: 0n, total }
+    const key = ({ document }: Seen) => `${document.fecha}|${document.uuid}`
+    const paid = payments.filter(({ fecha }) => fecha <= note.document.fecha).map(({ pagado }) => micros(pagado))
+    const earlier = acting
+      .filter((one) => one.document.receptor === receptor && key(one) < key(note))
+      .map((one) => inCurrencyOf(found.document, partsOf(one, seen).get(uuid) ?? 0n, one.document) ?? 0n)
+    const left = [...paid, ...earlier].reduce((rest, one) => rest - one, micros(found.document.total))
+    return { open: inCurrencyOf(note.document, left > 0n ? left : 0n, found.document)!, total }
+  }
+  const invoices = uuids.map(openOf)
+  const equal = amount / BigInt(uuids.length)
+  const unknown = invoices.filter((one) => one === null).length
+  const known = invoices.filter((one) => one !== null)
+  const rest = amount - equal * BigInt(unknown)
+  const open = known.reduce((all, one) => all + one.open, 0n)
+  const first = inProportion(
+    rest < open ? rest : open,
+    known.map((one) => one.open),
+  )
+  const second = inProportion(
+    rest > open ? rest - open : 0n,
+    known.map(({ total }) => total),
+  )
+  let n = 0
+  const parts = invoices.map((one) => (one === null ? equal : first[n]! + second[n++]!))
+  if (known.length === 0) parts[0]! += amount - equal * BigInt(uuids.length)
+  return new Map(uuids.map((uuid, at) => [uuid, parts[at]!]))
+}
+
 /** Paid, credited and status of a document, from all others. Credit notes are in the invoice's own currency here. */
 export function expectedBalance(document: Seen, seen: readonly Seen[]): { paid: number; credited: number; payment_status: string | null } {
   const { tipo, metodo, uuid, total } = document.document
@@ -130,11 +215,7 @@ export function expectedBalance(document: Seen, seen: readonly Seen[]): { paid: 
     for (const it of source.pagos.flatMap(({ documentos }) => documentos))
       if (it.uuid === uuid && it.moneda === moneda) paid += Number(micros(it.pagado))
     if (source.receptor !== receptor) continue
-    const { relacion } = source
-    if (source.tipo !== 'E' || relacion === null || !['01', '03'].includes(relacion.tipo) || !relacion.uuids.includes(uuid)) continue
-    const whole = Number(micros(source.total))
-    const part = Math.floor(whole / relacion.uuids.length)
-    credited += relacion.uuids[0] === uuid ? whole - part * (relacion.uuids.length - 1) : part
+    credited += Number(partsOf({ document: source, hasXml, isCancelled: false }, seen).get(uuid) ?? 0n)
   }
   return { paid, credited, payment_status: paid + credited >= due ? 'paid' : paid + credited > 0 ? 'partially_paid' : 'unpaid' }
 }

@@ -5,7 +5,7 @@ export const PROVISIONS: Record<string, string> = {
   'LFT 13 and 15; service/repse': 'LFT 13 y 15; criterio del servicio (REPSE)',
   'LISR 14 and 96, LIVA 5-D': 'LISR 14 y 96, LIVA 5-D',
   'LISR 151, last paragraph': 'LISR 151, último párrafo',
-  'LISR 151, last paragraph; c_FormaPago': 'LISR 151, último párrafo; c_FormaPago',
+  'LISR 27-III and 151, last paragraph; c_FormaPago': 'LISR 27-III y 151, último párrafo; c_FormaPago',
   'LISR 27-III, third paragraph': 'LISR 27-III, tercer párrafo',
   'LISR 76-V and 150': 'LISR 76-V y 150',
   'LIVA 2 (repealed)': 'LIVA 2 (derogado)',

@@ -17,25 +17,29 @@ export const SPANISH: Record<string, string> = {
     'Suma de (subtotal − descuento) de las facturas (I), menos la de las notas de crédito (E), en pesos.',
 
   // VAT.
-  'Σ bases and IVA by rate of the cash events of issued documents: PUE on the day of Fecha, PPD by complements on FechaPago; E are negative.':
-    'Suma de bases e IVA por tasa de lo cobrado: las facturas PUE, el día de su fecha; las PPD, según sus complementos, el día del pago. Las notas de crédito (E) restan.',
+  'Σ bases and IVA by rate of the cash events of issued documents: PUE on the day of Fecha, global invoices in their period, PPD by complements on FechaPago; what E return is negative.':
+    'Suma de bases e IVA por tasa de lo cobrado: las facturas PUE, el día de su fecha; las globales, en su periodo; las PPD, según sus complementos, el día del pago. Lo que devuelven las notas de crédito (E) resta.',
   'The same of received documents.':
-    'Suma de bases e IVA por tasa de lo pagado: las facturas PUE recibidas, el día de su fecha; las PPD, según los complementos recibidos, el día del pago. Las notas de crédito (E) restan.',
+    'Suma de bases e IVA por tasa de lo pagado: las facturas PUE recibidas, el día de su fecha; las PPD, según los complementos recibidos, el día del pago. Lo que devuelven las notas de crédito (E) resta.',
   'Σ IVA of type I − E by Fecha.': 'Suma del IVA de las facturas (I), menos el de las notas de crédito (E), según su fecha.',
   '(base_16 + base_8 + base_0 + base_otras) ÷ (the same + base_exento) of cobrado, never below 0 or above 1; 1 without exempt sales':
     'De lo cobrado: bases gravadas (al 16 %, 8 %, 0 % y otras tasas) ÷ bases gravadas y exentas, siempre entre 0 y 1. Vale 1 si no hay ventas exentas.',
-  '(IVA of pagado − no_deducible_excluded) × prorrateo − retenido_a_terceros + retenido_a_terceros of the month before':
-    '(IVA pagado − IVA no acreditable) × prorrateo − IVA retenido a terceros en el mes + IVA retenido a terceros en el mes anterior.',
+  '(IVA of pagado − no_deducible_excluded − retenido_a_terceros) × prorrateo + retenido_a_terceros of the month before × its prorrateo; without what is withheld on excluded purchases':
+    '(IVA pagado − IVA no acreditable − IVA retenido a terceros en el mes) × prorrateo + IVA retenido a terceros en el mes anterior × el prorrateo de ese mes; sin lo retenido en compras no acreditables.',
   'IVA of cobrado − acreditable − retenido_por_clientes': 'IVA cobrado − IVA acreditable − IVA que retuvieron los clientes.',
   'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now':
     'Suma de IVA × saldo ÷ total de las facturas PPD al cierre del mes, ya descontado lo pagado y acreditado hasta entonces. Los documentos cuentan como están ahora.',
   'saldo − (iva_a_cargo − iva_a_favor)': 'Saldo − (IVA a cargo − IVA a favor) de la declaración.',
-  'IVA paid in cash above the limit, for fuel without an electronic payment, of uso S01, or to definitive 69-B issuers':
-    'IVA pagado en efectivo por encima del límite, por combustible sin pago electrónico, con uso S01 o a emisores definitivos del 69-B.',
+  'IVA of payments in cash above the limit or for fuel, of uso S01, or to definitive 69-B issuers; less what is returned of them':
+    'IVA de los pagos en efectivo por encima del límite o por combustible, con uso S01 o a emisores definitivos del 69-B, menos lo que de ellos se devuelve.',
   'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment: of what no_deducible_excluded does not hold already, and not excluded itself':
     'IVA pagado a emisores presuntos del 69-B y a proveedores sin registro REPSE vigente el día del pago. No repite lo que ya está en el IVA no acreditable, ni se resta del acreditable.',
-  'LIVA 1-B and 5: IVA counts when it is paid. A credit note (E, PUE) counts on its own Fecha, also where the invoice that it credits is not paid: credit_notes_of_unpaid of data_quality counts these. Taxes of a complement are its own, else in proportion to its invoice.':
-    'LIVA 1-B y 5: el IVA cuenta cuando se paga. Una nota de crédito (E, PUE) cuenta en su propia fecha, aunque la factura que acredita no esté pagada: cuántas son así se dice aparte, entre lo que falta. Los impuestos de un complemento son los que declara; si no los declara, se toman en proporción a su factura.',
+  'LIVA 1-B and 5: IVA counts when it is paid. Taxes of a complement are its own, else in proportion to its invoice.':
+    'LIVA 1-B y 5: el IVA cuenta cuando se paga. Los impuestos de un complemento son los que declara; si no los declara, se toman en proporción a su factura.',
+  'LIVA 7: a credit note (E, PUE) first lowers what is open of its invoice, payments by FechaPago, which is no money; only what goes beyond is returned, on its own Fecha, in proportion of its taxes. A refund of an act whose IVA was withheld restates the month of its payment: requires_complementary. The application of an advance (07) is dated with an invoice that is paid at once.':
+    'LIVA 7: una nota de crédito (E, PUE) baja primero lo que se debe de su factura, con los pagos por su fecha, y eso no es dinero; solo lo que excede se devuelve, en su propia fecha y en proporción a sus impuestos. La devolución de un acto con IVA retenido corrige el mes de su pago, que requiere declaración complementaria. La aplicación de un anticipo (07) lleva la fecha de la factura que se paga en una exhibición.',
+  'Withheld IVA is credited the month after by the prorrateo of the month that it belongs to, which no source settles.':
+    'El IVA retenido se acredita el mes siguiente con el prorrateo del mes al que corresponde; ninguna fuente lo resuelve.',
   'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).':
     'En pesos, al tipo de cambio del documento o del pago; si no lo trae, al publicado el día anterior (CFF 20).',
   'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin one month earlier to see whether that month is known.':

@@ -50,10 +50,10 @@ export function stepsOf(row: VatMonth, before: VatMonth | undefined): Step[] {
   const top = at
   const paid = RATES.filter((rate) => isShown(rate, pagado[rate])).map((rate) => move(`pagado.${rate}`, '−', pagado[rate], 'received'))
   const excluded = move('no_deducible_excluded', '+', row.no_deducible_excluded, 'bad')
+  const withheld = move(WITHHELD, '+', pagado.retenido_a_terceros, 'idle')
   const full = at
   at = top - (top - full) * sizeOf(row.prorrateo ?? '1')
   const prorrateo: Step = { key: 'prorrateo', sign: '×', text: row.prorrateo, series: 'wait', levels: [full, at] }
-  const withheld = move(WITHHELD, '+', pagado.retenido_a_terceros, 'idle')
   const earlier = move('retenido_antes', '−', before?.pagado.retenido_a_terceros ?? null, 'idle', before?.drilldown[WITHHELD])
   const isKnown = row.acreditable !== null
   if (isKnown) at = top - sizeOf(row.acreditable)
@@ -66,7 +66,7 @@ export function stepsOf(row: VatMonth, before: VatMonth | undefined): Step[] {
     ...{ key: 'saldo', sign: '=', text: row.saldo, series: 'idle', is: 'result' },
     levels: row.saldo === null ? undefined : [0, sizeOf(row.saldo)],
   }
-  return [...collected, ...paid, excluded, prorrateo, withheld, earlier, credited, customers, saldo]
+  return [...collected, ...paid, excluded, withheld, prorrateo, earlier, credited, customers, saldo]
 }
 
 /** The month before another one. */

@@ -3,7 +3,7 @@ import { type Micros, micros, money, percent, sum, times } from '../amounts.ts'
 import type { EfosHeader, EfosRow } from '../analytics-shapes.ts'
 import { openInvoices } from '../balances.ts'
 import { ivaOf, movementsOf } from '../cash.ts'
-import { inPesos, netOf, populationOf, signOf } from '../counting.ts'
+import { countedAt, inPesos, netOf, populationOf, signOf } from '../counting.ts'
 import { isCleared, isPresumed, publishedOn, stepAt } from '../lists.ts'
 import type { Day, Direction, Situacion } from '../shapes.ts'
 import { newTally } from '../tally.ts'
@@ -54,7 +54,11 @@ export function efosOf(world: World, query: EfosQuery) {
       if (open !== 0n) tally.add(`unpaid_amount|${rfc}`, one.uuid, open)
       tally.add(`paid_amount|${rfc}`, one.uuid, pesos(one, micros(one.total)) - open)
     }
-    for (const event of events.filter((one) => uuids.has(one.document.uuid)))
+    const isMeant = ({ refund, document, day }: (typeof events)[number]) =>
+      refund === null
+        ? uuids.has(document.uuid)
+        : uuids.has(refund.note.uuid) && countedAt(world, asOf).has(document.uuid) && within(query, day)
+    for (const event of events.filter(isMeant))
       if (ivaOf(event) !== 0n) tally.add(`iva_acreditado|${rfc}`, event.uuid, ivaOf(event), event.applies_to)
     const text = (figure: string) => money(tally.sum(`${figure}|${rfc}`))
     const definitive = step((one) => one === 'definitivo')

@@ -1,7 +1,7 @@
 import { exact, type Micros, micros, money, part, quotient, sum } from '../amounts.ts'
 import type { VatMonth } from '../analytics-shapes.ts'
 import { appliedTo, LEAST_OPEN } from '../balances.ts'
-import { type CashEvent, figuresOf, ivaOf, movementsOf } from '../cash.ts'
+import { type CashEvent, countedOn, figuresOf, ivaOf, movementsOf } from '../cash.ts'
 import { inPesos, isToItself, populationOf, rateOf, signOf } from '../counting.ts'
 import { exclusionsOf } from '../drilldowns/deduction-reasons.ts'
 import { isRepseInvalid, situacionAt } from '../lists.ts'
@@ -34,6 +34,33 @@ function declaredOf({ returns }: World, month: Month): VatMonth['declarado'] {
   return { iva_a_cargo: money(micros(iva_a_cargo)), iva_a_favor: money(micros(iva_a_favor)), operation_number: numero_operacion }
 }
 
+/** What of an amount of an event cannot be credited: all or nothing of a payment, and of a refund the part that its payments were. */
+function excludedOf(world: World, { document, refund, forma, paid, day }: CashEvent): (amount: Micros) => Micros {
+  const isOut = (payments: { forma: string | null; pesos: Micros | null }[]) => exclusionsOf(world, document, payments, day).length > 0
+  if (isOut([])) return (amount) => amount
+  if (refund === null) return (amount) => (isOut([{ forma, pesos: paid }]) ? amount : 0n)
+  const out = sum(refund.of.filter((one) => isOut([one])).map(({ amount }) => amount))
+  const all = sum(refund.of.map(({ amount }) => amount))
+  return (amount) => part(amount, out, all)
+}
+
+/** IVA withheld from third parties in a month on what can be credited. */
+const creditableRetained = (world: World, month: Month): Micros =>
+  sum(
+    inMonth(world, month)
+      .filter(({ direction }) => direction === 'received')
+      .map((event) => retained(event) - excludedOf(world, event)(retained(event))),
+  )
+
+/** The taxed part of what was collected in a month. */
+function proportionOf(world: World, month: Month): Micros {
+  const figures = inMonth(world, month)
+    .filter(({ direction }) => direction === 'issued')
+    .flatMap(figuresOf)
+  const of = (...names: string[]) => sum(figures.flatMap(([name, amount]) => (names.includes(name) ? [amount] : [])))
+  return prorrateoOf(of('base_16', 'base_8', 'base_0', 'base_otras'), of('base_exento'))
+}
+
 function addCash(world: World, month: Month, tally: Tally): void {
   for (const event of inMonth(world, month)) {
     const isIssued = event.direction === 'issued'
@@ -44,12 +71,11 @@ function addCash(world: World, month: Month, tally: Tally): void {
     for (const [figure, amount] of figuresOf(event)) add(`${side}.${figure}`, amount)
     add(isIssued ? 'cobrado.retenido_por_clientes' : 'pagado.retenido_a_terceros', retained(event))
     if (isIssued) continue
-    const isExcluded = exclusionsOf(world, event.document, [event], event.day).length > 0
-    if (isExcluded) add('no_deducible_excluded', ivaOf(event))
-    else {
-      if (situacionAt(world, event.document.emisor_rfc, world.today) === 'presunto') add('at_risk_69b', ivaOf(event))
-      if (isRepseInvalid(world, event.document, event.day)) add('at_risk_repse', ivaOf(event))
-    }
+    const excluded = excludedOf(world, event)
+    add('no_deducible_excluded', excluded(ivaOf(event)))
+    const rest = ivaOf(event) - excluded(ivaOf(event))
+    if (situacionAt(world, event.document.emisor_rfc, world.today) === 'presunto') add('at_risk_69b', rest)
+    if (isRepseInvalid(world, event.document, event.day)) add('at_risk_repse', rest)
   }
 }
 
@@ -63,7 +89,8 @@ const ivaOfPart = (world: World, document: Document, paid: Micros, total: Micros
 
 function addAccrued(world: World, month: Month, tally: Tally): void {
   const day = lastDayOf(month) < world.today ? lastDayOf(month) : world.today
-  for (const document of populationOf(world, { from: `${month}-01`, to: lastDayOf(month) }, ['I', 'E'])) {
+  for (const document of populationOf(world, null, ['I', 'E'])) {
+    if (monthOf(countedOn(document)) !== month) continue
     const iva = ivaOfPart(world, document, 1n, 1n) * signOf(document)
     const figure = document.direction === 'issued' ? 'devengado.trasladado' : 'devengado.acreditable'
     if (iva !== 0n) tally.add(`${figure}|${month}`, document.uuid, iva)
@@ -120,15 +147,11 @@ const isSeen = (world: World, month: Month, direction: Direction): boolean =>
 function monthRow(world: World, month: Month, tally: Tally): Computed {
   const of = (figure: string) => tally.sum(`${figure}|${month}`)
   const ivas = (side: string) => of(`${side}.iva_16`) + of(`${side}.iva_8`) + of(`${side}.iva_otras`)
-  const taxed = ['16', '8', '0', 'otras'].reduce((all, rate) => all + of(`cobrado.base_${rate}`), 0n)
-  const prorrateo = prorrateoOf(taxed, of('cobrado.base_exento'))
-  const before = sum(
-    inMonth(world, addMonths(month, -1))
-      .filter(({ direction }) => direction === 'received')
-      .map(retained),
-  )
+  const [prorrateo, before] = [proportionOf(world, month), addMonths(month, -1)]
   const excluded = of('no_deducible_excluded')
-  const acreditable = quotient((ivas('pagado') - excluded) * prorrateo, ONE) - of('pagado.retenido_a_terceros') + before
+  const acreditable =
+    quotient((ivas('pagado') - excluded - creditableRetained(world, month)) * prorrateo, ONE) +
+    quotient(creditableRetained(world, before) * proportionOf(world, before), ONE)
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
   const declarado = declaredOf(world, month)
   const knows = (direction: Direction) => world.isComplete === true || isSeen(world, month, direction)
@@ -150,6 +173,12 @@ function monthRow(world: World, month: Month, tally: Tally): Computed {
       ...{ iva_cobrado: money(of('pagos_sin_conciliar.iva_cobrado')), iva_pagado: money(of('pagos_sin_conciliar.iva_pagado')) },
     },
     declarado,
+    requires_complementary: inMonth(world, month).some(
+      ({ refund, document }) =>
+        refund !== null &&
+        monthOf(refund.note.fecha) > month &&
+        (micros(refund.note.iva_retenido) !== 0n || micros(document.iva_retenido) !== 0n),
+    ),
     diferencia: !isKnown ? null : declarado && money(saldo - micros(declarado.iva_a_cargo) + micros(declarado.iva_a_favor)),
   }
 }

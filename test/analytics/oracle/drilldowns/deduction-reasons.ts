@@ -2,16 +2,29 @@ import { type Micros, micros } from '../amounts.ts'
 import { balanceOf } from '../balances.ts'
 import { countedAt, inPesos, rateOf } from '../counting.ts'
 import { hasPrefix, isRepseInvalid, situacionAt } from '../lists.ts'
+import { loweredBy } from '../notes.ts'
 import type { Rules } from '../rules.ts'
 import { type Document, dayOf, isCompany, rulesOf, rulesOfYear, type World } from '../world.ts'
 
 export type Profile = 'personal' | 'business'
 
-/** The forms in which a document was paid, and the days: of its complements when it is PPD. */
-export function paymentsOf(world: World, document: Document): { forma: string | null; day: string }[] {
-  if (document.metodo_pago !== 'PPD') return [{ forma: document.forma_pago, day: dayOf(document.fecha) }]
-  return balanceOf(world, document, null).payments.map(({ forma, day }) => ({ forma, day }))
+interface Paid {
+  forma: string | null
+  /** In MXN; null when it is not known. */
+  pesos: Micros | null
 }
+
+/** The payments of a document: its complements when it is PPD or has some, else itself. */
+export function paymentsOf(world: World, document: Document): (Paid & { day: string })[] {
+  const { payments } = balanceOf(world, document, null)
+  if (document.metodo_pago === 'PPD' || payments.length > 0) return payments
+  const pesos = rateOf(world, document) === null ? null : inPesos(world, document, micros(document.total))
+  return [{ forma: document.forma_pago, day: dayOf(document.fecha), pesos }]
+}
+
+/** Whether a payment was in cash, in an amount that cannot be deducted. */
+export const isOverInCash = (world: World, { forma, pesos }: Paid, day: string): boolean =>
+  forma === '01' && pesos !== null && pesos > micros(world.rules(day).cash_limit)
 
 type Electronic = 'yes' | 'no' | 'review'
 const isElectronic = (rules: Rules, forma: string | null): Electronic => {
@@ -23,21 +36,36 @@ const isElectronic = (rules: Rules, forma: string | null): Electronic => {
 export function exclusionsOf(
   world: World,
   document: Document,
-  payments: { forma: string | null }[] = paymentsOf(world, document),
-  day = dayOf(document.fecha),
+  payments: (Paid & { day?: string })[] = paymentsOf(world, document),
+  on?: string,
 ): string[] {
-  const rules = world.rules(day)
-  const rate = rateOf(world, document)
-  const isOver = rate !== null && inPesos(world, document, micros(document.total)) > micros(rules.cash_limit)
+  const rules = world.rules(on ?? dayOf(document.fecha))
   const isFuel = document.conceptos.some((line) => hasPrefix(line.clave_prod_serv, rules.claves.fuel))
   const isInvoice = document.tipo_comprobante === 'I'
   const reasons: [string, boolean][] = [
-    ['cash_over_2000', isInvoice && isOver && payments.some(({ forma }) => forma === '01')],
-    ['fuel_not_electronic', isInvoice && isFuel && payments.some(({ forma }) => isElectronic(rules, forma) === 'no')],
+    ['cash_over_2000', isInvoice && payments.some((one) => isOverInCash(world, one, on ?? one.day!))],
+    ['fuel_not_electronic', isInvoice && isFuel && payments.some(({ forma }) => forma === '01')],
     ['uso_s01', document.uso_cfdi === 'S01'],
     ['issuer_69b_definitivo', situacionAt(world, document.emisor_rfc, world.today) === 'definitivo'],
   ]
   return reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
+}
+
+/** The same, and of a credit note those of the invoices that it lowers: what excluded a purchase excludes its credit note. */
+function exclusionsOfPurchase(world: World, document: Document): string[] {
+  if (document.tipo_comprobante !== 'E') return exclusionsOf(world, document)
+  const invoices = [...loweredBy(world, document).keys()].flatMap((uuid) =>
+    world.documents.filter(
+      (one) =>
+        one.uuid === uuid &&
+        one.origin === document.origin &&
+        one.tipo_comprobante === 'I' &&
+        one.emisor_rfc === document.emisor_rfc &&
+        one.receptor_rfc === document.receptor_rfc,
+    ),
+  )
+  const found = new Set([document, ...invoices].flatMap((one) => exclusionsOf(world, one)))
+  return ['cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo'].filter((reason) => found.has(reason))
 }
 
 const isFlow = (world: World, document: Document): boolean => {
@@ -81,7 +109,7 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
         ['substituted', !isCancelled && !countedAt(world, null).has(document.uuid)],
         ['missing_xml', !document.has_xml],
       ]),
-      ...exclusionsOf(world, document).filter(
+      ...exclusionsOfPurchase(world, document).filter(
         (reason) => profile === 'business' || !['cash_over_2000', 'fuel_not_electronic'].includes(reason),
       ),
       ...list([

@@ -1,5 +1,6 @@
 import { type Micros, micros, money, part, times } from '../amounts.ts'
 import { inPesos, isToItself, isTooLarge, netOf, rateOf, signOf } from '../counting.ts'
+import { loweredBy } from '../notes.ts'
 import type { DeductionRow, DeductionTotals } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { compare, type Document, dayOf, isCompany, type Range, rulesOfYear, type World, within } from '../world.ts'
@@ -16,7 +17,7 @@ const isPersonal = (uso: string | null): boolean => /^D(0[1-9]|10)$/.test(uso ??
 /** The document whose use decides: the invoice that a credit note credits, when that is shown. */
 function decisive(world: World, document: Document): Document {
   if (document.tipo_comprobante !== 'E') return document
-  const named = document.relacionados.filter(({ tipo_relacion }) => ['01', '03'].includes(tipo_relacion)).map(({ uuid }) => uuid)
+  const named = [...loweredBy(world, document).keys()]
   const invoice = world.documents.find(
     (one) =>
       named.includes(one.uuid) && one.origin === document.origin && one.emisor_rfc === document.emisor_rfc && one.tipo_comprobante === 'I',

@@ -17,6 +17,7 @@ import {
   type World,
   within,
 } from '../world.ts'
+import { isOverInCash, paymentsOf } from './deduction-reasons.ts'
 import { expectationOf } from './expectation.ts'
 
 type Flag = (world: World, document: Document) => boolean
@@ -83,9 +84,7 @@ export const complementCancelled: Flag = (world, document) =>
 export const cashOver: Flag = (world, document) =>
   isInvoice(world, document) &&
   document.direction === 'received' &&
-  document.forma_pago === '01' &&
-  rateOf(world, document) !== null &&
-  inPesos(world, document, micros(document.total)) > micros(rulesOf(world, document).cash_limit)
+  paymentsOf(world, document).some((one) => isOverInCash(world, one, one.day))
 
 export const withholdingMissing: Flag = (world, document) => {
   if (!isInvoice(world, document) || !document.has_xml) return false

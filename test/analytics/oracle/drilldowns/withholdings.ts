@@ -34,7 +34,9 @@ function ofEvents(world: World): Withheld[] {
     const { document, direction, source, applies_to, net } = event
     const role = direction === 'issued' ? ('withheld_from_us' as const) : ('withheld_by_us' as const)
     const expected =
-      document.tipo_comprobante === 'I' ? expectedOf(world, document, net, ivaOf(event), event.day) : { ISR: null, IVA: null }
+      document.tipo_comprobante === 'I' && event.refund === null
+        ? expectedOf(world, document, net, ivaOf(event), event.day)
+        : { ISR: null, IVA: null }
     const concept_class = classOf(world, document, event.day)
     return CODES.flatMap(([impuesto, code]) => {
       const amount = taxSum(event.taxes, 'retencion', code)

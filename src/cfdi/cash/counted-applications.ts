@@ -1,0 +1,27 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { isCounted, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { isSubstitutedOn, isValidOn } from '../applied/applied.ts'
+import { cfdiAs } from '../columns.ts'
+import { afterDay } from '../literal-day.ts'
+import { isSubstituted } from '../population/population.ts'
+import { cfdi, cfdiPayments } from '../tables.ts'
+
+const own = cfdiAs('own')
+const p = alias(cfdiPayments, 'p')
+const source = cfdiAs('source')
+
+/**
+ * The applications to the invoice `of` that count, as `from cfdi_payments p cross join cfdi source where …`: now, or at the end of a
+ * past day. A credit note in another currency is among them, whether it can be converted or not.
+ */
+export function countedApplications(partition: Partition, past: string | null = null, of = own): SQL {
+  const counts =
+    past === null
+      ? sql`${source.cancelled} = 0 and not ${isSubstituted(partition, 'source')}`
+      : sql`${p.fecha_pago} < ${afterDay(past)} and ${isValidOn('source', past)} and not ${isSubstitutedOn(partition, 'source', past)}`
+  return sql`from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
+    where ${p.entity} = ${partition.number} and ${p.invoice} = ${of.uuid} and ${source.uuid} = ${p.source} and ${isCounted(partition, 'source')}
+      and ${source.emisor_rfc} = ${of.emisor_rfc} and (${p.kind} = 'P' or ${source.receptor_rfc} = ${of.receptor_rfc})
+      and (${p.kind} = 'E' or coalesce(${p.currency}, ${of.currency}, 'MXN') = coalesce(${of.currency}, 'MXN')) and ${counts}`
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { dividedAmong, openAt, returnedBy } from '../../../src/cfdi/cash/credits.ts'
+
+const pesos = (amount: number): bigint => BigInt(Math.round(amount * 1_000_000))
+const paid = (at: string, amount: number) => ({ kind: 'P' as const, at, source: `P${at}`, amount: pesos(amount) })
+const note = (source: string, at: string, amount: number) => ({ kind: 'E' as const, at, source, amount: pesos(amount) })
+
+describe('what a credit note returns', () => {
+  const later = { total: pesos(11_600), isPaidAtOnce: false }
+
+  it('is nothing as long as something is open, and the rest after that', () => {
+    expect(returnedBy('N', later, [paid('2026-05-20', 11_368), note('N', '2026-05-25', 232)])).toBe(0n)
+    expect(returnedBy('N', later, [paid('2026-05-20', 5_800), note('N', '2026-05-25', 5_800)])).toBe(0n)
+    expect(returnedBy('N', later, [paid('2026-05-20', 11_000), note('N', '2026-05-25', 1_000)])).toBe(pesos(400))
+    expect(returnedBy('N', later, [note('N', '2026-05-15', 1_160), paid('2026-05-20', 10_440)])).toBe(0n)
+  })
+
+  it('is all of a note on what was paid at once, and never more than was paid', () => {
+    const atOnce = { total: pesos(1_160), isPaidAtOnce: true }
+    const notes = [note('A', '2026-05-10', 928), note('B', '2026-06-10', 928)]
+    expect(notes.map(({ source }) => returnedBy(source, atOnce, notes))).toEqual([pesos(928), pesos(232)])
+    expect(returnedBy('N', later, [note('M', '2026-05-01', 11_600), note('N', '2026-05-02', 1_160)])).toBe(0n)
+  })
+
+  it('counts a payment of the same instant as made before', () => {
+    expect(returnedBy('N', later, [note('N', '2026-05-20', 1_160), paid('2026-05-20', 11_600)])).toBe(pesos(1_160))
+  })
+})
+
+describe('a credit note of several invoices', () => {
+  const open = (amount: number, total = amount) => ({ open: pesos(amount), total: pesos(total) })
+
+  it('is divided by what is open of each, then by their totals', () => {
+    expect(dividedAmong(pesos(4_640), [open(1_160), open(3_480)])).toEqual([pesos(1_160), pesos(3_480)])
+    expect(dividedAmong(pesos(1_000), [open(0, 5_000), open(3_000)])).toEqual([0n, pesos(1_000)])
+    expect(dividedAmong(pesos(400), [open(0, 1_000), open(0, 3_000)])).toEqual([pesos(100), pesos(300)])
+    // 100 are open of the first. The other 400 are divided by the totals.
+    expect(dividedAmong(pesos(500), [open(100, 1_000), open(0, 3_000)])).toEqual([pesos(200), pesos(300)])
+  })
+
+  it('gives an unknown one an equal part, and loses nothing to rounding', () => {
+    expect(dividedAmong(pesos(900), [null, open(1_000), open(500)])).toEqual([pesos(300), pesos(400), pesos(200)])
+    for (const amount of [1n, 100n, 10_000_001n])
+      for (const invoices of [
+        [null, null, null],
+        [open(1), open(2), open(4)],
+        [open(0, 3), null, open(0, 7)],
+      ]) {
+        const parts = dividedAmong(amount, invoices)
+        expect(parts.reduce((sum, one) => sum + one, 0n)).toBe(amount)
+        expect(parts.every((one) => one >= 0n)).toBe(true)
+      }
+  })
+
+  it('rests on what was issued until the note, so that no later document can change what a reader of it sees', () => {
+    const parties = { emisor_rfc: 'AAA010101AAA', receptor_rfc: 'BBB020202BB1', currency: 'MXN', tipo_cambio: null }
+    const invoice = { ...parties, version: '4.0', tipo_comprobante: 'I', metodo_pago: 'PPD', total_micros: pesos(1_160), issued_at: 1_000 }
+    const one = { ...parties, uuid: 'N', fecha: '2026-05-20T10:00:00', issued_at: 2_000 }
+    const payment = (issued_at: number) => ({
+      ...{ ...parties, kind: 'P' as const, source: 'P', amount: pesos(1_000), fecha_pago: '2026-05-10T12:00:00', issued_at },
+      ...{ cancelled: false, substituted_from: null },
+    })
+    expect(openAt(one, invoice, [payment(1_500)])).toEqual({ open: pesos(160), total: pesos(1_160) })
+    expect(openAt(one, invoice, [payment(2_500)])).toEqual({ open: pesos(1_160), total: pesos(1_160) })
+    expect(openAt(one, { ...invoice, issued_at: 2_500 }, [])).toBeNull()
+    expect(openAt(one, { ...invoice, receptor_rfc: 'CCC030303CC2' }, [])).toBeNull()
+    expect(openAt(one, { ...invoice, metodo_pago: 'PUE' }, [])).toEqual({ open: 0n, total: pesos(1_160) })
+  })
+})
