@@ -7,7 +7,11 @@ export const Confirmation = z
 export type Confirmation = z.infer<typeof Confirmation>
 
 export const ConfirmedEmail = z
-  .strictObject({ organization_id: Id('org'), email: z.string(), email_confirmed_at: Instant })
+  .strictObject({
+    organization_id: Id('org').meta({ description: 'The organization that signed up with this address.' }),
+    email: z.string().meta({ description: 'The address that is confirmed.' }),
+    email_confirmed_at: Instant.meta({ description: 'When it was confirmed.' }),
+  })
   .meta({ id: 'ConfirmedEmail' })
 export type ConfirmedEmail = z.infer<typeof ConfirmedEmail>
 

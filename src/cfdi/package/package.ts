@@ -404,12 +404,12 @@ export const openMetadataEntry = async (file: Bytes, entry: ZipEntry, room: Meta
   if (entry.rejected !== null) throw entry.rejected
   if (entry.size > room.bytes) throw new EntryRejected('zip.too_large', 'The metadata of the package is larger than 48 MiB.')
   room.bytes -= entry.size
-  return open(shownName(entry.name), () => inflatedParts(file, entry), room)
+  return open(shownName(entry.name), () => inflatedParts(file, entry), room, entry.size <= LARGEST_DOUBT)
 }
 
 /** Opens a metadata TXT that is not in a ZIP. Throws EntryRejected. */
 export const openMetadata = (file: Bytes): Promise<MetadataFile> =>
-  open('upload.txt', () => partsOf(file, 0, file.size, METADATA_FILES_PART), new MetadataRoom())
+  open('upload.txt', () => partsOf(file, 0, file.size, METADATA_FILES_PART), new MetadataRoom(), false)
 
 type Parts = () => AsyncIterable<Uint8Array>
 
@@ -418,11 +418,14 @@ const PARTS_AT_ONCE = 16
 /** Lines between two pauses. */
 const LINES_AT_ONCE = 1_000
 
+/** In bytes: an entry that may be a list with a damaged header. Larger ones are not read beyond it. */
+const LARGEST_DOUBT = 1024 * 1024
+
 /**
- * Reads a file up to the end of its header, and all of it when that is the header of a list of CFDIs, because a damaged entry reveals itself
- * at its end.
+ * Reads all of a file when its header is that of a list of CFDIs, because a damaged entry reveals itself at its end. Another one is read up to
+ * the end of its header, or all of it when it may be damaged.
  */
-async function open(name: string, parts: Parts, room: MetadataRoom): Promise<MetadataFile> {
+async function open(name: string, parts: Parts, room: MetadataRoom, isInDoubt: boolean): Promise<MetadataFile> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let isUtf8 = true
   const check = (part?: Uint8Array) => {
@@ -433,14 +436,19 @@ async function open(name: string, parts: Parts, room: MetadataRoom): Promise<Met
     }
   }
   let [header, count] = [new HeaderReader() as HeaderReader | null, 0]
+  let refused: MetadataLine[] | null = null
   for await (const part of parts()) {
-    room.count(part)
-    const refused = header?.push(part)
-    if (refused) return { name, lines: () => only(refused) }
-    if (header?.isRead) header = null
-    check(part)
+    if (refused === null) {
+      room.count(part)
+      refused = header?.push(part) ?? null
+      if (header?.isRead) header = null
+      check(part)
+    }
+    if (refused !== null && !isInDoubt) break
     if (++count % PARTS_AT_ONCE === 0) await letOthersGoOn()
   }
+  const lines = refused
+  if (lines !== null) return { name, lines: () => only(lines) }
   check()
   return { name, lines: () => linesIn(parts, isUtf8 ? 'utf-8' : 'windows-1252') }
 }

@@ -1,10 +1,14 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DATA_SOURCE_KEYS } from '../../../src/authority/port/authority.ts'
 import { api, pathsOf } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
 import { audited, organization, signUp } from '../../support/tenants.ts'
 import { counted, created, draft, EXTRACTORS, listed, monthly, scheduled, weekly } from './support/extractors.ts'
 
+// The days of a zone only move forward.
+beforeEach(() => {
+  at('2026-11-18T18:00:00Z')
+})
 afterEach(() => {
   vi.useRealTimers()
 })

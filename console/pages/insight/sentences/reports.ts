@@ -50,8 +50,8 @@ export const REPORTS: Record<string, string> = {
   'Σ TotalDeducciones': 'Suma del total de deducciones.',
   'Σ TotalOtrosPagos': 'Suma del total de otros pagos.',
   'Σ SalarioDiarioIntegrado ÷ receipts that state it': 'Suma del salario diario integrado ÷ los recibos que lo declaran.',
-  'A report covers everything that the service holds of the RFC and your own imports, up to source_watermark.':
-    'Un reporte abarca todo lo que el servicio tiene del RFC y lo que usted importó, hasta la hora en que se leyeron los datos.',
+  'A report covers what your windows show of the RFC, up to through, and your own imports.':
+    'Un reporte abarca lo que sus ventanas muestran del RFC, hasta su última extracción, y lo que usted importó.',
   'Amounts are in MXN at each document’s own TipoCambio, else at the published rate; a credit note counts in its own month.':
     'Los importes están en pesos, al tipo de cambio de cada documento o, si no lo trae, al publicado. Una nota de crédito cuenta en su propio mes.',
   'Rules are those of the day of the invoice, or of the month of a payment, as of when the report was made.':
