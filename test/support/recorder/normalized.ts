@@ -20,11 +20,12 @@ const PEOPLE = ['CACX7605101P8', 'FUNK671228PH6', 'XAMA620210DQ5', 'CUSC85051631
 /** Those of the public and of foreigners mean something. */
 const isGeneric = (rfc: string): boolean => /^X[AE]XX010101000$/.test(rfc)
 
-const CREDENTIAL = /\bfds_(test|live)_(key|secret|invitation)_[0-9A-Za-z]+\b/g
+const CREDENTIAL = /\bfds_(test|live)_(key|secret|invitation|confirmation)_[0-9A-Za-z]+\b/g
 const PLACEHOLDERS: Record<string, string> = {
   key: '4fzKq7Yb2JmT9sVxW3cRdE',
   secret: 'notARealSecret0123456789abcdefghijklmnopqrst00000',
   invitation: 'notARealToken00123456789abcdefghijklmnopqrst00000',
+  confirmation: 'notARealToken00123456789abcdefghijklmnopqrst00000',
 }
 
 /** Members that nobody may read in an example, and what stands for them. */
