@@ -240,9 +240,9 @@ describe('what the authority says instead', () => {
     const { world, one } = await asked({ months: 1, from: '2026-04' }, { checks: 1_000 }, [], ISSUED)
     await world.work(9 * 86_400_000)
     for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'failed', error_class: 'sat_unavailable' })
-    // Of each request: six checks, and then one an hour.
-    expect(world.asked()[VERIFICA]! / 2).toBeGreaterThan(165)
-    expect(world.asked()[VERIFICA]! / 2).toBeLessThanOrEqual(174)
+    // Of each request, for metadata and, hours later, for XML: six checks, and then one an hour.
+    expect(world.asked()[VERIFICA]! / 4).toBeGreaterThan(165)
+    expect(world.asked()[VERIFICA]! / 4).toBeLessThanOrEqual(174)
     world.authority.behaviour.checks = 0
     await one.run()
     await world.call()

@@ -22,8 +22,8 @@ import { makeDue, noteRefusal, readConversation } from './store.ts'
 /** The runs that an organization starts together request their months within this time, so that one request asks for them. */
 const GATHERING_MS = 5_000
 
-/** How much longer a job waits than its requests. */
-const AFTER_REQUESTS_MS = 60 * 60_000
+/** How much longer a job waits than its first requests: XML without metadata is asked for some hours later. */
+const AFTER_REQUESTS_MS = 5 * 60 * 60_000
 
 const none = () => Promise.reject(new Unavailable('sat_unavailable', 'The web services of the tax authority have no mailbox.'))
 
