@@ -15,7 +15,7 @@ export const MonthStatusName = z.enum(MONTH_STATUSES).meta({
     '`complete`: your runs asked for the month, and everything that the tax authority announced of it up to your last run is held, with its ' +
     'XML wherever the authority delivers that. A month that has ended stays so while it is downloaded again; the current one does not. `requested`: a job of your runs is queued or ' +
     'running, or waits for the tax authority. `partial`: the last download has ended, and something that the tax authority announces is not ' +
-    'held; the next run of the month asks for it again. `missing`: no run of yours asked for the month since it was over, or its downloads ' +
+    'held, or its list of documents takes long; the next run of the month asks again. `missing`: no run of yours asked for the month since it was over, or its downloads ' +
     'failed. `unobtainable`: not complete, and all or some of it is older than what the tax authority gives, six years; the sandbox ' +
     'gives everything since January 2018. ' +
     'The data_status of summaries is `downloading` for `requested` and `partial`, and `missing` for `unobtainable`.',
@@ -50,7 +50,8 @@ export const CoverageMonth = z
       .meta({
         description:
           'The last answer of the tax authority to what your last job of the month needs, as its code and a sentence: `5003: The request ' +
-          'matches more documents than one request may. The service divides its period.` CFDIs and retenciones are asked for apart: the ' +
+          'matches more documents than one request may. The service divides its period.` `1` and `2` are the states Aceptada and En proceso of a list ' +
+          'of documents that takes long. CFDIs and retenciones are asked for apart: the ' +
           'answer is that about those which keep the month from being complete. If the job failed without such a code, its ' +
           'error_class and a sentence. If the authority did as it was asked, and the month is `partial` all the same: `rejected`, ' +
           '`xml_not_delivered_yet` or `incomplete`, and a sentence. Null when there is none of these.',
