@@ -93,7 +93,7 @@ describe('the evidence of a flag names what it rests on', () => {
     expect(flagOf(listed, 'metadata_only')?.evidence).toEqual({ estatus: 'cancelado', certified_at: listed.fecha })
   })
 
-  it('without a further D1 call', () => expect(calls).toBe(4))
+  it('without a further D1 call', () => expect(calls).toBe(3))
 })
 
 it('each flag shows its weight, and they add up to the score', () => {

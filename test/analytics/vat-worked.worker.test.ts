@@ -90,7 +90,7 @@ describe('April to June 2026 of a company, by hand', async () => {
     const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () =>
       of.ask('GET', `/v1/analytics/vat-position?${query}&period=2026-05`),
     )
-    expect(cost).toMatchObject({ d1_calls: 5, rows_written: 0 })
+    expect(cost).toMatchObject({ d1_calls: 4, rows_written: 0 })
     const { data, data_quality, basis } = result.body
     expect(data).toHaveLength(1)
     expect(data[0]).toMatchObject({
@@ -160,7 +160,7 @@ describe('April to June 2026 of a company, by hand', async () => {
   it('lists what is withheld by the day of cash, with what is missing, and its totals', async () => {
     const path = `/v1/cfdi/withholdings?${query}&from=2026-04&to=2026-06`
     const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => of.ask('GET', path))
-    expect(cost).toMatchObject({ d1_calls: 3, rows_written: 0 })
+    expect(cost).toMatchObject({ d1_calls: 2, rows_written: 0 })
     const { data, totals } = result.body
     const common = { iva_a_favor: '0.00', isr_a_favor: '0.00' }
     expect(totals).toMatchObject([

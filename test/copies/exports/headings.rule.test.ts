@@ -34,7 +34,8 @@ describe('Spanish headings', () => {
   it('every value of every enumeration has a word, and no other', () => {
     const enumerations = columnsOf(Cfdi).flatMap(({ heading, path }) => {
       const member = memberAt(Cfdi, path)
-      return member instanceof z.ZodEnum ? [[heading, member.options.map(String).sort()] as const] : []
+      const isCode = member instanceof z.ZodEnum && member.options.every((value) => /^\d+$/.test(String(value)))
+      return member instanceof z.ZodEnum && !isCode ? [[heading, member.options.map(String).sort()] as const] : []
     })
     expect(enumerations.length).toBeGreaterThan(8)
     expect(Object.fromEntries(Object.entries(WORDS).map(([name, words]) => [name, Object.keys(words).sort()]))).toEqual(

@@ -1927,6 +1927,7 @@ class VatMonth(TypedDict):
     pagos_sin_conciliar: VatMonthPagosSinConciliar
     declarado: VatMonthDeclarado | None
     diferencia: str | None
+    requires_complementary: bool
     data_status: VatMonthDataStatus
     is_partial: bool
     through_date: str | None
@@ -3136,6 +3137,7 @@ class CfdiApplication(TypedDict):
     estatus: Estatus
     counts: bool
     not_counted_reason: CfdiApplicationNotCountedReason | None
+    allocation_estimated: bool
     warnings: list[Literal['receiver_differs']]
 
 

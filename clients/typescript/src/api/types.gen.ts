@@ -546,7 +546,7 @@ export type InsightEntry = {
      */
     amount: string;
     /**
-     * UUID of the invoice that a payment complement pays. Else null.
+     * UUID of the invoice that a payment complement pays, or of which a credit note returns something. Else null.
      */
     applies_to: string | null;
 };
@@ -869,7 +869,7 @@ export type Withholding = {
      */
     uuid: string;
     /**
-     * UUID of the invoice that a payment complement pays. Else null.
+     * UUID of the invoice that a payment complement pays, or of which a credit note returns something. Else null.
      */
     applies_to: string | null;
     /**
@@ -1166,7 +1166,7 @@ export type VatQuality = {
         [key: string]: string;
     };
     /**
-     * Credit notes (E, PUE, relación 01 or 03) of the range that count as money on their own Fecha although no payment is known of the PPD invoice that they credit: once for each invoice. They lower IVA that was never counted.
+     * Credit notes (E, PUE, relación 01, 03 or 07) of the range that lower a PPD invoice of which no payment is known: once for each invoice. They are no money, as far as something is open.
      */
     credit_notes_of_unpaid: number;
 };
@@ -1236,6 +1236,10 @@ export type VatMonth = {
      * saldo − (iva_a_cargo − iva_a_favor) of `declarado`. Null without either.
      */
     diferencia: string | null;
+    /**
+     * Whether something that was collected or paid in the month with IVA withheld was returned in a later one: its figures are without it, and a return that was filed before has to be restated (LIVA 7, third paragraph).
+     */
+    requires_complementary: boolean;
     /**
      * The data status of the month. If a direction is `missing`, its zeros mean that the amounts are unknown.
      */
@@ -3115,11 +3119,17 @@ export type EmailConfirmation = {
 };
 
 export type ConfirmedEmail = {
+    /**
+     * The organization that signed up with this address.
+     */
     organization_id: string;
     /**
-     * The e-mail address.
+     * The address that is confirmed.
      */
     email: string;
+    /**
+     * When it was confirmed.
+     */
     email_confirmed_at: string;
 };
 
@@ -6332,7 +6342,7 @@ export type CoverageMonth = {
      */
     rejected_count: number;
     /**
-     * The last answer of the tax authority to what your last job of the month needs, as its code and a sentence: `5003: The request matches more documents than one request may. The service divides its period.` CFDIs and retenciones are asked for apart: the answer is that about those which keep the month from being complete. If the job failed without such a code, its error_class and a sentence. If the authority did as it was asked, and the month is `partial` all the same: `rejected`, `xml_not_delivered_yet` or `incomplete`, and a sentence. Null when there is none of these.
+     * The last answer of the tax authority to what your last job of the month needs, as its code and a sentence: `5003: The request matches more documents than one request may. The service divides its period.` `1` and `2` are the states Aceptada and En proceso of a list of documents that takes long. CFDIs and retenciones are asked for apart: the answer is that about those which keep the month from being complete. If the job failed without such a code, its error_class and a sentence. If the authority did as it was asked, and the month is `partial` all the same: `rejected`, `xml_not_delivered_yet` or `incomplete`, and a sentence. Null when there is none of these.
      */
     last_code: string | null;
     /**
@@ -6354,7 +6364,7 @@ export type CoverageMonth = {
 };
 
 /**
- * `complete`: your runs asked for the month, and everything that the tax authority announced of it up to your last run is held, with its XML wherever the authority delivers that. A month that has ended stays so while it is downloaded again; the current one does not. `requested`: a job of your runs is queued or running, or waits for the tax authority. `partial`: the last download has ended, and something that the tax authority announces is not held; the next run of the month asks for it again. `missing`: no run of yours asked for the month since it was over, or its downloads failed. `unobtainable`: not complete, and all or some of it is older than what the tax authority gives, six years; the sandbox gives everything since January 2018. The data_status of summaries is `downloading` for `requested` and `partial`, and `missing` for `unobtainable`.
+ * `complete`: your runs asked for the month, and everything that the tax authority announced of it up to your last run is held, with its XML wherever the authority delivers that. A month that has ended stays so while it is downloaded again; the current one does not. `requested`: a job of your runs is queued or running, or waits for the tax authority. `partial`: the last download has ended, and something that the tax authority announces is not held, or its list of documents takes long; the next run of the month asks again. `missing`: no run of yours asked for the month since it was over, or its downloads failed. `unobtainable`: not complete, and all or some of it is older than what the tax authority gives, six years; the sandbox gives everything since January 2018. The data_status of summaries is `downloading` for `requested` and `partial`, and `missing` for `unobtainable`.
  */
 export type MonthStatus = 'complete' | 'partial' | 'requested' | 'missing' | 'unobtainable';
 
@@ -8116,6 +8126,10 @@ export type CfdiApplication = {
      * `cancelled`: it is cancelled. `other_parties`: its issuer is not the invoice’s, or it is a credit note with another receiver. `currency_mismatch`: MonedaDR is not the invoice’s currency. `missing_rate`: a credit note in another currency cannot be converted, because an exchange rate is not stated. `substituted`: another vigente document substitutes it. Null when it counts.
      */
     not_counted_reason: CfdiApplicationNotCountedReason | null;
+    /**
+     * Whether `amount` is a part of a credit note that names several invoices: it is divided by what was open of each when it was issued, then by their totals, because it does not say how.
+     */
+    allocation_estimated: boolean;
     /**
      * `receiver_differs`: the receiver of the payment complement is not the invoice’s, because a third party paid.
      */
