@@ -211,7 +211,7 @@ describe('financing by hand', () => {
     await calls('limit=1')
     expect(await calls('limit=1')).toBe(4)
     expect(await calls('as_of=2026-06-30')).toBe(4)
-    expect(await calls('as_of=2026-06-30&figure=pool.eligible_amount', '/analytics/financing/entries')).toBe(3)
+    expect(await calls('as_of=2026-06-30&figure=pool.eligible_amount', '/analytics/financing/entries')).toBe(4)
     expect(await calls('from=2026-01&to=2026-06', '/analytics/fx-exposure')).toBe(3)
     expect(await calls('figure=booked_mxn&currency=USD', '/analytics/fx-exposure/entries')).toBe(2)
   })
