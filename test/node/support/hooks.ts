@@ -96,9 +96,9 @@ export interface Delivery {
   next_attempt_at: string | null
 }
 
-/** Registers a webhook for finished downloads, at a path of the sink. */
-export const register = (customer: Customer, path: string): Promise<Endpoint> =>
-  customer.ask<Endpoint>('POST', '/v1/webhooks', { name: path, url: `https://hooks.example.com${path}`, event_keys: ['sync.completed'] })
+/** Registers a webhook at a path of the sink. */
+export const register = (customer: Customer, path: string, event_keys: readonly string[] = ['sync.completed']): Promise<Endpoint> =>
+  customer.ask<Endpoint>('POST', '/v1/webhooks', { name: path, url: `https://hooks.example.com${path}`, event_keys })
 
 /** The delivery log of a webhook. */
 export const logOf = (customer: Customer, { webhook_id }: Endpoint): Promise<Delivery[]> =>

@@ -71,6 +71,14 @@ const hasRows = (stateDir: string, table: string): boolean =>
 /** Whether every job has ended and every fact has been told, of a service that runs. */
 export const isNotified = (stateDir: string): boolean => !hasRows(stateDir, 'outbox') && !hasRows(stateDir, 'sync_work')
 
+/** The reasons of what could not be handled, of a service that runs or has stopped. */
+export const deadLettersOf = (stateDir: string): string[] =>
+  databasesWith(stateDir, 'dead_letters').flatMap((control) => {
+    const rows = control.prepare('select dead_letter_id, reason from dead_letters').all()
+    control.close()
+    return rows.map(({ dead_letter_id, reason }) => `${dead_letter_id}: ${reason}`)
+  })
+
 /** A job's identifier as a connection is shown it, like shownJobId of the service, which waits for its hash. */
 function shownId(...of: readonly [fiscal_entity_id: string, source: string, month: string, job_id: string]): string {
   const bytes = createHash('sha256').update(JSON.stringify(of)).digest().subarray(0, 16)
@@ -82,25 +90,28 @@ function shownId(...of: readonly [fiscal_entity_id: string, source: string, mont
 /** A job `j` among all: those that one run requests for an RFC have the same identifier. */
 const JOB = `(j.entity || ' ' || j.source || ' ' || j.month || ' ' || j.job_id)`
 
-/** The jobs of a ledger by the identifiers that connections are shown. */
+/** Who asked for a job `j`. */
+const REQUESTERS = inlined(requestersOf(alias(syncJobs, 'j')))
+
+/** The jobs of a ledger by the identifiers that connections are shown: who waited for a login knows a job by that of the one before. */
 function shownJobs(stateDir: string, ledger: DatabaseSync): Map<string, string> {
   const connections = databasesWith(stateDir, 'connections').flatMap((control) => {
-    const rows = control.prepare('select entity, fiscal_entity_id from connections').all() as { entity: number; fiscal_entity_id: string }[]
+    const rows = control.prepare('select entity, organization_id, fiscal_entity_id from connections').all()
     control.close()
-    return rows
+    return rows as { entity: number; organization_id: string; fiscal_entity_id: string }[]
   })
   const byEntity = Map.groupBy(connections, ({ entity }) => entity)
-  const jobs = ledger.prepare(`select entity, source, month, job_id, ${JOB} as job from sync_jobs j`).all() as {
-    entity: number
-    source: string
-    month: string
-    job_id: string
-    job: string
-  }[]
+  const asked = `select j.*, ${REQUESTERS} as requesters, ${JOB} as job from sync_jobs j`
+  const jobs = ledger.prepare(asked).all() as Record<'entity' | 'source' | 'month' | 'job_id' | 'deferred' | 'requesters' | 'job', string>[]
   return new Map(
-    jobs.flatMap(({ entity, source, month, job_id, job }) =>
-      (byEntity.get(entity) ?? []).map(({ fiscal_entity_id }): [string, string] => [shownId(fiscal_entity_id, source, month, job_id), job]),
-    ),
+    jobs.flatMap(({ entity, source, month, job_id, deferred, requesters, job }) => {
+      const known = JSON.parse(deferred) as Record<string, string>
+      const theirs = (byEntity.get(Number(entity)) ?? []).filter(({ organization_id }) => requesters.includes(organization_id))
+      return theirs.map(({ organization_id, fiscal_entity_id }): [string, string] => [
+        shownId(fiscal_entity_id, source, month, known[organization_id] ?? job_id),
+        job,
+      ])
+    }),
   )
 }
 
@@ -118,7 +129,7 @@ function spread(stateDir: string, ledger: DatabaseSync): void {
 const NOTIFIED = `select ${JOB} as job, o.value as organization, (
     select count(*) from facts f cross join json_each(f.organizations) t
     where f.kind = 'sync.completed' and f.job = ${JOB} and t.value = o.value) as times
-  from sync_jobs j cross join json_each(${inlined(requestersOf(alias(syncJobs, 'j')))}) o`
+  from sync_jobs j cross join json_each(${REQUESTERS}) o`
 
 /** What must not be found there: each a question and its answers. */
 const FAULTS: Record<string, string> = {
