@@ -187,7 +187,7 @@ export function tickOf(stateDir: string, instant: number, moments: readonly numb
     const ask = (what: string, from: string) => ledger.prepare(`select ${what} from ${from} where j.as_of = ?`).all(instant)
     jobs.push(...(ask(`${cell} as cell, j.*`, 'sync_jobs j join entities e using (entity)') as unknown as Job[]))
     const facts = `facts f join sync_jobs j on f.job = ${JOB} join entities e on e.entity = j.entity, json_each(f.organizations) o`
-    notified.push(...ask(`o.value || ' ' || ${cell} as told`, facts).map((row) => String(row['notified'])))
+    notified.push(...ask(`o.value || ' ' || ${cell} as notified`, facts).map((row) => String(row['notified'])))
     requests.push(
       ...(ledger.prepare('select run_id, requested_at from extractions where instant = ?').all(instant) as unknown as typeof requests),
     )
