@@ -125,7 +125,7 @@ describe('the reports by hand', () => {
 
   it('diot: what each supplier was paid', () => {
     expect(diot(world)).toMatchObject([
-      { period: '2026-05', rfc: SUPPLIER, tipo_tercero: '04', tipo_operacion: '85', base_16: '800.00', iva_16: '128.00' },
+      { period: '2026-05', rfc: SUPPLIER, tipo_tercero: '04', tipo_operacion: '02', base_16: '800.00', iva_16: '128.00' },
       { period: '2026-06', rfc: PERSON, tipo_operacion: '03', base_16: '1000.00', iva_16: '160.00', iva_retenido: '106.67' },
     ])
   })

@@ -223,7 +223,7 @@ describe('April to June 2026 of a company, by hand', async () => {
     expect([status, body.errors[0].path, body.errors[0].message]).toEqual([
       422,
       'concept_class',
-      'Must be one of autotransporte, resico_pf, arrendamiento, comision, honorarios, otros, sueldos.',
+      'Must be one of autotransporte, resico_pf, arrendamiento, comision, honorarios, desperdicios, servicios_personal, otros, sueldos.',
     ])
   })
 })

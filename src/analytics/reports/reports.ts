@@ -122,8 +122,9 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
     kinds: ['cash'],
     formulas: {
       base_16: 'bases of the cash events of received documents: PUE on the day of Fecha, else complements by FechaPago',
-      tipo_operacion: '03 honorarios, 06 arrendamiento, 85 others, by the class of the withholding rules',
-      tipo_tercero: '05 foreign, 15 global, 04 others',
+      tipo_operacion:
+        'by what is supplied: the regime of the issuer and the product key with the largest amount; diot.operation has the keys',
+      tipo_tercero: '05 foreign, 04 others; 15 is a grouping that the taxpayer makes',
     },
   },
   compliance: {
@@ -248,7 +249,7 @@ function withDrilldowns<One extends object>(
   return rows.map((row) => ({ ...row, drilldown: of(row as DrilldownsRow) }))
 }
 
-const TERCEROS: Readonly<Record<string, string>> = { XEXX010101000: '05', XAXX010101000: '15' }
+const TERCEROS: Readonly<Record<string, string>> = { XEXX010101000: '05' }
 const NATIONAL = '04'
 
 const sorted = <Cell>(groups: Map<string, Cell[]>): [string, Cell[]][] => [...groups].sort(([a], [b]) => (a < b ? -1 : 1))

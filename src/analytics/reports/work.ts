@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm'
 import { readerOf } from '../../accounts/organization/organization.ts'
 import type { RuleKey, RuleRow, Rules } from '../../authority/rules/dated.ts'
 import { rulesAt } from '../../authority/rules/rules.ts'
-import { WITHHOLDING_KEYS } from '../../authority/rules/withholding-classes.ts'
 import { syncWork } from '../../downloads/jobs/tables.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
@@ -59,11 +58,12 @@ interface PartsBasis {
 export const FIRST_DAY = '2018-01-01'
 
 const TERMS = ['financing.default_terms_days'] as const
+const OPERATIONS = ['diot.operation'] as const
 
 /** The rules behind the parts, by the report that they are for. */
 export const RULES_OF: Readonly<Record<'payment-behavior' | 'diot', readonly RuleKey[]>> = {
   'payment-behavior': TERMS,
-  diot: WITHHOLDING_KEYS,
+  diot: OPERATIONS,
 }
 
 /** Formats the basis of the parts, as of a day. */
@@ -71,7 +71,7 @@ export const basisOf = ({ issued, received }: Windows, rules: Rules, today: stri
   JSON.stringify({
     floors: [issued.floor, received.floor],
     ceilings: [issued.ceiling, received.ceiling],
-    rules: rules.rowsOf([...WITHHOLDING_KEYS, ...TERMS], { first: FIRST_DAY, last: today }),
+    rules: rules.rowsOf([...OPERATIONS, ...TERMS], { first: FIRST_DAY, last: today }),
   } satisfies PartsBasis)
 
 /** The values of some rules behind the parts: those of all of these bases, because a round makes the parts again month by month. */

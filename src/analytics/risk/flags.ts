@@ -6,6 +6,7 @@ import { withholdingClasses } from '../../authority/rules/withholding-classes.ts
 import { countedApplications } from '../../cfdi/cash/counted-applications.ts'
 import { checkSql } from '../../cfdi/checks/checks.ts'
 import type { cfdiAs } from '../../cfdi/columns.ts'
+import { mainKey } from '../../cfdi/main-key.ts'
 import { cfdi, cfdiPayments, cfdiSubstitutions, own, p, source } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
 import { all, inlined } from '../../platform/db/statement.ts'
@@ -105,11 +106,6 @@ const beginsWith = (text: SQL, prefixes: readonly string[]): SQL =>
 export const hasKey = (prefixes: readonly string[], of: InvoiceAlias = own): SQL =>
   anyOf(prefixes.map((prefix) => sql`instr(',' || ${of.products}, ${`,${prefix}`}) > 0`))
 
-/** The product key of `own` with the largest amount, the first of equals. */
-const MAIN_KEY = sql`case when instr(${own.products}, '=') = 0 then ${own.products} else (
-  select substr(j.value, 1, instr(j.value, '=') - 1) from json_each('["' || replace(${own.products}, ',', '","') || '"]') j
-  order by cast(substr(j.value, instr(j.value, '=') + 1) as integer) desc, j.key limit 1) end`
-
 const inMicros = (column: SQLWrapper): SQL => sql`cast(round(coalesce(${column}, '0') * 1000000) as integer)`
 
 const MILLION = 1_000_000
@@ -148,7 +144,7 @@ function withholdingMissing(rules: Rules): SQL | null {
   // Most invoices are of companies and of no freight; they are kept apart before their keys are compared.
   const any = classes.filter(({ emisor }) => emisor === 'any').flatMap(({ detection }) => detection.flatMap(({ claves }) => claves ?? []))
   return sql`length(${own.receptor_rfc}) = 12 and ${own.products} is not null and (length(${own.emisor_rfc}) = 13${any.length > 0 ? sql` or ${hasKey(any)}` : sql``})
-    and (select case ${sql.join(branches, sql` `)} else 0 end from (select ${MAIN_KEY} as main, ${inMicros(own.subtotal)} - ${inMicros(own.descuento)} as net))`
+    and (select case ${sql.join(branches, sql` `)} else 0 end from (select ${mainKey(own.products)} as main, ${inMicros(own.subtotal)} - ${inMicros(own.descuento)} as net))`
 }
 
 type ByDayDays = { first: string; last: string }

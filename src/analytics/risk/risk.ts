@@ -1,5 +1,6 @@
 import type { Rules, RuleValues } from '../../authority/rules/dated.ts'
 import { type WithholdingClass, withholdingClassOf } from '../../authority/rules/withholding-classes.ts'
+import { mainKeyOf } from '../../cfdi/main-key.ts'
 import { publishedOn } from '../../lists/catalog.ts'
 import type { Listing } from '../../lists/listings/listing.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -27,16 +28,6 @@ const expectedOf = ({ isr, iva }: WithholdingClass, net: Micros, transferred: Mi
   isr: isr && part(net, isr),
   iva: iva && part(iva.of === 'net' ? net : transferred, iva),
 })
-
-/** The product key with the largest amount, the first of equals (cfdi/products.ts). */
-function mainKeyOf(products: string | null): string | null {
-  let [largest, key]: [Micros | null, string | null] = [null, null]
-  for (const one of products?.split(',') ?? []) {
-    const [name = '', amount = '0'] = one.split('=')
-    if (largest === null || BigInt(amount) > largest) [largest, key] = [BigInt(amount), name]
-  }
-  return key
-}
 
 type Evidence = Record<string, unknown>
 interface Known extends Pick<Sets, 'listings' | 'lapsed'> {

@@ -1,17 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { cashEvents, named, withheldDocuments } from '../../cfdi/cash/events.ts'
+import { mainKey } from '../../cfdi/main-key.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { composedByDay } from '../risk/flags.ts'
 import { expectationSql } from './expectation.ts'
-
-/** The product key with the largest amount in the `products` of a document; the first of equals. */
-const CLAVE = sql`case when products is null then null when instr(products, ',') = 0 then substr(products, 1, 8)
-  else (select substr(value, 1, instr(value, '=') - 1) from json_each('["' || replace(products, ',', '","') || '"]')
-    order by substr(value, instr(value, '=') + 1) + 0 desc, key limit 1) end`
 
 const MORE = named('emisor_rfc', 'receptor_rfc', 'emisor_regimen_fiscal', 'products')
 
@@ -63,7 +59,7 @@ export function withheld(partition: Partition, direction: DirectionNumber, days:
         emisor_rfc, receptor_rfc, emisor_regimen_fiscal, clave, class, is_billed, source,
         iif(needs_exact = 1 or net is null, null, ${isr}) as due_isr, iif(needs_exact = 1 or net is null, null, ${iva}) as due_iva
       from (select *, class is not null and tipo <> 'E' as is_billed from (select *, ${name} as class from (
-        select *, iva_16 + iva_8 + iva_otras as iva, ${CLAVE} as clave from (${cash}) where reason is not 'not_counted')))`
+        select *, iva_16 + iva_8 + iva_otras as iva, ${mainKey(sql`products`)} as clave from (${cash}) where reason is not 'not_counted')))`
   const others =
     documents &&
     sql`select uuid, null as applies_to, 0 as n, issued_at, day, tipo, counterparty, null as reason,

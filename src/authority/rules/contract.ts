@@ -1,7 +1,10 @@
 import * as z from 'zod'
 
 /** The classes of which something is withheld. */
-export const WITHHOLDING_CLASSES = ['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios'] as const
+export const WITHHOLDING_CLASSES = [
+  ...(['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios'] as const),
+  ...(['desperdicios', 'servicios_personal'] as const),
+] as const
 
 /** A rule that a figure rests on, as the `basis` of an aggregate cites it. */
 export const RuleBasis = z.strictObject({

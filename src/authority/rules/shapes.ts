@@ -110,13 +110,27 @@ export const SHAPES = {
   'indicator.ppd_overdue_share': rate,
   'indicator.repse_at_risk_share': rate,
 
-  'withholding.autotransporte': withholding,
+  'withholding.resico_primario': withholding,
+  'withholding.resico_autotransporte': withholding,
+  'withholding.resico_desperdicios': withholding,
   'withholding.resico_pf': withholding,
+  'withholding.autotransporte': withholding,
+  'withholding.desperdicios': withholding,
+  'withholding.servicios_personal': withholding,
   'withholding.arrendamiento': withholding,
   'withholding.comision': withholding,
+  'withholding.agentes': withholding,
   'withholding.honorarios': withholding,
   /** The part of the expected amount by which a retention may differ. */
   'withholding.tolerance': rate,
+  /** Kinds of operation of the DIOT. They are tried in their order: the first that fits the issuer's regime and the key of the largest line. */
+  'diot.operation': z.array(
+    z.strictObject({
+      operacion: z.string().regex(/^\d{2}$/, 'Must be 2 digits.'),
+      emisor_regimenes: regimes.nullable(),
+      claves: claves.nullable(),
+    }),
+  ),
 
   'deduction.D01': deduction,
   'deduction.D02': deduction,

@@ -3,10 +3,16 @@ import type { Rules, RuleValues } from './dated.ts'
 export type WithholdingClass = RuleValues['withholding.honorarios']
 
 export const WITHHOLDING_KEYS = [
-  'withholding.autotransporte',
+  'withholding.resico_primario',
+  'withholding.resico_autotransporte',
+  'withholding.resico_desperdicios',
   'withholding.resico_pf',
+  'withholding.autotransporte',
+  'withholding.desperdicios',
+  'withholding.servicios_personal',
   'withholding.arrendamiento',
   'withholding.comision',
+  'withholding.agentes',
   'withholding.honorarios',
 ] as const
 
@@ -14,7 +20,7 @@ export const WITHHOLDING_KEYS = [
 export const isAmong = (clave: string, prefixes: readonly string[]): boolean => prefixes.some((prefix) => clave.startsWith(prefix))
 
 /** Whether a key that may be unknown is among those of a rule; null stands for all keys. */
-const fits = (clave: string | null, prefixes: readonly string[] | null): boolean =>
+export const fits = (clave: string | null, prefixes: readonly string[] | null): boolean =>
   prefixes === null || (clave !== null && isAmong(clave, prefixes))
 
 /** Returns the classes in force, in the order in which they are tried. */

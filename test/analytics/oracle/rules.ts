@@ -8,8 +8,8 @@ import type { Day } from './shapes.ts'
 export interface Expectation {
   /** Decimal text, or null without one. */
   isr: string | null
-  /** `two_thirds` of the IVA, a decimal rate of the net, or null. */
-  iva: 'two_thirds' | string | null
+  /** `two_thirds` or `all` of the IVA, a decimal rate of the net, or null. */
+  iva: 'two_thirds' | 'all' | string | null
 }
 
 export interface Rules {
@@ -23,12 +23,22 @@ export interface Rules {
     freight: string[]
     rent: string[]
     commission: string[]
+    /** Fees: professional and technical services. */
     service: string[]
+    /** Agents of insurance and finance, whose commissions are fees. */
+    agent: string[]
+    scrap: string[]
+    personnel: string[]
+    /** Of which a natural person of 626 is exempt. */
+    primary: string[]
     fuel: string[]
     repse: string[]
     unclassified: string[]
   }
+  /** By class; what is withheld of a natural person of 626 also by what it bills. */
   withholding: Record<string, Expectation>
+  /** Whether the DIOT knows goods, and rent of other things than real property (since 2025). */
+  diot: { has_goods: boolean; rent: string[] }
   withholding_tolerance: string
   withholding_due_day: number
   flow_regimes: string[]
@@ -90,9 +100,13 @@ export const DEFAULT_RULES: Rules = {
   cash_limit: '2000',
   claves: {
     freight: ['7810'],
-    rent: ['8013'],
+    rent: ['801315'],
     commission: ['801416'],
-    service: Array.from({ length: 25 }, (_, n) => String(70 + n)),
+    service: ['8010', '8012', '8110', '8111', '8211', '8411', '85', '86'],
+    agent: ['8412', '8413'],
+    scrap: ['1114', '1119'],
+    personnel: ['801116'],
+    primary: ['1010', '5012', '5030', '5040'],
     fuel: ['15101'],
     repse: ['7611', '9210', '8011'],
     unclassified: ['01010101'],
@@ -101,10 +115,17 @@ export const DEFAULT_RULES: Rules = {
     honorarios: { isr: '0.1', iva: 'two_thirds' },
     arrendamiento: { isr: '0.1', iva: 'two_thirds' },
     resico_pf: { isr: '0.0125', iva: 'two_thirds' },
-    comision: { isr: '0.1', iva: 'two_thirds' },
+    resico_autotransporte: { isr: '0.0125', iva: '0.04' },
+    resico_desperdicios: { isr: '0.0125', iva: 'all' },
+    resico_primario: { isr: null, iva: null },
+    comision: { isr: null, iva: 'two_thirds' },
+    agentes: { isr: '0.1', iva: 'two_thirds' },
     autotransporte: { isr: null, iva: '0.04' },
+    desperdicios: { isr: null, iva: 'all' },
+    servicios_personal: { isr: null, iva: null },
     otros: { isr: null, iva: null },
   },
+  diot: { has_goods: true, rent: ['801315', '721417', '78111808', '801618', '811124'] },
   withholding_tolerance: '0.01',
   withholding_due_day: 17,
   flow_regimes: ['606', '612', '626'],

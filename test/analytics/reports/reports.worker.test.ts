@@ -250,9 +250,11 @@ describe('a report', () => {
     await terms()
     await work(one)
     expect(await terms()).toEqual(before)
-    expect((await ask(one, 'diot')).body.data.basis.rules.map(({ key }: { key: string }) => key)).toEqual(
-      ['arrendamiento', 'autotransporte', 'comision', 'honorarios', 'resico_pf'].map((name) => `withholding.${name}`),
-    )
+    const operations = (await ask(one, 'diot')).body.data.basis.rules as { key: string; valid_from: string }[]
+    expect(operations.map(({ key, valid_from }) => [key, valid_from])).toEqual([
+      ['diot.operation', '2010-01-01'],
+      ['diot.operation', '2025-01-01'],
+    ])
     expect((await ask(one, 'fiscal-summary')).body.data.basis.rules).toEqual([])
     await setOwnRules([])
   })

@@ -47,7 +47,17 @@ export function filteredOf(world: World, range: Range, seed: number): Asked[] {
   const withheld: Partial<WithholdingQuery> = someOf(draws, {
     role: pick(['withheld_from_us', 'withheld_by_us'] as const),
     impuesto: pick(['ISR', 'IVA', 'IEPS'] as const),
-    concept_class: pick(['honorarios', 'arrendamiento', 'resico_pf', 'comision', 'autotransporte', 'otros', 'sueldos']),
+    concept_class: pick([
+      'honorarios',
+      'arrendamiento',
+      'resico_pf',
+      'comision',
+      'autotransporte',
+      'desperdicios',
+      'servicios_personal',
+      'otros',
+      'sueldos',
+    ]),
     source: pick(['cfdi', 'pago', 'retencion_cfdi'] as const),
     missing: true,
   })

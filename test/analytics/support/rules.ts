@@ -7,7 +7,10 @@ const decimal = ({ numerator, denominator }: { numerator: number; denominator: n
   (numerator / denominator).toFixed(6).replace(/0+$/, '')
 
 const YEARS = Array.from({ length: 12 }, (_, n) => String(2018 + n))
-const CLASSES = ['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios'] as const
+const CLASSES = [
+  ...(['resico_primario', 'resico_autotransporte', 'resico_desperdicios', 'resico_pf', 'autotransporte', 'desperdicios'] as const),
+  ...(['servicios_personal', 'arrendamiento', 'comision', 'agentes', 'honorarios'] as const),
+]
 const USES = ['D01', 'D02', 'D03', 'D04', 'D05', 'D06', 'D07', 'D08', 'D09', 'D10'] as const
 const INVESTMENTS = ['I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I07', 'I08'] as const
 const INDICATORS = [
@@ -63,6 +66,7 @@ function rulesOnDay(get: Get): Rules {
     classes.find(([one]) => one === name)![1].detection.flatMap(({ claves }) => claves ?? [])
   const deductions = USES.map((uso) => [uso, rules.get(`deduction.${uso}`)] as const)
   const [donation, voluntary, fixed] = (['D04', 'D06', 'D09'] as const).map((uso) => rules.get(`deduction.${uso}`).limit!)
+  const kinds = rules.get('diot.operation')
   const forms = rules.get('payment_forms')
   const global = rules.get('deduction.global_cap')
   return {
@@ -74,6 +78,8 @@ function rulesOnDay(get: Get): Rules {
         rent: claveOf('arrendamiento'),
         commission: claveOf('comision'),
         service: claveOf('honorarios'),
+        ...{ agent: claveOf('agentes'), scrap: claveOf('desperdicios'), personnel: claveOf('servicios_personal') },
+        primary: claveOf('resico_primario'),
       },
       ...{ fuel: rules.get('deduction.fuel').claves, repse: rules.get('repse.claves'), unclassified: rules.get('concepts.unclassified') },
     },
@@ -81,10 +87,14 @@ function rulesOnDay(get: Get): Rules {
       ...Object.fromEntries(
         classes.map(([name, { isr, iva }]) => [
           name,
-          { isr: isr && decimal(isr), iva: iva && (iva.of === 'iva' ? ('two_thirds' as const) : decimal(iva)) },
+          { isr: isr && decimal(isr), iva: iva && (iva.of === 'net' ? decimal(iva) : iva.numerator === 1 ? 'all' : 'two_thirds') },
         ]),
       ),
       otros: { isr: null, iva: null },
+    },
+    diot: {
+      has_goods: kinds.some(({ operacion }) => operacion === '02'),
+      rent: kinds.flatMap((one) => (one.operacion === '06' ? (one.claves ?? []) : [])),
     },
     ...{ withholding_tolerance: rules.get('withholding.tolerance'), withholding_due_day: rules.get('obligation.due_day') },
     flow_regimes: rules.get('deduction.flow_basis'),

@@ -17,6 +17,9 @@ const today = on('2026-11-22')
 
 /** Rules that did not exist when CFDIs began to be held, and those with a gap. */
 const LATER = [
+  'withholding.resico_primario',
+  'withholding.resico_autotransporte',
+  'withholding.resico_desperdicios',
   'withholding.resico_pf',
   'deduction.personal_excluded',
   'repse.claves',
@@ -56,6 +59,8 @@ describe('the rules that the service comes with', () => {
     expect(value('risk.levels')).toEqual({ critical: 70, high: 40, medium: 20, most: 100 })
     expect([value('rep.grace_days'), value('rep.due_day'), value('cash.threshold')]).toEqual([45, 5, '2000'])
     expect(value('payment_forms')).toEqual({ cash: ['01'], electronic: ['02', '03', '04', '05', '28', '29'], review: ['06', '08'] })
+    // Those of payments of December 2021 are still due on the 10th.
+    expect(['2018-05-31', '2021-12-31', '2022-01-31'].map((day) => on(day).get('rep.due_day'))).toEqual([10, 10, 5])
     expect(Object.values(value('deduction.tuition'))).toEqual(['14200', '12900', '19900', '17100', '24500'])
     expect(value('deduction.global_cap')).toEqual({ uma: '5', income: '0.15' })
     expect(value('concentration.levels')).toEqual({ moderate: 1000, high: 1800 })

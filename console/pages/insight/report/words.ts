@@ -134,8 +134,13 @@ const es = {
       '04': '04 Nominativa en factura global',
       unknown: 'Sin motivo conocido',
     },
-    tipo_tercero: { '04': '04 Nacional', '05': '05 Extranjero', '15': '15 Global' },
-    tipo_operacion: { '03': '03 Servicios profesionales', '06': '06 Arrendamiento', '85': '85 Otros' },
+    tipo_tercero: { '04': '04 Nacional', '05': '05 Extranjero' },
+    tipo_operacion: {
+      '02': '02 Enajenación de bienes',
+      '03': '03 Servicios profesionales',
+      '06': '06 Uso o goce de bienes',
+      '85': '85 Otros',
+    },
     periodicity: { monthly: 'Mensual', annual: 'Anual', unknown: 'Sin dato' },
     status: {
       pending: 'Pendiente',
@@ -286,8 +291,8 @@ const en: typeof es = {
       '04': '04 Named in a global invoice',
       unknown: 'No known reason',
     },
-    tipo_tercero: { '04': '04 National', '05': '05 Foreign', '15': '15 Global' },
-    tipo_operacion: { '03': '03 Professional services', '06': '06 Rent', '85': '85 Others' },
+    tipo_tercero: { '04': '04 National', '05': '05 Foreign' },
+    tipo_operacion: { '02': '02 Goods', '03': '03 Professional services', '06': '06 Rent', '85': '85 Others' },
     periodicity: { monthly: 'Monthly', annual: 'Annual', unknown: 'Unknown' },
     status: {
       pending: 'Pending',

@@ -8,6 +8,7 @@ export const PROVISIONS: Record<string, string> = {
   'LISR 27-III and 151, last paragraph; c_FormaPago': 'LISR 27-III y 151, último párrafo; c_FormaPago',
   'LISR 27-III, third paragraph': 'LISR 27-III, tercer párrafo',
   'LISR 76-V and 150': 'LISR 76-V y 150',
+  'LIVA 1-A IV (repealed)': 'LIVA 1-A IV (derogada)',
   'LIVA 2 (repealed)': 'LIVA 2 (derogado)',
   'Ley para determinar el valor de la UMA, 4 and 5': 'Ley para determinar el valor de la UMA, 4 y 5',
   'US DOJ/FTC Merger Guidelines 2023, 2.1': 'Guías de concentraciones del DOJ y la FTC de EE. UU., 2023, 2.1',

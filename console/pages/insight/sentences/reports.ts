@@ -39,9 +39,10 @@ export const REPORTS: Record<string, string> = {
   'outstanding that was due before today': 'Saldo que venció antes de hoy.',
   'bases of the cash events of received documents: PUE on the day of Fecha, else complements by FechaPago':
     'Bases de lo pagado: las facturas PUE recibidas, el día de su fecha; las demás, según sus complementos, el día del pago.',
-  '03 honorarios, 06 arrendamiento, 85 others, by the class of the withholding rules':
-    '03 honorarios, 06 arrendamiento, 85 otros, según la clase que dan las reglas de retenciones.',
-  '05 foreign, 15 global, 04 others': '05 extranjero, 15 global, 04 los demás.',
+  'by what is supplied: the regime of the issuer and the product key with the largest amount; diot.operation has the keys':
+    'Según lo que se factura: el régimen del emisor y la clave de producto con mayor importe; las claves están en la regla diot.operation.',
+  '05 foreign, 04 others; 15 is a grouping that the taxpayer makes':
+    '05 extranjero, 04 los demás; 15 es una agrupación que hace el contribuyente.',
   'as GET /v1/fiscal-entities/{id}/obligations': 'Como en las obligaciones del RFC.',
   'distinct receivers of issued N by the month of FechaPago':
     'Personas distintas con recibos de nómina (N) emitidos, por el mes de la fecha de pago.',

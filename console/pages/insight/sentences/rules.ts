@@ -15,6 +15,11 @@ interface Class {
   isr: Fraction | null
   iva: (Fraction & { of: 'net' | 'iva'; claves: string[] | null }) | null
 }
+interface Operation {
+  operacion: string
+  emisor_regimenes: string[] | null
+  claves: string[] | null
+}
 interface Deduction {
   cap_group: string | null
   limit: Texts | null
@@ -64,13 +69,13 @@ export function sayingRules(language: Language) {
       .filter(Boolean)
       .join('; ')
   }
+  const detectedOf = ({ emisor_regimenes, claves }: Class['detection'][number]): string =>
+    [emisor_regimenes && t.ofRegimes(list(emisor_regimenes)), claves ? t.ofKeys(list(claves)) : emisor_regimenes ? '' : t.anyService]
+      .filter(Boolean)
+      .join(' ')
   const withholding = (value: unknown): string => {
     const { emisor, detection, isr, iva } = value as Class
-    const detected = detection.map(({ emisor_regimenes, claves }) =>
-      [emisor_regimenes && t.ofRegimes(list(emisor_regimenes)), claves ? t.ofKeys(list(claves)) : emisor_regimenes ? '' : t.anyService]
-        .filter(Boolean)
-        .join(' '),
-    )
+    const detected = detection.map(detectedOf)
     const tax = [
       isr ? t.isr(partOf(isr)) : t.noIsr,
       iva && t.iva[iva.of](partOf(iva)) + (iva.claves ? ` (${t.ofKeys(list(iva.claves))})` : ''),
@@ -116,6 +121,7 @@ export function sayingRules(language: Language) {
     'obligation.notice_days': (value) => t.before(list((value as number[]).map(number))),
     'obligation.annual_due': (value) => entries(value, (person, on) => `${t.person[person] ?? person}: ${dayOfYear(on)}`),
     'withholding.tolerance': percentOf,
+    'diot.operation': (value) => (value as Operation[]).map(({ operacion, ...of }) => `${operacion}: ${detectedOf(of)}`).join('; '),
   }
   const sayerOf = (key: string, value: unknown): ((value: unknown) => string) | undefined => {
     if (SAY[key]) return SAY[key]

@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm'
 import type { Rules } from '../../../authority/rules/dated.ts'
+import { operationOf } from '../../../authority/rules/operations.ts'
 import { ratesAt } from '../../../authority/rules/rates/rates.ts'
-import { withholdingClassOf } from '../../../authority/rules/withholding-classes.ts'
 import { type ExactEvent, exactAmounts, type RateOfDay } from '../../../cfdi/cash/exact-amounts.ts'
 import { chunksOf, partsOf } from '../../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../../cfdi/chunks/content.ts'
@@ -177,30 +177,6 @@ async function* readParts(ledger: ScopedLedger, partition: Partition, rows: read
   }
 }
 
-const OPERATIONS: Readonly<Record<string, string>> = { honorarios: '03', arrendamiento: '06' }
-const OTHER = '85'
-
-/** The key with the largest amount, the first of equals, of `products` of a document. */
-function largestKey(products: string | null): string | null {
-  let [largest, key]: [bigint | null, string | null] = [null, null]
-  for (const one of products?.split(',') ?? []) {
-    const [clave = '', amount = '0'] = one.split('=')
-    if (largest !== null && BigInt(amount) <= largest) continue
-    largest = BigInt(amount)
-    key = clave
-  }
-  return key
-}
-
-const isCompany = (rfc: string): boolean => [...rfc].length === 12
-
-/** The kind of operation of DIOT: that of the class of what a supplier bills to a company. */
-function operationOf(rules: Rules, own: string, { rfc, regimen, products }: Pick<CashRow, 'rfc' | 'regimen' | 'products'>): string {
-  if (!isCompany(own)) return OTHER
-  const found = withholdingClassOf(rules, { isPerson: !isCompany(rfc), regimen, clave: largestKey(products) })
-  return (found && OPERATIONS[found.class]) ?? OTHER
-}
-
 /** The input of reading a month. */
 export interface MonthReading {
   system: System
@@ -345,13 +321,7 @@ function withoutCounterparties(rows: DocumentSums): DocumentSums {
   return groups.rows()
 }
 
-function cashCells(
-  read: readonly Read[],
-  { ledger, rules }: MonthReading,
-  month: string,
-  rate: RateOfDay,
-  quality: Quality,
-): Cell<'cash'>[] {
+function cashCells(read: readonly Read[], { rules }: MonthReading, month: string, rate: RateOfDay, quality: Quality): Cell<'cash'>[] {
   const dated = rules.in('month', `${month}-01`)
   const groups = new Grouping<{ rfc: string; operacion: string; newest: string }, never, (typeof CASH_FIGURES)[number]>([], CASH_FIGURES)
   for (const row of read.flatMap(({ cash }) => cash)) {
@@ -366,7 +336,7 @@ function cashCells(
     }
     if (exact?.dof && row.tipo === 'P') quality.dof_rate++
     const { rfc } = row
-    const operacion = operationOf(dated, ledger.rfc, row)
+    const operacion = operationOf(dated, row)
     const into = groups.at(`${rfc}|${operacion}`, () => ({ rfc, operacion, newest: '' }))
     into.newest = newestOf(into.newest, row.newest)
     for (const name of CASH_FIGURES) into[name] += exact === null ? parseSum(row[name]) : exact[name]

@@ -1,6 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { cashEvents } from '../../../cfdi/cash/events.ts'
+import { mainKey } from '../../../cfdi/main-key.ts'
 import { cfdi, cfdiChunks, cfdiPayments, i, k, own, p, source } from '../../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted, populationOf, sumOf, taxOf } from '../../../cfdi/population/population.ts'
 import { all, inlined } from '../../../platform/db/statement.ts'
@@ -84,7 +85,7 @@ export type CashRow = Record<CashFigure, string> & {
   rfc: string
   reason: string | null
   regimen: string | null
-  products: string | null
+  clave: string | null
   tipo: string
   day: string
   source: string | null
@@ -92,14 +93,14 @@ export type CashRow = Record<CashFigure, string> & {
   n: number
 }
 
-/** Selects the cash events of received documents. The class of a supplier who is a natural person depends on what it sells. */
+/** Selects the cash events of received documents. */
 export function cashStatement(partition: Partition, days: Days): SQL | null {
   const events = cashEvents(partition, 1, days)
   const figures = FIGURES.map((name) => sql`${sumOf(`e.${name}`)} as ${sql.identifier(name)}`)
-  const ofPerson = (column: SQLiteColumn) => sql`case when e.reason is null and length(e.counterparty) = 13 then ${column} end`
+  const ofEvent = (value: SQLWrapper) => sql`case when e.reason is null then ${value} end`
   return (
     events &&
-    sql`select case when e.reason is null then e.counterparty end as rfc, e.reason, ${ofPerson(i.emisor_regimen_fiscal)} as regimen, ${ofPerson(i.products)} as products,
+    sql`select ${ofEvent(sql`e.counterparty`)} as rfc, e.reason, ${ofEvent(i.emisor_regimen_fiscal)} as regimen, ${ofEvent(mainKey(i.products))} as clave,
         case when e.needs_exact and e.reason is null then e.uuid || coalesce(e.applies_to, '') || e.n end as exactRow, max(e.tipo) as tipo, max(e.day) as day,
         max(case when e.needs_exact then e.source end) as source, ${newest(i, i.emisor_nombre)} as newest, count(*) as n, ${sql.join(figures, sql`, `)}
       from (${events}) e left join ${cfdi} ${i} on ${i.entity} = ${partition.number} and ${i.uuid} = e.invoice

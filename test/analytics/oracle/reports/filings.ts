@@ -1,14 +1,13 @@
 import { micros, money, ratio, sum } from '../amounts.ts'
 import { figuresOf, movementsOf } from '../cash.ts'
 import { inPesos, populationOf } from '../counting.ts'
-import { classOf } from '../drilldowns/expectation.ts'
+import { operationOf } from '../drilldowns/expectation.ts'
 import type { Month } from '../shapes.ts'
 import { newTally } from '../tally.ts'
 import { IVA, IVA_FIGURES, taxSum } from '../taxes.ts'
 import { type Document, dayOf, lastDayOf, monthOf, nameOf, type World } from '../world.ts'
 
-const TERCEROS: Record<string, string> = { XEXX010101000: '05', XAXX010101000: '15' }
-const OPERACIONES: Record<string, string> = { honorarios: '03', arrendamiento: '06' }
+const TERCEROS: Record<string, string> = { XEXX010101000: '05' }
 
 /** `diot`: a row for each month, supplier and kind of operation. */
 export function diot(world: World) {
@@ -16,7 +15,7 @@ export function diot(world: World) {
   const rows = new Map<string, { period: Month; rfc: string; tipo_operacion: string; documents: Document[] }>()
   for (const event of movementsOf(world).events.filter(({ direction }) => direction === 'received')) {
     const rfc = event.document.emisor_rfc
-    const tipo_operacion = OPERACIONES[classOf(world, event.document, lastDayOf(monthOf(event.day)))] ?? '85'
+    const tipo_operacion = operationOf(world, event.document, lastDayOf(monthOf(event.day)))
     const key = `${monthOf(event.day)}|${rfc}|${tipo_operacion}`
     const row = rows.get(key) ?? { period: monthOf(event.day), rfc, tipo_operacion, documents: [] }
     row.documents.push(event.document)
