@@ -9,9 +9,9 @@ const uuid = (n: number) => `0000${n.toString(16).toUpperCase().padStart(4, '0')
 
 type Row = Awaited<ReturnType<Organization['ask']>>['body']
 
-async function book(documentsOf: (rfc: string) => readonly Written[]) {
+async function book(documentsOf: (rfc: string) => readonly Written[], own?: string) {
   const of = await organization('enterprise_gold')
-  const { fiscal_entity_id, rfc } = await connect(of.owner, undefined, { ciec: 'empty' })
+  const { fiscal_entity_id, rfc } = await connect(of.owner, own, { ciec: 'empty' })
   await importInto(of, fiscal_entity_id, documentsOf(rfc))
   return async (path: string): Promise<Row> => {
     const { status, body } = await of.ask('GET', `/v1/${path}${path.includes('?') ? '&' : '?'}fiscal_entity_id=${fiscal_entity_id}`)
@@ -111,4 +111,98 @@ it('complements are due on the 10th until payments of December 2021, and on the 
   })
   const { data } = await ask('cfdi/risk?from=2021-05&to=2022-02&code=complement_late')
   expect(data.map((row: Row) => row.uuid).sort()).toEqual([uuid(12), uuid(32), uuid(52)])
+})
+
+describe('deductions (LISR 27-VIII, 113-E, 151)', () => {
+  const rowsOf = async (documentsOf: (rfc: string) => readonly Written[], query: string, rfc?: string) => {
+    const ask = await book(documentsOf, rfc)
+    const { data, totals } = await ask(`cfdi/deductions?limit=100&${query}`)
+    const byUuid = new Map<string, Row>(data.map((row: Row) => [row.uuid, row]))
+    const states = documentsOf('').flatMap(({ uuid: id }) => {
+      const row = byUuid.get(id)
+      return row ? [[row.status, row.deductible_amount, row.reasons]] : []
+    })
+    return { states, totals, data }
+  }
+
+  it('donations lie within the global limit since 2022, and within 7 % of the income of the year before', async () => {
+    const given =
+      (n: number, fecha: string, uso: string) =>
+      (receptor: string): Written => ({
+        ...{ uuid: uuid(n), fecha, emisor: COMPANY, receptor, uso, regimenReceptor: '612' },
+        lines: [{ importe: 200_000, iva: 'exento' }],
+      })
+    const ask = (documents: ReturnType<typeof given>[], year: string) =>
+      rowsOf((rfc) => documents.map((one) => one(rfc)), `from=${year}-01&to=${year}-12&annual_income=3000000`, PERSON)
+    // 5 × 41,273.52 = 206,367.60.
+    expect((await ask([given(1, '2025-02-01', 'D04'), given(2, '2025-03-01', 'D01')], '2025')).states).toEqual([
+      ['eligible', '200000.00', []],
+      ['capped', '6367.60', ['cap_global']],
+    ])
+    expect((await ask([given(1, '2025-02-01', 'D01'), given(2, '2025-03-01', 'D04')], '2025')).states).toEqual([
+      ['eligible', '200000.00', []],
+      ['capped', '6367.60', ['cap_global']],
+    ])
+    // 7 % of 3,000,000 = 210,000; in 2021 the global limit was 5 × 32,693.40 = 163,467 of the other one alone.
+    expect((await ask([given(1, '2021-02-01', 'D04'), given(2, '2021-03-01', 'D01')], '2021')).states).toEqual([
+      ['eligible', '200000.00', []],
+      ['capped', '163467.00', ['cap_global']],
+    ])
+  })
+
+  it('a natural person of 626 deducts nothing, and its IVA stays creditable', async () => {
+    const bought = (receptor: string): Written[] => [
+      { uuid: uuid(1), fecha: '2025-02-01', emisor: COMPANY, receptor, regimenReceptor: '626', lines: [{ importe: 1_000 }] },
+      {
+        ...{ uuid: uuid(2), tipo: 'E', fecha: '2025-02-03', emisor: COMPANY, receptor, regimenReceptor: '626', uso: 'G02' },
+        ...{ relacion: ['01', uuid(1)] as [string, string], lines: [{ importe: 100 }] },
+      },
+    ]
+    const { states } = await rowsOf(bought, 'from=2025-02&to=2025-02', PERSON)
+    expect(states).toEqual([
+      ['not_deductible', '0.00', ['regimen_without_deductions']],
+      ['not_deductible', '0.00', ['regimen_without_deductions']],
+    ])
+    const ask = await book(bought, PERSON)
+    expect((await ask('analytics/vat-position?period=2025-02')).data[0]).toMatchObject({
+      pagado: { iva_16: '144.00' },
+      no_deducible_excluded: '0.00',
+    })
+    // A company of 626 deducts.
+    const company = (receptor: string): Written[] => bought(receptor).slice(0, 1)
+    expect((await rowsOf(company, 'from=2025-02&to=2025-02')).states).toEqual([['eligible', '1000.00', []]])
+  })
+
+  it('a company deducts only what is paid to natural persons, payers of LISR 72 to 74 and civil societies', async () => {
+    const owed =
+      (n: number, emisor: string, regimen: string, more: Partial<Written> = {}) =>
+      (receptor: string): Written => ({
+        ...{ uuid: uuid(n), fecha: '2025-02-01', emisor, receptor, regimen, metodo: 'PPD', lines: [{ importe: 1_000 }] },
+        ...more,
+      })
+    const documents = [
+      owed(1, PERSON, '612'),
+      owed(2, COMPANY, '624'),
+      owed(3, COMPANY, '601'),
+      owed(4, COMPANY, '626'),
+      owed(5, COMPANY, '601', { nombre: 'ABOGADOS DE PRUEBA SC' }),
+    ]
+    const half =
+      (n: number, of: number, emisor: string) =>
+      (receptor: string): Written => ({
+        ...{ uuid: uuid(n), tipo: 'P', fecha: '2025-02-20', emisor, receptor, pago: ['2025-02-20', [{ uuid: uuid(of), pagado: 580 }]] },
+      })
+    const { states, data } = await rowsOf(
+      (rfc) => [...documents, half(11, 1, PERSON), half(12, 2, COMPANY), half(13, 4, COMPANY)].map((one) => one(rfc)),
+      'from=2025-02&to=2025-02',
+    )
+    expect(states).toEqual([
+      ['eligible', '500.00', ['not_paid']],
+      ['eligible', '500.00', ['not_paid']],
+      ['eligible', '1000.00', []],
+      ['review', '0.00', ['unpaid_to_626']],
+      ['not_deductible', '0.00', ['not_paid']],
+    ])
+    expect(data.flatMap(({ questions }: Row) => questions)).toEqual(['Must what a company of 626 bills be paid before it is deducted?'])
+  })
 })

@@ -69,6 +69,7 @@ const DeductionRow = z
     reasons: z.array(z.enum([...REASONS, ...CAP_REASONS])).meta({
       description: 'Why it is not deductible, is under review, or was capped: the guide [Codes](/docs/codes) explains each.',
     }),
+    questions: z.array(z.string()).meta({ description: 'What the CFDI cannot decide: a question for each reason for a review.' }),
   })
   .meta({ id: 'DeductionRow' })
 export type DeductionRow = z.infer<typeof DeductionRow>

@@ -59,6 +59,7 @@ import {
   type Limit,
   limitsOf,
   personalRule,
+  QUESTIONS,
   REASONS,
   rateOf,
   type Student,
@@ -152,7 +153,9 @@ function decideAll(
     const applied = BigInt(document.paid) + BigInt(document.credited)
     const claimed = claimOf(gross, applied, BigInt(document.total), document.is_flow === 1, annual_rate)
     const deductible = pupils ? tuition.take(year, pupils, limits, used, claimed) : take(limits, used, claimed)
-    return deductible < claimed ? as('capped', deductible, [`cap_${limits[0]!.key.split('|')[0]}`]) : as('eligible', deductible)
+    if (deductible >= claimed) return as('eligible', deductible)
+    const cut = limits.find(({ key, amount }) => amount !== null && used.get(key)!.claimed > amount) ?? limits[0]!
+    return as('capped', deductible, [`cap_${cut.key.split('|')[0]}`])
   })
   return { decided, used }
 }
@@ -242,6 +245,8 @@ const BASIS: Omit<Basis, 'rules'> = {
     'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.',
     REPSE_NOTE,
     'The months in which an investment is used are not known: its annual rate is applied.',
+    'Donations to public bodies are limited to 4 % (LISR 151-III); a CFDI does not say whether the donee is one, so 7 % is applied.',
+    'Civil societies, of whom a company deducts what is paid (LISR 27-VIII), are known by their name alone.',
   ],
 }
 
@@ -365,7 +370,11 @@ function rowOf({ document, category, cap_group, annual_rate, gross, deductible, 
     gross_amount: gross === null ? null : decimal(gross),
     deductible_amount: decimal(deductible),
     annual_rate: annual_rate === null ? null : exact(micros(annual_rate)!),
-    ...{ status, reasons: reasons as DeductionRow['reasons'] },
+    ...{
+      status,
+      reasons: reasons as DeductionRow['reasons'],
+      questions: reasons.flatMap((reason) => QUESTIONS[reason as keyof typeof QUESTIONS] ?? []),
+    },
   }
 }
 

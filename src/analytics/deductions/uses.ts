@@ -228,7 +228,7 @@ const keyOf = (curp: string, year: string): string => `tuition|${curp}|${year}`
 /** Why a document cannot be deducted, and why somebody has to look at it, in the order in which rows name them. */
 export const NOT_DEDUCTIBLE = [
   ...(['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo'] as const),
-  ...(['repse_missing_at_payment', 'wrong_receptor_regimen', 'not_electronic', 'not_paid'] as const),
+  ...(['repse_missing_at_payment', 'wrong_receptor_regimen', 'regimen_without_deductions', 'not_electronic', 'not_paid'] as const),
 ]
 export const REVIEW = [
   'missing_rate',
@@ -236,10 +236,21 @@ export const REVIEW = [
   'mortgage_loan',
   'tuition_without_iedu',
   'uso_undefined',
+  'unpaid_to_626',
   'cap_unknown',
 ] as const
 export type Reason = (typeof NOT_DEDUCTIBLE)[number] | (typeof REVIEW)[number]
 export const REASONS: readonly Reason[] = [...NOT_DEDUCTIBLE, ...REVIEW]
+/** What a CFDI cannot decide, as a question. */
+export const QUESTIONS: Record<(typeof REVIEW)[number], string> = {
+  missing_rate: 'Which exchange rate applies to it?',
+  payment_form_review: 'Was it paid by cheque, transfer, card or electronic wallet?',
+  mortgage_loan: 'Was the loan of at most 750,000 UDIS, and how much of the interest is real?',
+  tuition_without_iedu: 'Whose tuition is it, and of which level?',
+  uso_undefined: 'What is it used for?',
+  unpaid_to_626: 'Must what a company of 626 bills be paid before it is deducted?',
+  cap_unknown: 'What was the income on which its limit depends?',
+}
 export const bitOf = (reason: Reason): number => 2 ** REASONS.indexOf(reason)
 export const isNotDeductible = (mask: number): boolean => mask % bitOf('missing_rate') !== 0
 
@@ -276,8 +287,16 @@ export function isFlow({ rules, days, personal }: DeductionReading): SQL {
     days,
     (on) => sql`${own.receptor_regimen_fiscal} in ${on.find('deduction.flow_basis') ?? []}`,
   )
-  return sql`(${PPD} and (${isPersonal(personal)} or iif(${own.receptor_regimen_fiscal} is null, length(${own.receptor_rfc}) = 13, ${isOfRegime})))`
+  const isPaidOnly = composedByDay(rules, own.fecha, days, (on) => {
+    const { emisor_regimenes, nombres } = on.get('deduction.paid_only')
+    const named = nombres.map((nombre) => sql` or upper(${own.emisor_nombre}) like ${`% ${nombre}`}`)
+    return sql`(length(${own.emisor_rfc}) = 13 or coalesce(${own.emisor_regimen_fiscal} in ${emisor_regimenes}, 0)${sql.join(named)})`
+  })
+  return sql`(${PPD} and (${isPersonal(personal)} or iif(${own.receptor_regimen_fiscal} is null, length(${own.receptor_rfc}) = 13, ${isOfRegime})
+    or (${IS_TO_COMPANY} and ${isPaidOnly})))`
 }
+
+const IS_TO_COMPANY = sql`length(${own.receptor_rfc}) = 12`
 
 /** The condition that `own` is a personal deduction, by the use that `uso` selects. */
 export const isPersonal = (personal: readonly string[], uso: SQLWrapper = own.uso_cfdi): SQL =>
@@ -333,11 +352,17 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     const atOnce = day === null ? sql`1` : sql`substr(${own.fecha}, 1, 10) > ${day}`
     return sql`iif(${own.metodo_pago} is 'PPD', ${isPaidBy(partition, 0, later)}, ${atOnce})`
   })
+  const isUnsettled = composedByDay(
+    rules,
+    own.fecha,
+    days,
+    (on) => sql`coalesce(${own.emisor_regimen_fiscal} in ${on.get('deduction.paid_only').review_regimenes}, 0)`,
+  )
   const isExcluded = composedByDay(
     rules,
     own.fecha,
     days,
-    (on) => sql`${own.receptor_regimen_fiscal} in ${on.find('deduction.personal_excluded') ?? []}`,
+    (on) => sql`coalesce(${own.receptor_regimen_fiscal} in ${on.find('deduction.excluded_regimes') ?? []}, 0)`,
   )
   return {
     cancelled: cancelled === 1 ? sql`1` : null,
@@ -349,7 +374,8 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     issuer_69b_definitivo: sets.has('list_definitivo') ? sql`${own.counterparty_rfc} in list_definitivo` : null,
     repse_missing_at_payment:
       repse && cancelled === 0 ? sql`${business} and ${INVOICE} and not ${isSubstituted(partition, 'own')} and ${repse}` : null,
-    wrong_receptor_regimen: sql`(${usoInvalid({ rules, days }) ?? sql`0`} or (${personalOwn} and ${isExcluded}))`,
+    wrong_receptor_regimen: usoInvalid({ rules, days }),
+    regimen_without_deductions: sql`length(${own.receptor_rfc}) = 13 and ${isExcluded}`,
     not_electronic: isElectronicOnly && sql`${isElectronicOnly} and ${isNo}`,
     not_paid: null,
     payment_form_review: isElectronicOnly && sql`${isElectronicOnly} and ${isReview} and not ${isNo}`,
@@ -357,6 +383,7 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     // The complement of schools is read afterwards.
     tuition_without_iedu: null,
     uso_undefined: sql`${business} and ${own.uso_cfdi} = 'P01'`,
+    unpaid_to_626: sql`${PPD} and ${IS_TO_COMPANY} and length(${own.emisor_rfc}) = 12 and ${isUnsettled} and not ${isFlow(reading)} and ${isOpen(partition)}`,
   }
 }
 

@@ -146,12 +146,19 @@ export const SHAPES = {
   'deduction.global_cap': z.strictObject({ uma: amount, income: rate }),
   /** A year and student, by `nivelEducativo` of the complement IEDU. */
   'deduction.tuition': z.record(z.string(), amount),
-  /** Regimes without personal deductions. */
-  'deduction.personal_excluded': regimes,
+  /** Regimes in which natural persons deduct nothing. */
+  'deduction.excluded_regimes': regimes,
   'deduction.business': z.strictObject({ expense: usos, returns: usos, none: usos }),
   'deduction.fuel': z.strictObject({ claves }),
   /** Regimes in which only paid amounts count. */
   'deduction.flow_basis': regimes,
+  /** Of whom a company deducts only what is paid, besides natural persons: issuers of these regimes, and those whose name ends so. */
+  'deduction.paid_only': z.strictObject({
+    emisor_regimenes: regimes,
+    nombres: z.array(z.string()),
+    /** Regimes of companies of which it is not settled. */
+    review_regimenes: regimes,
+  }),
   'investment.I01': investment,
   'investment.I02': investment,
   'investment.I03': investment,

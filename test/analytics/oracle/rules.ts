@@ -135,7 +135,7 @@ export const DEFAULT_RULES: Rules = {
     D01: { category: 'health', cap_group: 'global', electronic: true },
     D02: { category: 'health_disability', cap_group: null, electronic: true },
     D03: { category: 'funeral', cap_group: 'global', electronic: false },
-    D04: { category: 'donations', cap_group: 'donations', electronic: false },
+    D04: { category: 'donations', cap_group: 'global', electronic: false },
     D05: { category: 'mortgage', cap_group: 'global', electronic: false },
     D06: { category: 'retirement', cap_group: 'retirement_voluntary', electronic: false },
     D07: { category: 'insurance', cap_group: 'global', electronic: true },

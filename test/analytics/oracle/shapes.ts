@@ -134,6 +134,7 @@ export interface DeductionRow {
   deductible_amount: Money
   status: 'eligible' | 'capped' | 'not_deductible' | 'review'
   reasons: string[]
+  questions: string[]
   cap_group: string | null
   annual_rate: Rate | null
   counterparty_rfc: string

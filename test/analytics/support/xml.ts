@@ -7,6 +7,7 @@ export interface Written {
   receptor: string
   /** Of the issuer. */
   regimen?: string
+  nombre?: string
   metodo?: 'PUE' | 'PPD'
   forma?: string
   moneda?: [moneda: string, tipo_cambio: string | null]
@@ -92,5 +93,5 @@ export function xmlOf(document: Written): string {
           .map((one) => `<cfdi:CfdiRelacionado UUID="${one}"/>`)
           .join('')}</cfdi:CfdiRelacionados>`
       : ''
-  }<cfdi:Emisor Rfc="${emisor}" Nombre="EMISOR" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="${document.regimenReceptor ?? '601'}" UsoCFDI="${document.uso ?? 'G03'}"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${lines.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago, forma) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
+  }<cfdi:Emisor Rfc="${emisor}" Nombre="${document.nombre ?? 'EMISOR'}" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="${document.regimenReceptor ?? '601'}" UsoCFDI="${document.uso ?? 'G03'}"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${lines.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago, forma) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
 }

@@ -21,7 +21,7 @@ const LATER = [
   'withholding.resico_autotransporte',
   'withholding.resico_desperdicios',
   'withholding.resico_pf',
-  'deduction.personal_excluded',
+  'deduction.excluded_regimes',
   'repse.claves',
   'vat.border',
   'catalog.regimen_fiscal',

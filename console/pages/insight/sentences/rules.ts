@@ -101,7 +101,11 @@ export function sayingRules(language: Language) {
     'indicator.tax_compliance': (value) => t.opinion[String(value)] ?? String(value),
     'deduction.global_cap': (value) => limitOf(value as Texts),
     'deduction.tuition': (value) => entries(value, (level, amount) => `${level}: ${money(amount)}`),
-    'deduction.personal_excluded': (value) => regimes(value as string[]),
+    'deduction.excluded_regimes': (value) => regimes(value as string[]),
+    'deduction.paid_only': (value) => {
+      const { emisor_regimenes, nombres } = value as { emisor_regimenes: string[]; nombres: string[] }
+      return `${regimes(emisor_regimenes)}; ${list(nombres)}`
+    },
     'deduction.flow_basis': (value) => regimes(value as string[]),
     'deduction.business': (value) => entries(value, (name, some) => `${t.uses[name] ?? name}: ${uses(some)}`),
     'deduction.fuel': (value) => keys((value as { claves: string[] }).claves),

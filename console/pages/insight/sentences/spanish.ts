@@ -85,6 +85,10 @@ export const SPANISH: Record<string, string> = {
     'Los límites se consumen por orden de fecha desde el 1 de enero, también con documentos anteriores al periodo elegido. Se deduce el neto del año hasta el límite, de modo que una nota de crédito devuelve primero lo que el límite no permitió. Lo que está por revisar no consume nada.',
   'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.':
     'Las colegiaturas tienen un límite por alumno y año: el de su nivel más alto, según los nombra en cada concepto el complemento de instituciones educativas (iedu).',
+  'Donations to public bodies are limited to 4 % (LISR 151-III); a CFDI does not say whether the donee is one, so 7 % is applied.':
+    'Los donativos a entes públicos tienen un tope de 4 % (LISR 151-III); un CFDI no dice si el donatario es uno, y se aplica 7 %.',
+  'Civil societies, of whom a company deducts what is paid (LISR 27-VIII), are known by their name alone.':
+    'Las sociedades civiles, de las que una persona moral deduce lo pagado (LISR 27-VIII), solo se conocen por su nombre.',
   'The months in which an investment is used are not known: its annual rate is applied.':
     'No se sabe en qué meses se usa una inversión: se aplica su tasa anual.',
 

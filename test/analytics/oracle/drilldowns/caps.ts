@@ -57,12 +57,13 @@ export function limitsOf(
   const umas = (count: number) => (uma === null ? null : uma * BigInt(count))
   const limit = (key: string, amount: Micros | null, isUnknown: boolean): Limit => ({ key: `${key}|${year}`, amount, isUnknown })
   const global = limit('global', smaller(umas(rules.global_cap.uma), share(income, rules.global_cap.income)), income === null)
+  if (rule.category === 'donations') {
+    const before = incomeIn(String(Number(year) - 1))
+    const own = limit('donations', share(before, rules.donation_income), before === null)
+    return rule.cap_group === 'global' ? [own, global] : [own]
+  }
   if (rule.cap_group === 'global')
     return rule.category === 'funeral' ? [limit('funeral', umas(rules.funeral_uma), false), global] : [global]
-  if (rule.cap_group === 'donations') {
-    const before = incomeIn(String(Number(year) - 1))
-    return [limit('donations', share(before, rules.donation_income), before === null)]
-  }
   if (rule.cap_group === 'retirement_voluntary') {
     const { income: rate, uma: count } = rules.retirement
     return [limit('retirement_voluntary', smaller(share(income, rate), umas(count)), income === null)]

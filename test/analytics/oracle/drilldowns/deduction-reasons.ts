@@ -75,10 +75,25 @@ const isFlow = (world: World, document: Document): boolean => {
     : rulesOf(world, document).flow_regimes.includes(receptor_regimen_fiscal)
 }
 
+/** Of whom a company deducts only what is paid (LISR 27-VIII): natural persons, payers of LISR 72 to 74, and civil societies by their name. */
+const isPaidOnly = ({ receptor_rfc, emisor_rfc, emisor_regimen_fiscal, emisor_nombre }: Document): boolean =>
+  isCompany(receptor_rfc) &&
+  (!isCompany(emisor_rfc) ||
+    ['622', '624'].includes(emisor_regimen_fiscal ?? '') ||
+    / (SC|S\.C\.|S C|S\. C\.|SOCIEDAD CIVIL)$/i.test(emisor_nombre ?? ''))
+
+/** Whether a company owes a company of 626 something, of which no source says whether it must be paid to be deducted. */
+function isUnsettled(world: World, document: Document, profile: Profile): boolean {
+  const { tipo_comprobante, metodo_pago, emisor_rfc, receptor_rfc, emisor_regimen_fiscal } = document
+  if (tipo_comprobante !== 'I' || metodo_pago !== 'PPD' || emisor_regimen_fiscal !== '626') return false
+  if (!isCompany(emisor_rfc) || !isCompany(receptor_rfc) || paidPartOf(world, document, profile) !== null) return false
+  return balanceOf(world, document, null).isOpen
+}
+
 /** Whether only the paid part of a document is deducted, and how much of it is paid. */
 export function paidPartOf(world: World, document: Document, profile: Profile): { paid: bigint; total: bigint; isOpen: boolean } | null {
   if (document.tipo_comprobante !== 'I' || document.metodo_pago !== 'PPD') return null
-  if (profile === 'business' && !isFlow(world, document)) return null
+  if (profile === 'business' && !isFlow(world, document) && !isPaidOnly(document)) return null
   const { paid, credited, total, isOpen } = balanceOf(world, document, null)
   // A credit note is a row of its own: what it takes off the invoice is deducted here and given back there.
   const applied = paid + credited
@@ -120,10 +135,8 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
             profile === 'business' &&
             paymentsOf(world, document).some(({ day }) => isRepseInvalid(world, document, day)),
         ],
-        [
-          'wrong_receptor_regimen',
-          regimes !== undefined && regime !== null && (!regimes.includes(regime) || (profile === 'personal' && regime === '626')),
-        ],
+        ['wrong_receptor_regimen', regimes !== undefined && regime !== null && !regimes.includes(regime)],
+        ['regimen_without_deductions', !isCompany(document.receptor_rfc) && regime === '626'],
         ['not_electronic', isElectronicOnly && forms.includes('no')],
         ['not_paid', paid !== null && paid.paid === 0n],
       ]),
@@ -134,6 +147,7 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
       ['mortgage_loan', personal?.category === 'mortgage'],
       ['tuition_without_iedu', personal?.category === 'tuition' && isInvoice && tuitionOf(world, document) === null],
       ['uso_undefined', profile === 'business' && document.uso_cfdi === 'P01'],
+      ['unpaid_to_626', isUnsettled(world, document, profile)],
     ]),
   }
 }

@@ -12,6 +12,16 @@ export interface DeductionQuery extends Range {
   annual_income?: string
 }
 
+const QUESTIONS: Record<string, string> = {
+  missing_rate: 'Which exchange rate applies to it?',
+  payment_form_review: 'Was it paid by cheque, transfer, card or electronic wallet?',
+  mortgage_loan: 'Was the loan of at most 750,000 UDIS, and how much of the interest is real?',
+  tuition_without_iedu: 'Whose tuition is it, and of which level?',
+  uso_undefined: 'What is it used for?',
+  unpaid_to_626: 'Must what a company of 626 bills be paid before it is deducted?',
+  cap_unknown: 'What was the income on which its limit depends?',
+}
+
 const isPersonal = (uso: string | null): boolean => /^D(0[1-9]|10)$/.test(uso ?? '')
 
 /** The document whose use decides: the invoice that a credit note credits, when that is shown. */
@@ -118,6 +128,7 @@ export function deductionsOf(world: World, query: DeductionQuery) {
       const row = (status: DeductionRow['status'], deductible: Micros, reasons: string[]): DeductionRow => ({
         ...common,
         ...{ status, deductible_amount: money(deductible), reasons: [...reasons, ...notPaid] },
+        questions: reasons.flatMap((one) => QUESTIONS[one] ?? []),
       })
       if (verdict.not_deductible.length > 0) return row('not_deductible', 0n, [...verdict.not_deductible, ...review])
       if (review.length > 0 || gross === null) {
@@ -128,7 +139,9 @@ export function deductionsOf(world: World, query: DeductionQuery) {
       const claimed = annual_rate === null ? ofPaid : times(ofPaid, annual_rate)
       const deductible = allowed(world, document, limits, used, claimed)
       if (isShown) tally.add(`deductible_amount|${key}`, document.uuid, deductible)
-      return deductible < claimed ? row('capped', deductible, [`cap_${limits[0]!.key.split('|')[0]}`]) : row('eligible', deductible, [])
+      if (deductible >= claimed) return row('eligible', deductible, [])
+      const cut = limits.find(({ key, amount }) => amount !== null && used.get(`claimed ${key}`)! > amount) ?? limits[0]!
+      return row('capped', deductible, [`cap_${cut.key.split('|')[0]}`])
     })
   // What came earlier in the year has only used up its limits.
   const shown = rows.filter((_, n) => within(query, dayOf(documents[n]!.fecha)))
