@@ -205,4 +205,43 @@ describe('deductions (LISR 27-VIII, 113-E, 151)', () => {
     ])
     expect(data.flatMap(({ questions }: Row) => questions)).toEqual(['Must what a company of 626 bills be paid before it is deducted?'])
   })
+
+  it('of restaurants 8.5 % if they are paid by card or wallet, of bars nothing, and what may be of a trip is a question', async () => {
+    const ate =
+      (n: number, forma: string, more: Partial<Written> = {}, clave = '90101501') =>
+      (receptor: string): Written => ({
+        ...{ uuid: uuid(n), fecha: '2025-02-01', emisor: COMPANY, receptor, forma, lines: [{ clave, importe: 1_000 }] },
+        ...more,
+      })
+    const documents = [
+      ate(1, '04'),
+      ate(2, '28'),
+      ate(3, '03'),
+      ate(4, '01'),
+      ate(5, '04', {}, '90101502'),
+      ate(6, '04', { lugar: '64000' }),
+      ate(7, '04', { tipo: 'E', uso: 'G02', relacion: ['01', uuid(1)], lines: [{ clave: '90101501', importe: 100 }] }),
+      ate(8, '04', { metodo: 'PPD', regimenReceptor: '626' }),
+    ]
+    const part = (receptor: string): Written => ({
+      ...{ uuid: uuid(11), tipo: 'P', fecha: '2025-02-20', emisor: COMPANY, receptor },
+      pago: ['2025-02-20', [{ uuid: uuid(8), pagado: 580 }]],
+    })
+    const { states, totals } = await rowsOf((rfc) => [...documents, part].map((one) => one(rfc)), 'from=2025-02&to=2025-02')
+    expect(states).toEqual([
+      ['eligible', '85.00', []],
+      ['eligible', '85.00', []],
+      ['not_deductible', '0.00', ['restaurant_not_by_card']],
+      ['not_deductible', '0.00', ['restaurant_not_by_card']],
+      ['not_deductible', '0.00', ['bar']],
+      ['review', '0.00', ['possible_travel']],
+      ['eligible', '-8.50', []],
+      // Its complement is in form 03.
+      ['not_deductible', '0.00', ['restaurant_not_by_card', 'not_paid']],
+    ])
+    expect(totals).toMatchObject([
+      { category: 'expense', deductible_amount: '170.00', review_amount: '1000.00' },
+      { category: 'returns', deductible_amount: '-8.50' },
+    ])
+  })
 })

@@ -98,6 +98,9 @@ function grossOf(
   return amount === null ? null : tipo === 'E' ? -amount : amount
 }
 
+/** A part in millionths as decimal text; null for the whole. */
+const partRate = (deducted_part: Micros): string | null => (deducted_part === 1_000_000n ? null : exact(deducted_part))
+
 /** The deducted part of an amount: its paid part, at the annual rate for an investment. */
 function claimOf(gross: Micros, paid: Micros, total: Micros, isFlow: boolean, rate: string | null): Micros {
   const claimed = isFlow ? shareOf(gross, paid > total ? total : paid, total) : gross
@@ -151,7 +154,13 @@ function decideAll(
     if (isNotDeductible(mask)) return as('not_deductible', 0n)
     if (mask !== 0 || gross === null) return as('review', 0n)
     const applied = BigInt(document.paid) + BigInt(document.credited)
-    const claimed = claimOf(gross, applied, BigInt(document.total), document.is_flow === 1, annual_rate)
+    const claimed = claimOf(
+      gross,
+      applied,
+      BigInt(document.total),
+      document.is_flow === 1,
+      annual_rate ?? partRate(BigInt(document.deducted_part)),
+    )
     const deductible = pupils ? tuition.take(year, pupils, limits, used, claimed) : take(limits, used, claimed)
     if (deductible >= claimed) return as('eligible', deductible)
     const cut = limits.find(({ key, amount }) => amount !== null && used.get(key)!.claimed > amount) ?? limits[0]!
@@ -176,8 +185,8 @@ const deductibleOf = ({ year, uso, whole, parts }: BusinessTotals, rules: Rules)
     parseSum(whole) +
     sumAll(
       listed.map(([gross, ...amounts]) => {
-        const [paid, credited, total] = amounts.map(BigInt) as [Micros, Micros, Micros]
-        return claimOf(BigInt(gross), paid + credited, total, true, rate)
+        const [paid, credited, total, deducted_part] = amounts.map(BigInt) as [Micros, Micros, Micros, Micros]
+        return claimOf(BigInt(gross), paid + credited, total, true, rate ?? partRate(deducted_part))
       }),
     )
   )
@@ -245,6 +254,7 @@ const BASIS: Omit<Basis, 'rules'> = {
     'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.',
     REPSE_NOTE,
     'The months in which an investment is used are not known: its annual rate is applied.',
+    'Of cars and of the IVA of restaurants, the limits of LISR 36-II, 28-XX and LIVA 5-I are not applied.',
     'Donations to public bodies are limited to 4 % (LISR 151-III); a CFDI does not say whether the donee is one, so 7 % is applied.',
     'Civil societies, of whom a company deducts what is paid (LISR 27-VIII), are known by their name alone.',
   ],

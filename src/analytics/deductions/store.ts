@@ -11,6 +11,7 @@ import type { Sets } from '../risk/sets.ts'
 import {
   bitOf,
   type DeductionReading,
+  deductedPartOf,
   INVESTMENTS,
   isFlow,
   isPersonal,
@@ -46,6 +47,8 @@ export interface DeductionDocument {
   /** Whether only the paid part is deducted, and whether something is then left to pay. */
   is_flow: 0 | 1
   is_open: 0 | 1
+  /** The part that a business deducts, in millionths. */
+  deducted_part: number
   net_mxn: string | null
   total_mxn: string | null
   total: string
@@ -74,6 +77,7 @@ const COLUMNS = [
     'is_cash',
     'is_flow',
     'is_open',
+    'deducted_part',
     'net_mxn',
     'total_mxn',
     'total',
@@ -98,7 +102,7 @@ export interface BusinessTotals {
   review: string
   /** Deductions outside `parts`. */
   whole: string
-  /** `[gross, paid, credited, total]` of partly open documents, and of investments that need exact arithmetic, separated by commas. */
+  /** `[gross, paid, credited, total, deducted_part]` of partly open documents, and of investments that need exact arithmetic, separated by commas. */
   parts: string | null
 }
 
@@ -138,7 +142,7 @@ function documents(
   return sql`select ${own.entity}, ${own.uuid}, ${own.fecha}, ${own.issued_at}, ${own.utc_offset}, ${own.uso_cfdi}, ${uso} as uso, ${own.counterparty_rfc},
     ${own.tipo_comprobante} as tipo, ${sql.join(bits, sql` + `)} as mask, ${personalOwn} as is_personal, ${own.xml_object} is not null as is_known,
     ${IS_UNRATED} as is_unrated, iif(${IS_UNRATED}, ${paidInCash(partition, personalOwn)}, 0) as is_cash,
-    coalesce(${isFlow(reading)}, 0) as is_flow, coalesce(${openPart(reading)}, 0) as is_open,
+    coalesce(${isFlow(reading)}, 0) as is_flow, coalesce(${openPart(reading)}, 0) as is_open, ${deductedPartOf(reading, personalOwn)} as deducted_part,
     iif(${own.version} is null, null, ${own.net_mxn}) as net_mxn, iif(${own.version} is null, null, ${own.total_mxn}) as total_mxn,
     coalesce(${own.total_micros}, '0') as total, cast(${paidOf(partition)} as text) as paid,
     cast(${creditedOf(partition)} as text) as credited, ${own.currency}, ${own.subtotal}, ${own.descuento} ${population}`
@@ -166,7 +170,7 @@ function marked(insight: Insight, sets: Sets, uses: Uses, personalOf?: Days): SQ
 }
 
 /** An investment whose rate SQL cannot apply: the product does not fit SQLite’s integers, or would be rounded the other way. */
-const NEEDS_EXACT = sql`category = 'investment' and (length(net) > 12 or net like '-%')`
+const NEEDS_EXACT = sql`(category = 'investment' or deducted_part <> 1000000) and (length(net) > 12 or net like '-%')`
 
 /** The deduction from a whole `net`: an investment at its annual rate, rounded half up. */
 const claimed = ({ rules, span }: Insight): SQL => composedByDay(rules, sql`(year || '-12-31')`, span, claimedUnder, 'year')
@@ -174,7 +178,7 @@ function claimedUnder(rules: Rules): SQL {
   const rate = (uso: string): number => Math.round(Number(rateOf(rules, uso) ?? 1) * 1_000_000)
   const ofUse = (uso: string) =>
     sql`when category = 'investment' and uso = ${uso} then cast((net * ${rate(uso)} + 500000) / 1000000 as text)`
-  return sql`case ${sql.join(INVESTMENTS.map(ofUse), sql` `)} else net end`
+  return sql`case ${sql.join(INVESTMENTS.map(ofUse), sql` `)} when deducted_part <> 1000000 then cast((net * deducted_part + 500000) / 1000000 as text) else net end`
 }
 
 export type DeductionPosition = readonly [fecha: string, uuid: string]
@@ -203,8 +207,8 @@ export function deductionsStatement(
     union all select 'page', ${JSON_ROW} from (select * from marked where not ${isSingle} and ${isAfter} order by fecha, uuid limit ${sql.raw(String(take))})
     union all select 'total', json_array(year, category, iif(category = 'investment', uso, null), ${sumOf('net')}, ${sumOf(inlined(sql`iif(${IS_REVIEW}, net, null)`))},
         ${sumOf(inlined(sql`iif(${IS_ELIGIBLE} and not (${isPart}) and not (${NEEDS_EXACT}), ${claimed(insight)}, null)`))},
-        group_concat(case when not (${IS_ELIGIBLE}) then null when ${isPart} then json_array(net, paid, credited, total) when ${NEEDS_EXACT} then json_array(net, 1, 0, 1) end))
-      from (select substr(fecha, 1, 4) as year, ${CATEGORY} as category, uso, mask, is_flow, paid, credited, total, ${signed} as net
+        group_concat(case when not (${IS_ELIGIBLE}) then null when ${isPart} then json_array(net, paid, credited, total, deducted_part) when ${NEEDS_EXACT} then json_array(net, 1, 0, 1, deducted_part) end))
+      from (select substr(fecha, 1, 4) as year, ${CATEGORY} as category, uso, mask, is_flow, paid, credited, total, deducted_part, ${signed} as net
         from marked where not ${isSingle} and is_known and ${IS_VALID})
       group by year, category, iif(category = 'investment', uso, null)${selects}`
 }

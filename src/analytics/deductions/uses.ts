@@ -1,9 +1,10 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { ANY_DAY } from '../../authority/rules/by-day.ts'
-import type { Rules } from '../../authority/rules/dated.ts'
+import type { Rules, RuleValues } from '../../authority/rules/dated.ts'
 import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { partsOf } from '../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../cfdi/chunks/content.ts'
+import { mainKey } from '../../cfdi/main-key.ts'
 import { cfdi, cfdiChunks, i, k, own, p } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
 import type { Concepto } from '../../cfdi/xml/document.ts'
@@ -228,6 +229,7 @@ const keyOf = (curp: string, year: string): string => `tuition|${curp}|${year}`
 /** Why a document cannot be deducted, and why somebody has to look at it, in the order in which rows name them. */
 export const NOT_DEDUCTIBLE = [
   ...(['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo'] as const),
+  ...(['restaurant_not_by_card', 'bar'] as const),
   ...(['repse_missing_at_payment', 'wrong_receptor_regimen', 'regimen_without_deductions', 'not_electronic', 'not_paid'] as const),
 ]
 export const REVIEW = [
@@ -237,6 +239,7 @@ export const REVIEW = [
   'tuition_without_iedu',
   'uso_undefined',
   'unpaid_to_626',
+  'possible_travel',
   'cap_unknown',
 ] as const
 export type Reason = (typeof NOT_DEDUCTIBLE)[number] | (typeof REVIEW)[number]
@@ -249,6 +252,7 @@ export const QUESTIONS: Record<(typeof REVIEW)[number], string> = {
   tuition_without_iedu: 'Whose tuition is it, and of which level?',
   uso_undefined: 'What is it used for?',
   unpaid_to_626: 'Must what a company of 626 bills be paid before it is deducted?',
+  possible_travel: 'Was it consumed on a trip of more than 50 km (LISR 28-V)?',
   cap_unknown: 'What was the income on which its limit depends?',
 }
 export const bitOf = (reason: Reason): number => 2 ** REASONS.indexOf(reason)
@@ -319,6 +323,7 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
       (on) => sql`coalesce(${forma} not in ${[...formsOf(on).electronic, ...formsOf(on).review, '99']}, 0)`,
     ),
   )
+  const onDay = (make: (on: Rules) => SQL | null) => anyComposedByDay(rules, own.fecha, days, make)
   // A credit note may be of an invoice before the range.
   const until = { ...days, first: ANY_DAY }
   const isInCash = (of: InvoiceAlias) =>
@@ -370,6 +375,15 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     missing_xml: sql`${own.xml_object} is null`,
     cash_over_2000: sql`${own.version} is not null and ${business} and ${ofPurchase(partition, (of) => cashOverLimit(partition, rules, until, of))}`,
     fuel_not_electronic: isFuel && sql`${business} and ${ofPurchase(partition, (of) => sql`${isFuelOf(of)} and ${isInCash(of)}`)}`,
+    restaurant_not_by_card: sql`${business} and ${ofPurchase(
+      partition,
+      (of) =>
+        sql`${anyComposedByDay(rules, of.fecha, until, (on) => {
+          const rule = on.get('deduction.restaurants')
+          return sql`(${isOfRestaurant(rule, of)} and ${paidIn(partition, (forma) => sql`coalesce(${forma} not in ${rule.formas}, 0)`, of)})`
+        })}`,
+    )}`,
+    bar: sql`${business} and ${onDay((on) => isMainly(on.get('deduction.restaurants').bars))}`,
     uso_s01: sql`(${own.uso_cfdi} = 'S01' or ${ofPurchase(partition, (of) => sql`coalesce(${of.uso_cfdi} = 'S01', 0)`)})`,
     issuer_69b_definitivo: sets.has('list_definitivo') ? sql`${own.counterparty_rfc} in list_definitivo` : null,
     repse_missing_at_payment:
@@ -383,8 +397,31 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     // The complement of schools is read afterwards.
     tuition_without_iedu: null,
     uso_undefined: sql`${business} and ${own.uso_cfdi} = 'P01'`,
+    possible_travel: sql`${business} and ${INVOICE} and ${onDay((on) => isOfRestaurant(on.get('deduction.restaurants')))}
+      and coalesce(${stateOf(own.lugar_expedicion)} <> ${stateOf(own.receptor_domicilio_fiscal)}, 0)`,
     unpaid_to_626: sql`${PPD} and ${IS_TO_COMPANY} and length(${own.emisor_rfc}) = 12 and ${isUnsettled} and not ${isFlow(reading)} and ${isOpen(partition)}`,
   }
 }
+
+/** The condition that the largest part of an invoice is of these keys. */
+const isMainly = (claves: readonly string[], of: InvoiceAlias = own): SQL => {
+  const begins = claves.map((clave) => sql`substr(main, 1, ${clave.length}) = ${clave}`)
+  return sql`coalesce((select ${sql.join(begins, sql` or `)} from (select ${mainKey(of.products)} as main)), 0)`
+}
+
+/** Whether a business paid a restaurant with an invoice, or was returned something by one. */
+const isOfRestaurant = ({ claves, bars }: RuleValues['deduction.restaurants'], of: InvoiceAlias = own): SQL =>
+  sql`(${isMainly(claves, of)} and not ${isMainly(bars, of)})`
+
+/** The part of `own` that a business deducts, in millionths. */
+export const deductedPartOf = ({ rules, days }: DeductionReading, personalOwn: SQL): SQL =>
+  composedByDay(rules, own.fecha, days, (on) => {
+    const rule = on.get('deduction.restaurants')
+    return sql`iif(not ${personalOwn} and ${isOfRestaurant(rule)}, ${Math.round(Number(rule.rate) * 1_000_000)}, 1000000)`
+  })
+
+/** The state of a postal code: two digits belong to one, which this text has in their place. */
+const STATES = 'AAAAAAAAAAAAAAAAA   BCCDEFFFGHHIIIJJKKKLLLMMNNNNNNOOOOOOOOPPPPQRSSSSTTTTUUUUVWXXYYYZZZabbbcddddddeff'
+const stateOf = (code: SQLWrapper): SQL => sql`substr(${STATES}, 1 + substr(${code}, 1, 2), 1)`
 
 export const openPart = (reading: DeductionReading): SQL => sql`(${isFlow(reading)} and ${isOpen(reading.partition)})`

@@ -149,6 +149,8 @@ export const SHAPES = {
   /** Regimes in which natural persons deduct nothing. */
   'deduction.excluded_regimes': regimes,
   'deduction.business': z.strictObject({ expense: usos, returns: usos, none: usos }),
+  /** The deductible part of what restaurants bill, if it is paid in these forms; nothing of bars. */
+  'deduction.restaurants': z.strictObject({ claves, bars: claves, rate, formas }),
   'deduction.fuel': z.strictObject({ claves }),
   /** Regimes in which only paid amounts count. */
   'deduction.flow_basis': regimes,

@@ -8,6 +8,8 @@ export interface Written {
   /** Of the issuer. */
   regimen?: string
   nombre?: string
+  /** LugarExpedicion. */
+  lugar?: string
   metodo?: 'PUE' | 'PPD'
   forma?: string
   moneda?: [moneda: string, tipo_cambio: string | null]
@@ -86,7 +88,7 @@ export function xmlOf(document: Written): string {
   const retenciones = `${retained('001', isr)}${retained('002', iva_retenido)}`
   const attribute = (name: string, value: string | null) => (value === null ? '' : ` ${name}="${value}"`)
   return `<?xml version="1.0" encoding="UTF-8"?>
-<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}" Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(net + sum(lines, ivaOf) - isr - iva_retenido)}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="06600">${document.global ? `<cfdi:InformacionGlobal Periodicidad="${document.global[0]}" Meses="${document.global[1]}" Año="${document.global[2]}"/>` : ''}${
+<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}" Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(net + sum(lines, ivaOf) - isr - iva_retenido)}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="${document.lugar ?? '06600'}">${document.global ? `<cfdi:InformacionGlobal Periodicidad="${document.global[0]}" Meses="${document.global[1]}" Año="${document.global[2]}"/>` : ''}${
     relacion
       ? `<cfdi:CfdiRelacionados TipoRelacion="${relacion[0]}">${relacion
           .slice(1)

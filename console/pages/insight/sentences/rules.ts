@@ -109,6 +109,10 @@ export function sayingRules(language: Language) {
     'deduction.flow_basis': (value) => regimes(value as string[]),
     'deduction.business': (value) => entries(value, (name, some) => `${t.uses[name] ?? name}: ${uses(some)}`),
     'deduction.fuel': (value) => keys((value as { claves: string[] }).claves),
+    'deduction.restaurants': (value) => {
+      const { claves, formas, rate: part } = value as { claves: string[]; formas: string[]; rate: string }
+      return `${rate(part)}; ${keys(claves)}; ${forms(formas)}`
+    },
     'concepts.outlier_mad': counted(t.mad),
     'concepts.outlier_least': counted(t.prices),
     'concepts.unclassified': keys,

@@ -85,6 +85,8 @@ export const SPANISH: Record<string, string> = {
     'Los límites se consumen por orden de fecha desde el 1 de enero, también con documentos anteriores al periodo elegido. Se deduce el neto del año hasta el límite, de modo que una nota de crédito devuelve primero lo que el límite no permitió. Lo que está por revisar no consume nada.',
   'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.':
     'Las colegiaturas tienen un límite por alumno y año: el de su nivel más alto, según los nombra en cada concepto el complemento de instituciones educativas (iedu).',
+  'Of cars and of the IVA of restaurants, the limits of LISR 36-II, 28-XX and LIVA 5-I are not applied.':
+    'A los automóviles y al IVA de restaurantes no se les aplican los límites de LISR 36-II, 28-XX y LIVA 5-I.',
   'Donations to public bodies are limited to 4 % (LISR 151-III); a CFDI does not say whether the donee is one, so 7 % is applied.':
     'Los donativos a entes públicos tienen un tope de 4 % (LISR 151-III); un CFDI no dice si el donatario es uno, y se aplica 7 %.',
   'Civil societies, of whom a company deducts what is paid (LISR 27-VIII), are known by their name alone.':

@@ -5,6 +5,7 @@ import { hasPrefix, isRepseInvalid, situacionAt } from '../lists.ts'
 import { loweredBy } from '../notes.ts'
 import type { Rules } from '../rules.ts'
 import { type Document, dayOf, isCompany, rulesOf, rulesOfYear, type World } from '../world.ts'
+import { mainClave } from './expectation.ts'
 
 export type Profile = 'personal' | 'business'
 
@@ -75,6 +76,19 @@ const isFlow = (world: World, document: Document): boolean => {
     : rulesOf(world, document).flow_regimes.includes(receptor_regimen_fiscal)
 }
 
+/** The part that a business deducts of what a restaurant bills; null of others (LISR 28-XX). Bars are no restaurants. */
+export const deductedPartOf = (document: Document, profile: Profile): string | null =>
+  profile === 'business' && mainClave(document).startsWith('901015') && mainClave(document) !== '90101502' ? '0.085' : null
+
+/** Whether the states of the place of issue and of the receiver's address differ. Two digits of a postal code tell the state. */
+const FIRST_DIGITS = [
+  17, 21, 23, 24, 25, 28, 29, 31, 34, 36, 39, 42, 44, 50, 58, 62, 63, 64, 68, 72, 76, 77, 78, 80, 83, 86, 87, 90, 91, 97, 98,
+]
+const isElsewhere = ({ lugar_expedicion: there, receptor_domicilio_fiscal: here }: Document): boolean => {
+  const stateOf = (code: string) => FIRST_DIGITS.filter((first) => first <= Number(code.slice(0, 2))).length
+  return !!there && !!here && stateOf(there) !== stateOf(here)
+}
+
 /** Of whom a company deducts only what is paid (LISR 27-VIII): natural persons, payers of LISR 72 to 74, and civil societies by their name. */
 const isPaidOnly = ({ receptor_rfc, emisor_rfc, emisor_regimen_fiscal, emisor_nombre }: Document): boolean =>
   isCompany(receptor_rfc) &&
@@ -129,6 +143,13 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
       ),
       ...list([
         [
+          'restaurant_not_by_card',
+          isInvoice &&
+            deductedPartOf(document, profile) !== null &&
+            paymentsOf(world, document).some(({ forma }) => forma !== null && !['04', '05', '28', '29'].includes(forma)),
+        ],
+        ['bar', profile === 'business' && mainClave(document) === '90101502'],
+        [
           'repse_missing_at_payment',
           isInvoice &&
             countedAt(world, null).has(document.uuid) &&
@@ -148,6 +169,7 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
       ['tuition_without_iedu', personal?.category === 'tuition' && isInvoice && tuitionOf(world, document) === null],
       ['uso_undefined', profile === 'business' && document.uso_cfdi === 'P01'],
       ['unpaid_to_626', isUnsettled(world, document, profile)],
+      ['possible_travel', isInvoice && deductedPartOf(document, profile) !== null && isElsewhere(document)],
     ]),
   }
 }

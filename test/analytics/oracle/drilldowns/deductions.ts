@@ -5,7 +5,7 @@ import type { DeductionRow, DeductionTotals } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { compare, type Document, dayOf, isCompany, type Range, rulesOfYear, type World, within } from '../world.ts'
 import { type Limit, limitsOf } from './caps.ts'
-import { type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
+import { deductedPartOf, type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
 
 export interface DeductionQuery extends Range {
   profile?: 'auto' | Profile
@@ -19,6 +19,7 @@ const QUESTIONS: Record<string, string> = {
   tuition_without_iedu: 'Whose tuition is it, and of which level?',
   uso_undefined: 'What is it used for?',
   unpaid_to_626: 'Must what a company of 626 bills be paid before it is deducted?',
+  possible_travel: 'Was it consumed on a trip of more than 50 km (LISR 28-V)?',
   cap_unknown: 'What was the income on which its limit depends?',
 }
 
@@ -136,7 +137,8 @@ export function deductionsOf(world: World, query: DeductionQuery) {
         return row('review', 0n, review)
       }
       const ofPaid = paid === null ? gross : part(gross, paid.paid, paid.total)
-      const claimed = annual_rate === null ? ofPaid : times(ofPaid, annual_rate)
+      const deducted_part = annual_rate ?? deductedPartOf(document, profile)
+      const claimed = deducted_part === null ? ofPaid : times(ofPaid, deducted_part)
       const deductible = allowed(world, document, limits, used, claimed)
       if (isShown) tally.add(`deductible_amount|${key}`, document.uuid, deductible)
       if (deductible >= claimed) return row('eligible', deductible, [])

@@ -6,7 +6,7 @@ import { IVA, taxesOf, taxSum } from '../taxes.ts'
 import { type Document, dayOf, isCompany, isGeneric, type World } from '../world.ts'
 
 /** The clave of eight digits of which the lines amount to most, the first of equals; empty for lines without one. */
-function mainClave({ conceptos }: Document): string {
+export function mainClave({ conceptos }: Document): string {
   const sums = new Map<string, Micros>()
   for (const { clave_prod_serv, importe, descuento } of conceptos) {
     const clave = /^\d{8}$/.test(clave_prod_serv ?? '') ? clave_prod_serv! : ''
