@@ -52,14 +52,16 @@ export function withheld(partition: Partition, direction: DirectionNumber, days:
   const tolerated = (due: SQL) => sql`(${due} * ${tolerance} * 2 + 1000000) / 2000000`
   const cash = cashEvents(partition, direction, days, MORE)
   const documents = withheldDocuments(partition, direction, days)
+  // Materialized, because SQLite would write the key anew in each of the many conditions that compare it, and run out of memory.
   const events =
     cash &&
     sql`select uuid, applies_to, n, issued_at, day, tipo, counterparty, reason,
         iif(needs_exact = 1 or (net is null and is_billed), 1, 0) as needs_exact, paid, net, iva, isr_retenido, iva_retenido, ieps_retenido,
         emisor_rfc, receptor_rfc, emisor_regimen_fiscal, clave, class, is_billed, source,
         iif(needs_exact = 1 or net is null, null, ${isr}) as due_isr, iif(needs_exact = 1 or net is null, null, ${iva}) as due_iva
-      from (select *, class is not null and tipo <> 'E' as is_billed from (select *, ${name} as class from (
-        select *, iva_16 + iva_8 + iva_otras as iva, ${mainKey(sql`products`)} as clave from (${cash}) where reason is not 'not_counted')))`
+      from (with keyed as materialized (
+          select *, iva_16 + iva_8 + iva_otras as iva, ${mainKey(sql`products`)} as clave from (${cash}) where reason is not 'not_counted')
+        select *, class is not null and tipo <> 'E' as is_billed from (select *, ${name} as class from keyed))`
   const others =
     documents &&
     sql`select uuid, null as applies_to, 0 as n, issued_at, day, tipo, counterparty, null as reason,
