@@ -47,7 +47,7 @@ describe.skipIf(Object.keys(files).length === 0)('certificates of the authority'
         expect(await open(aaa(certificate), aaa(key), 'AAA010101AAA', then)).toBe('30001000000300023685')
     const input = { certificate: text(aaa('certificate_plain.pem')), private_key: base64(aaa('private_key.key')) }
     expect((await openFiles({ ...input, password: PASSWORD }, 'AAA010101AAA', then)).certificate.number).toBe('30001000000300023685')
-    expect(await open(aaa('certificate.cer'), aaa('private_key_protected.key.pem'), 'AAA010101AAA', then)).toBe('efirma.key_unreadable')
+    expect(await open(aaa('certificate.cer'), aaa('private_key_protected.key.pem'), 'AAA010101AAA', then)).toBe('efirma.key_unsupported')
     expect(await open(aaa('certificate.cer'), aaa('public_key.pem'), 'AAA010101AAA', then)).toBe('efirma.key_unreadable')
     expect(await open(aaa('public_key.pem'), aaa('private_key.key'), 'AAA010101AAA', then)).toBe('efirma.certificate_unreadable')
   })

@@ -19,7 +19,9 @@ import {
   openPart,
   paidInCash,
   REASONS,
+  REASONS_OF,
   REVIEW,
+  type Reason,
   rateOf,
   reasonsOf,
   studentsOf,
@@ -136,11 +138,22 @@ function documents(
     conditions: [sql`not ${sql.raw(NOT_COUNTED('own'))}`, ...(only === undefined ? [] : [personalOwn])],
   })
   if (population === null) return null
-  const bits = Object.entries(reasonsOf(reading, personalOwn)).flatMap(([reason, condition]) =>
-    condition === null ? [] : [sql`iif(${condition}, ${maskOf([reason as (typeof REASONS)[number]])}, 0)`],
-  )
+  const conditions = Object.entries(reasonsOf(reading)) as [Reason, SQL | null][]
+  const maskOfSome = (isMeant: (reason: Reason) => boolean): SQL =>
+    sql.join(
+      [
+        sql`0`,
+        ...conditions.flatMap(([reason, condition]) =>
+          condition === null || !isMeant(reason) ? [] : [sql`iif(${condition}, ${maskOf([reason])}, 0)`],
+        ),
+      ],
+      sql` + `,
+    )
+  const { personal, business } = REASONS_OF
+  const mask = sql`${maskOfSome((reason) => !personal.has(reason) && !business.has(reason))}
+    + iif(${personalOwn}, ${maskOfSome((reason) => personal.has(reason))}, ${maskOfSome((reason) => business.has(reason))})`
   return sql`select ${own.entity}, ${own.uuid}, ${own.fecha}, ${own.issued_at}, ${own.utc_offset}, ${own.uso_cfdi}, ${uso} as uso, ${own.counterparty_rfc},
-    ${own.tipo_comprobante} as tipo, ${sql.join(bits, sql` + `)} as mask, ${personalOwn} as is_personal, ${own.xml_object} is not null as is_known,
+    ${own.tipo_comprobante} as tipo, ${mask} as mask, ${personalOwn} as is_personal, ${own.xml_object} is not null as is_known,
     ${IS_UNRATED} as is_unrated, iif(${IS_UNRATED}, ${paidInCash(partition, personalOwn)}, 0) as is_cash,
     coalesce(${isFlow(reading)}, 0) as is_flow, coalesce(${openPart(reading)}, 0) as is_open, ${deductedPartOf(reading, personalOwn)} as deducted_part,
     iif(${own.version} is null, null, ${own.net_mxn}) as net_mxn, iif(${own.version} is null, null, ${own.total_mxn}) as total_mxn,

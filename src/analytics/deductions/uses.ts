@@ -312,8 +312,17 @@ export const paidInCash = (partition: Partition, personalOwn: SQL): SQL =>
 
 const formsOf = (rules: Rules) => rules.get('payment_forms')
 
-/** The condition of each reason on the received document `own`; null where none can have it. `personalOwn` tells whether it is personal. */
-export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<Record<Reason, SQL | null>> {
+/** The reasons that personal deductions alone can have, and those of businesses. */
+export const REASONS_OF: Readonly<Record<'personal' | 'business', ReadonlySet<Reason>>> = {
+  personal: new Set(['not_electronic', 'payment_form_review']),
+  business: new Set([
+    ...(['cash_over_2000', 'fuel_not_electronic', 'restaurant_not_by_card', 'bar', 'repse_missing_at_payment'] as const),
+    ...(['uso_undefined', 'possible_travel'] as const),
+  ]),
+}
+
+/** The condition of each reason on the received document `own`, of a kind of deduction that can have it; null where none can have it. */
+export function reasonsOf(reading: DeductionReading): Partial<Record<Reason, SQL | null>> {
   const { partition, cancelled, rules, days, sets, personal } = reading
   const isNo = paidIn(partition, (forma) =>
     composedByDay(
@@ -331,7 +340,6 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
   const isReview = paidIn(partition, (forma) =>
     composedByDay(rules, own.fecha, days, (on) => sql`(${forma} is null or ${forma} in ${[...formsOf(on).review, '99']})`),
   )
-  const business = sql`not ${personalOwn}`
   // Limits by year follow the rules of the year.
   const ofUses = (isMeant: (rule: ReturnType<typeof personalRule>) => boolean): SQL | null =>
     anyComposedByDay(
@@ -345,7 +353,7 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
       'year',
     )
   const ofElectronic = ofUses(({ payment }) => payment === 'electronic')
-  const isElectronicOnly = ofElectronic && sql`${INVOICE} and ${personalOwn} and ${ofElectronic}`
+  const isElectronicOnly = ofElectronic && sql`${INVOICE} and ${ofElectronic}`
   const isFuelOf = (of: InvoiceAlias) =>
     anyComposedByDay(rules, of.fecha, until, (on) => {
       const claves = on.find('deduction.fuel')?.claves ?? []
@@ -373,21 +381,16 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     cancelled: cancelled === 1 ? sql`1` : null,
     substituted: cancelled === 1 ? null : isSubstituted(partition, 'own'),
     missing_xml: sql`${own.xml_object} is null`,
-    cash_over_2000: sql`${own.version} is not null and ${business} and ${ofPurchase(partition, (of) => cashOverLimit(partition, rules, until, of))}`,
-    fuel_not_electronic: isFuel && sql`${business} and ${ofPurchase(partition, (of) => sql`${isFuelOf(of)} and ${isInCash(of)}`)}`,
-    restaurant_not_by_card: sql`${business} and ${ofPurchase(
-      partition,
-      (of) =>
-        sql`${anyComposedByDay(rules, of.fecha, until, (on) => {
-          const rule = on.get('deduction.restaurants')
-          return sql`(${isOfRestaurant(rule, of)} and ${paidIn(partition, (forma) => sql`coalesce(${forma} not in ${rule.formas}, 0)`, of)})`
-        })}`,
-    )}`,
-    bar: sql`${business} and ${onDay((on) => isMainly(on.get('deduction.restaurants').bars))}`,
+    cash_over_2000: sql`${own.version} is not null and ${ofPurchase(partition, (of) => cashOverLimit(partition, rules, until, of))}`,
+    fuel_not_electronic: isFuel && sql`${ofPurchase(partition, (of) => sql`${isFuelOf(of)} and ${isInCash(of)}`)}`,
+    restaurant_not_by_card: sql`${INVOICE} and ${onDay((on) => {
+      const rule = on.get('deduction.restaurants')
+      return sql`${isOfRestaurant(rule)} and ${paidIn(partition, (forma) => sql`coalesce(${forma} not in ${rule.formas}, 0)`)}`
+    })}`,
+    bar: sql`${onDay((on) => isMainly(on.get('deduction.restaurants').bars))}`,
     uso_s01: sql`(${own.uso_cfdi} = 'S01' or ${ofPurchase(partition, (of) => sql`coalesce(${of.uso_cfdi} = 'S01', 0)`)})`,
     issuer_69b_definitivo: sets.has('list_definitivo') ? sql`${own.counterparty_rfc} in list_definitivo` : null,
-    repse_missing_at_payment:
-      repse && cancelled === 0 ? sql`${business} and ${INVOICE} and not ${isSubstituted(partition, 'own')} and ${repse}` : null,
+    repse_missing_at_payment: repse && cancelled === 0 ? sql`${INVOICE} and not ${isSubstituted(partition, 'own')} and ${repse}` : null,
     wrong_receptor_regimen: usoInvalid({ rules, days }),
     regimen_without_deductions: sql`length(${own.receptor_rfc}) = 13 and ${isExcluded}`,
     not_electronic: isElectronicOnly && sql`${isElectronicOnly} and ${isNo}`,
@@ -396,22 +399,22 @@ export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<
     mortgage_loan: ofUses(({ category }) => category === 'mortgage'),
     // The complement of schools is read afterwards.
     tuition_without_iedu: null,
-    uso_undefined: sql`${business} and ${own.uso_cfdi} = 'P01'`,
-    possible_travel: sql`${business} and ${INVOICE} and ${onDay((on) => isOfRestaurant(on.get('deduction.restaurants')))}
+    uso_undefined: sql`${own.uso_cfdi} = 'P01'`,
+    possible_travel: sql`${INVOICE} and ${onDay((on) => isOfRestaurant(on.get('deduction.restaurants')))}
       and coalesce(${stateOf(own.lugar_expedicion)} <> ${stateOf(own.receptor_domicilio_fiscal)}, 0)`,
     unpaid_to_626: sql`${PPD} and ${IS_TO_COMPANY} and length(${own.emisor_rfc}) = 12 and ${isUnsettled} and not ${isFlow(reading)} and ${isOpen(partition)}`,
   }
 }
 
-/** The condition that the largest part of an invoice is of these keys. */
-const isMainly = (claves: readonly string[], of: InvoiceAlias = own): SQL => {
-  const begins = claves.map((clave) => sql`substr(main, 1, ${clave.length}) = ${clave}`)
-  return sql`coalesce((select ${sql.join(begins, sql` or `)} from (select ${mainKey(of.products)} as main)), 0)`
+/** The condition that the largest part of `own` is of these keys, and not of those. */
+const isMainly = (claves: readonly string[], others: readonly string[] = []): SQL => {
+  const beginsAsAny = (some: readonly string[]) =>
+    sql.join([sql`0`, ...some.map((clave) => sql`substr(main, 1, ${clave.length}) = ${clave}`)], sql` or `)
+  return sql`coalesce((select (${beginsAsAny(claves)}) and not (${beginsAsAny(others)}) from (select ${mainKey(own.products)} as main)), 0)`
 }
 
-/** Whether a business paid a restaurant with an invoice, or was returned something by one. */
-const isOfRestaurant = ({ claves, bars }: RuleValues['deduction.restaurants'], of: InvoiceAlias = own): SQL =>
-  sql`(${isMainly(claves, of)} and not ${isMainly(bars, of)})`
+/** Whether a business paid a restaurant with `own`, or was returned something by one. */
+const isOfRestaurant = ({ claves, bars }: RuleValues['deduction.restaurants']): SQL => isMainly(claves, bars)
 
 /** The part of `own` that a business deducts, in millionths. */
 export const deductedPartOf = ({ rules, days }: DeductionReading, personalOwn: SQL): SQL =>

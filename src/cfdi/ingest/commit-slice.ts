@@ -164,7 +164,7 @@ function keysOfStored(changes: SliceChanges, read: AffectedRows, asked: Affected
   const before = [...read.rows.filter(({ uuid }) => changed.has(uuid)), ...recounted]
   const advanced = new Set(read.advances.map(({ source }) => source))
   const notes = read.rows.filter((row) => row.tipo_comprobante === 'E' && advanced.has(row.uuid))
-  const shared = asked.applied.length > MOST_SHARED ? [] : read.applications.flatMap((one) => one.shared ?? [])
+  const shared = asked.applied.length > MOST_SHARED ? [] : read.applications.flatMap((one) => one.shared || [])
   const related = [
     ...relatedTo([...read.rows.filter(({ uuid }) => withdrawn.has(uuid)), ...recounted, ...notes]),
     ...[...new Set(shared)].flatMap((text) => JSON.parse(text) as string[]),

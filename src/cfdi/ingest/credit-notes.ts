@@ -158,7 +158,8 @@ function storedNotes(applications: readonly StoredApplication[], advances: reado
   const meant = applications.filter(({ kind, shared, source }) => kind === 'E' && (shared !== null || advanced.has(source)))
   return [...Map.groupBy(meant, ({ source }) => source)].flatMap(([uuid, parts]): Note[] => {
     const [one] = parts
-    if (one === undefined || parts.length < (one.shared === null ? 1 : (JSON.parse(one.shared) as string[]).length)) return []
+    const list = parts.find(({ shared }) => shared)?.shared
+    if (one === undefined || parts.length < (one.shared === null ? 1 : (JSON.parse(list ?? '[]') as string[]).length)) return []
     const before = new Map(parts.map(({ invoice, amount }) => [invoice, amount]))
     return [{ ...one, uuid, fecha: one.fecha_pago, amount: parts.reduce((sum, { amount }) => sum + amount, 0n), before, incoming: null }]
   })

@@ -79,7 +79,10 @@ export interface StoredApplication extends Applied {
   source: string
   n: number
   forma_pago: string | null
-  /** All invoices that a credit note of several lowers, as JSON; null for one of a single invoice, and for payments. */
+  /**
+   * All invoices that a credit note of several lowers, as JSON, in one of its applications, because they can be thousands; '' in the others;
+   * null for a note of a single invoice, and for payments.
+   */
   shared: string | null
 }
 
@@ -117,7 +120,7 @@ const selectRows = selectDocuments(listOf([...ROW, ...ROW_MICROS].map((name) => 
 const APPLICATION = listOf([
   ...[p.invoice, p.source, p.n, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago, p.forma_pago],
   ...[c.emisor_rfc, c.receptor_rfc, c.issued_at, c.cancelled, c.substituted_from],
-  sql`iif(${p.kind} = 'E' and instr(${c.related}, ',') > 0, ${c.related}, null) as shared`,
+  sql`iif(${p.kind} = 'E' and instr(${c.related}, ',') > 0, iif(row_number() over (partition by ${p.source}) = 1, ${c.related}, ''), null) as shared`,
 ])
 const selectApplications: Select = (entity, json) =>
   sql`select ${APPLICATION} from json_each(${json}) j cross join ${cfdiPayments} ${p} cross join ${cfdi} ${c}
