@@ -266,11 +266,11 @@ class Operations(Transport):
         """List the documents behind a total of deductions, as a table in CSV."""
         return self._request('GET', '/v1/cfdi/deductions/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'profile': profile, 'annual_income': annual_income, 'limit': limit, 'cursor': cursor, 'figure': figure, 'year': year, 'category': category}, accept='text/csv')
 
-    def list_withholdings(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, role: types.WithholdingRole | None = None, impuesto: types.Impuesto | None = None, concept_class: types.WithholdingClass | None = None, source: types.WithholdingSource | None = None, missing: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Withholdings:
+    def list_withholdings(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, role: types.WithholdingRole | None = None, impuesto: types.Impuesto | None = None, concept_class: types.WithholdingConceptClass | None = None, source: types.WithholdingSource | None = None, missing: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Withholdings:
         """List withholdings."""
         return cast(types.Withholdings, self._request('GET', '/v1/cfdi/withholdings', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'role': role, 'impuesto': impuesto, 'concept_class': concept_class, 'source': source, 'missing': missing, 'limit': limit, 'cursor': cursor}).json())
 
-    def list_withholdings_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, role: types.WithholdingRole | None = None, impuesto: types.Impuesto | None = None, concept_class: types.WithholdingClass | None = None, source: types.WithholdingSource | None = None, missing: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+    def list_withholdings_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, role: types.WithholdingRole | None = None, impuesto: types.Impuesto | None = None, concept_class: types.WithholdingConceptClass | None = None, source: types.WithholdingSource | None = None, missing: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
         """List withholdings, as a table in CSV."""
         return self._request('GET', '/v1/cfdi/withholdings', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'role': role, 'impuesto': impuesto, 'concept_class': concept_class, 'source': source, 'missing': missing, 'limit': limit, 'cursor': cursor}, accept='text/csv')
 

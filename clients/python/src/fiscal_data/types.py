@@ -863,7 +863,7 @@ class RiskRowFlag(TypedDict):
 DeductionRowStatus: TypeAlias = Literal['eligible', 'capped', 'not_deductible', 'review']
 
 
-DeductionRowReason: TypeAlias = Literal['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'repse_missing_at_payment', 'wrong_receptor_regimen', 'not_electronic', 'not_paid', 'missing_rate', 'payment_form_review', 'mortgage_loan', 'tuition_without_iedu', 'uso_undefined', 'cap_unknown', 'cap_global', 'cap_donations', 'cap_retirement_voluntary', 'cap_retirement_185', 'cap_tuition', 'cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport']
+DeductionRowReason: TypeAlias = Literal['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'restaurant_not_by_card', 'bar', 'repse_missing_at_payment', 'wrong_receptor_regimen', 'regimen_without_deductions', 'not_electronic', 'not_paid', 'missing_rate', 'payment_form_review', 'mortgage_loan', 'tuition_without_iedu', 'uso_undefined', 'unpaid_to_626', 'possible_travel', 'cap_unknown', 'cap_global', 'cap_donations', 'cap_retirement_voluntary', 'cap_retirement_185', 'cap_tuition', 'cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport']
 
 
 WithholdingSource: TypeAlias = Literal['cfdi', 'pago', 'retencion_cfdi']
@@ -875,7 +875,7 @@ WithholdingRole: TypeAlias = Literal['withheld_from_us', 'withheld_by_us']
 Impuesto: TypeAlias = Literal['ISR', 'IVA', 'IEPS']
 
 
-WithholdingClass: TypeAlias = Literal['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios', 'otros', 'sueldos']
+WithholdingConceptClass: TypeAlias = Literal['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios', 'desperdicios', 'servicios_personal', 'otros', 'sueldos']
 
 
 RiskIndicatorKey: TypeAlias = Literal['tax_compliance', 'blacklist_status', 'blacklisted_counterparties', 'intercompany_share', 'customer_concentration', 'supplier_concentration', 'foreign_exchange_share', 'cash_share', 'cancelled_issued_rate', 'cancelled_received_rate', 'ppd_overdue_share', 'repse_at_risk_share']
@@ -1860,6 +1860,7 @@ class DeductionRow(TypedDict):
     annual_rate: str | None
     status: DeductionRowStatus
     reasons: list[DeductionRowReason]
+    questions: list[str]
 
 
 class Withholding(TypedDict):
@@ -1868,7 +1869,7 @@ class Withholding(TypedDict):
     source: WithholdingSource
     role: WithholdingRole
     impuesto: Impuesto
-    concept_class: WithholdingClass | None
+    concept_class: WithholdingConceptClass | None
     date: str
     period: str
     due_date: str | None

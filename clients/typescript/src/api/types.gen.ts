@@ -806,6 +806,10 @@ export type DeductionRow = {
      * Why it is not deductible, is under review, or was capped: the guide [Codes](/docs/codes) explains each.
      */
     reasons: Array<DeductionRowReason>;
+    /**
+     * What the CFDI cannot decide: a question for each reason for a review.
+     */
+    questions: Array<string>;
 };
 
 export type Withholdings = {
@@ -887,7 +891,7 @@ export type Withholding = {
     /**
      * What is billed, by the issuer’s regime and the product key with the largest amount: `honorarios`, `arrendamiento`, `resico_pf`, `comision`, `autotransporte` or `otros`; `sueldos` of payroll; null of a CFDI de retenciones.
      */
-    concept_class: WithholdingClass | null;
+    concept_class: WithholdingConceptClass | null;
     /**
      * The day of cash; the last day of the period of a CFDI de retenciones.
      */
@@ -8848,7 +8852,7 @@ export type RiskRowFlag = {
 
 export type DeductionRowStatus = 'eligible' | 'capped' | 'not_deductible' | 'review';
 
-export type DeductionRowReason = 'cancelled' | 'substituted' | 'missing_xml' | 'cash_over_2000' | 'fuel_not_electronic' | 'uso_s01' | 'issuer_69b_definitivo' | 'repse_missing_at_payment' | 'wrong_receptor_regimen' | 'not_electronic' | 'not_paid' | 'missing_rate' | 'payment_form_review' | 'mortgage_loan' | 'tuition_without_iedu' | 'uso_undefined' | 'cap_unknown' | 'cap_global' | 'cap_donations' | 'cap_retirement_voluntary' | 'cap_retirement_185' | 'cap_tuition' | 'cap_health' | 'cap_funeral' | 'cap_mortgage' | 'cap_insurance' | 'cap_school_transport';
+export type DeductionRowReason = 'cancelled' | 'substituted' | 'missing_xml' | 'cash_over_2000' | 'fuel_not_electronic' | 'uso_s01' | 'issuer_69b_definitivo' | 'restaurant_not_by_card' | 'bar' | 'repse_missing_at_payment' | 'wrong_receptor_regimen' | 'regimen_without_deductions' | 'not_electronic' | 'not_paid' | 'missing_rate' | 'payment_form_review' | 'mortgage_loan' | 'tuition_without_iedu' | 'uso_undefined' | 'unpaid_to_626' | 'possible_travel' | 'cap_unknown' | 'cap_global' | 'cap_donations' | 'cap_retirement_voluntary' | 'cap_retirement_185' | 'cap_tuition' | 'cap_health' | 'cap_funeral' | 'cap_mortgage' | 'cap_insurance' | 'cap_school_transport';
 
 export type WithholdingSource = 'cfdi' | 'pago' | 'retencion_cfdi';
 
@@ -8856,7 +8860,7 @@ export type WithholdingRole = 'withheld_from_us' | 'withheld_by_us';
 
 export type Impuesto = 'ISR' | 'IVA' | 'IEPS';
 
-export type WithholdingClass = 'autotransporte' | 'resico_pf' | 'arrendamiento' | 'comision' | 'honorarios' | 'otros' | 'sueldos';
+export type WithholdingConceptClass = 'autotransporte' | 'resico_pf' | 'arrendamiento' | 'comision' | 'honorarios' | 'desperdicios' | 'servicios_personal' | 'otros' | 'sueldos';
 
 export type RiskIndicatorKey = 'tax_compliance' | 'blacklist_status' | 'blacklisted_counterparties' | 'intercompany_share' | 'customer_concentration' | 'supplier_concentration' | 'foreign_exchange_share' | 'cash_share' | 'cancelled_issued_rate' | 'cancelled_received_rate' | 'ppd_overdue_share' | 'repse_at_risk_share';
 
@@ -14630,7 +14634,7 @@ export type ListWithholdingsData = {
         /**
          * The class of the lines.
          */
-        concept_class?: WithholdingClass;
+        concept_class?: WithholdingConceptClass;
         /**
          * An invoice, credit note or payroll receipt; what a payment complement pays; a CFDI de retenciones.
          */
