@@ -18,9 +18,9 @@ export function networkOf(address: string): string {
 
 /**
  * The key under which is counted what comes from a network: the first 24 bits of an IPv4 address, which one attacker easily has all of, or
- * the first 64 of an IPv6 address. It is an HMAC, so that no address is kept.
+ * the first 48 of an IPv6 address, which a customer's line can have. It is an HMAC, so that no address is kept.
  */
 export async function networkKey({ settings, network }: Pick<System, 'settings' | 'network'>): Promise<string> {
-  const prefix = network.includes(':') ? network : network.split('.').slice(0, 3).join('.')
+  const prefix = network.includes(':') ? network.split(':').slice(0, 3).join(':') : network.split('.').slice(0, 3).join('.')
   return (await settings.apiSecretKeys.current.hmac(`network ${prefix}`)).subarray(0, 16).toBase64()
 }

@@ -168,7 +168,7 @@ describe('wrong CIECs of organizations that never had one accepted for the RFC',
     const { asked } = watchLogins()
     const [a, b, c, d, e, owner] = (await several(6)) as [Organization, ...Organization[]] & Organization[]
     for (const [n, of] of [a, b!, c!].entries())
-      for (let made = 0; made < 3; made++) expect((await from(`2001:db8:0:${n}::${made}`, of, rfc)).status).toBe(422)
+      for (let made = 0; made < 3; made++) expect((await from(`2001:db8:${n}::${made}`, of, rfc)).status).toBe(422)
     expect((await from('198.51.100.1', d!, rfc)).status).toBe(422)
     expect((await from('198.51.100.2', d!, rfc)).status).toBe(429)
     expect((await from('192.0.2.1', d!, rfc)).status).toBe(429)
@@ -201,7 +201,7 @@ describe('wrong CIECs of organizations that never had one accepted for the RFC',
       const near = day.filter((one) => one.network === network).length
       const isFirst = !day.some((one) => one.organization === organization)
       if (quarter.length >= 3) return false
-      if (day.length >= 10 && !(isFirst && near === 0)) return false
+      if (day.length >= 10 && !(isFirst && near === 0 && day.length < 20)) return false
       return near < 6 || (isFirst && near < 10)
     }
     const one = fc.record({ organization: fc.nat({ max: 6 }), network: fc.nat({ max: 3 }), pause: fc.integer({ min: 61, max: 9_000 }) })

@@ -125,8 +125,9 @@ const APPLICATION = listOf([
 const selectApplications: Select = (entity, json) =>
   sql`select ${APPLICATION} from json_each(${json}) j cross join ${cfdiPayments} ${p} cross join ${cfdi} ${c}
     where ${p.entity} = ${entity} and ${p.invoice} = j.value and ${c.entity} = ${entity} and ${c.uuid} = ${p.source}`
-/** How many documents relations 04 or 07 lead to, the nearest ones first. A document can name 30,000; real chains have a few. */
-const MAX_LINKED = 40_000
+/** How many documents relations 04 or 07 lead to, the nearest ones first, and how many relations are read of them. Real chains have a few. */
+const MAX_LINKED = 12_000
+const MAX_RELATIONS = 20_000
 const selectLinked =
   (table: SQL, relations: { entity: SQLiteColumn; source: SQLiteColumn }, named: SQLiteColumn): Select =>
   (entity, json) => {
@@ -137,7 +138,7 @@ const selectLinked =
       union select ${relations.source} from linked cross join ${from} and ${named} = linked.uuid
       union select ${named} from linked cross join ${from} and ${relations.source} = linked.uuid
       limit ${sql.raw(String(MAX_LINKED))})
-    select ${named}, ${relations.source} from linked cross join ${from} and ${named} = linked.uuid`
+    select ${named}, ${relations.source} from linked cross join ${from} and ${named} = linked.uuid limit ${sql.raw(String(MAX_RELATIONS))}`
   }
 const selectSubstitutions = selectLinked(sql`${cfdiSubstitutions} ${s}`, s, s.substituted)
 const selectAdvances = selectLinked(sql`${cfdiAdvances} ${a}`, a, a.advance)

@@ -33,7 +33,7 @@ const OF_ORGANIZATION: AttemptLimit = { attempts: 3, milliseconds: 15 * MINUTE_M
  * does not say how many. One sender cannot use up what all may send: the first CIEC of an organization is admitted beyond the limit of all
  * when its network has sent none, and beyond that of its network a few times.
  */
-const OF_STRANGERS: StrangerLimits = { milliseconds: DAY_MS, all: 10, network: 6, networkOfFirst: 10 }
+const OF_STRANGERS: StrangerLimits = { milliseconds: DAY_MS, all: 10, most: 20, network: 6, networkOfFirst: 10 }
 /** How many e.firmas an organization may have opened, whatever becomes of them. */
 const EFIRMAS: AttemptLimit = { attempts: 600, milliseconds: 60 * MINUTE_MS }
 /** How many refused ones of others raise an alert for an organization that is connected to the RFC. */
@@ -126,7 +126,7 @@ function waitOfOwn(attempts: readonly AttemptRow[], now: number): number {
 
 /** The same of a CIEC of a stranger. */
 function waitOfStranger(attempts: readonly AttemptRow[], { organization_id, network, attempted_at: at }: AttemptRow): number {
-  const { all, network: ofNetwork, networkOfFirst, milliseconds } = OF_STRANGERS
+  const { all, most, network: ofNetwork, networkOfFirst, milliseconds } = OF_STRANGERS
   const strangers = attempts
     .filter(({ is_stranger }) => is_stranger)
     .map((one) => ({ ...one, wait: one.attempted_at.getTime() + milliseconds - at.getTime() }))
@@ -134,7 +134,7 @@ function waitOfStranger(attempts: readonly AttemptRow[], { organization_id, netw
     const left = strangers.filter((one) => one.wait > wait)
     const isFirst = left.every((one) => one.organization_id !== organization_id)
     const near = left.filter((one) => one.network === network).length
-    return (left.length < all || (isFirst && near === 0)) && (near < ofNetwork || (isFirst && near < networkOfFirst))
+    return (left.length < all || (isFirst && near === 0 && left.length < most)) && (near < ofNetwork || (isFirst && near < networkOfFirst))
   }
   return [0, ...strangers.map(({ wait }) => wait).filter((wait) => wait > 0)].sort((a, b) => a - b).find(isAdmittedAfter) ?? 0
 }

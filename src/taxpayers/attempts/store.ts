@@ -19,6 +19,8 @@ export interface StrangerLimits {
   milliseconds: number
   /** All of them, and those of one network. */
   all: number
+  /** All of them, when each further one is the first of its organization and of its network. */
+  most: number
   network: number
   /** Those of one network, for the first CIEC of an organization. */
   networkOfFirst: number
@@ -44,7 +46,7 @@ export const insertAttempt = async (
       select count(*) as every, count(*) filter (where ${organization_id} = ${row.organization_id}) as own,
         count(*) filter (where ${network} = ${row.network}) as near
       from ${ciecAttempts} where ${counted} and ${is_stranger} = 1 and ${since(ofStrangers)})
-    where (every < ${ofStrangers.all} or (own = 0 and near = 0))
+    where (every < ${ofStrangers.all} or (own = 0 and near = 0 and every < ${ofStrangers.most}))
       and (near < ${ofStrangers.network} or (own = 0 and near < ${ofStrangers.networkOfFirst})))`
   const { meta } = await prepared(
     db.$client,
