@@ -5,7 +5,7 @@ const COLUMNS =
   'emisor_regimen_fiscal receptor_rfc receptor_nombre receptor_regimen_fiscal receptor_domicilio_fiscal counterparty_rfc uso_cfdi metodo_pago ' +
   'forma_pago condiciones_pago currency tipo_cambio subtotal descuento total exportacion lugar_expedicion total_micros iva_trasladado ' +
   'iva_retenido isr_retenido ieps_trasladado total_mxn payment_status paid credited last_payment_at fully_paid_at applied_until substituted_from ' +
-  'substitutes_from cancelled_at cancellation_reason folio_sustitucion tipo_relacion updated_at status_checks terms_days'
+  'substitutes_from cancelled_at cancellation_reason folio_sustitucion tipo_relacion updated_at status_checks terms_days beyond_limits'
 
 const columns = (alias: string, has_xml: string): string =>
   [...COLUMNS.split(' '), has_xml].map((column) => `${alias}.${column}`).join(', ')
