@@ -1,6 +1,7 @@
 /**
- * The rule for URLs that customers give: of webhooks and of storage. It judges their text alone: the network that requests
- * leave by judges what a host name resolves to.
+ * The rule for URLs that customers give: of webhooks and of storage. It judges their text alone and early. No text tells what a name
+ * resolves to, which its owner can change at any time: that a request reaches no private address is up to the network that it leaves by
+ * (platform/egress).
  */
 
 const MAX_LENGTH = 2_048
@@ -13,8 +14,18 @@ const INTERNAL = 'local localhost localdomain svc internal intranet private lan 
  * Public names that resolve to this machine or to the address that they spell, 10.0.0.1.nip.io or 0a000001.nip.io: they stand for an IP address.
  * A destination has a name of its own, so none of them is needed.
  */
-const WILDCARD =
-  'nip.io sslip.io xip.io nip.me backname.io traefik.me rbndr.us localtest.me lvh.me vcap.me lacolhost.com fuf.me localho.st'.split(' ')
+const WILDCARD = (
+  'nip.io sslip.io xip.io xip.name nip.me backname.io traefik.me local-ip.co local-ip.sh plex.direct rbndr.us 1u.ms local.gd alt.io ' +
+  'localtest.me lvh.me vcap.me lacolhost.com fuf.me ulh.us localho.st localhost.direct localdev.me lcl.host lndo.site ddev.site ' +
+  '127-0-0-1.org.uk smackaho.st 42foo.com yoogle.com'
+).split(' ')
+
+/** A private, loopback, link-local, shared or unspecified IPv4 address with dots or hyphens, in a name of any zone. */
+const PRIVATE =
+  /(?<![a-z\d])(?:(?:0|10|127)[.-]\d{1,3}|100[.-](?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])|169[.-]254|172[.-](?:1[6-9]|2\d|3[01])|192[.-]168)[.-]\d{1,3}[.-]\d{1,3}(?=[.-][a-z\d])/
+
+/** The hosts of the tax authority, which the service asks as a client and sends nobody's events. */
+export const AUTHORITY = /(?:^|\.)sat\.gob\.mx$/
 
 /** The URL parser reads a host that ends in a decimal, octal or hexadecimal number as IPv4, and one that begins with a bracket as IPv6. */
 const ADDRESS = /^\[|(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/
@@ -44,9 +55,11 @@ export function targetFault(url: string, own: readonly string[]): string | null 
   const name = host.replace(/\.$/, '')
   if (INTERNAL.includes(name.slice(name.lastIndexOf('.') + 1)))
     return `Must be a public host: names under ${INTERNAL.join(', ')} cannot be called.`
-  if (WILDCARD.some((one) => name === one || name.endsWith(`.${one}`)))
+  const isUnder = (one: string): boolean => name === one || name.endsWith(`.${one}`)
+  if (WILDCARD.some(isUnder) || PRIVATE.test(name))
     return 'Must have a name of its own: names of services such as nip.io stand for an IP address.'
-  if (own.some((one) => name === one || name.endsWith(`.${one}`))) return 'Must be a host of your own: the service does not call itself.'
+  if (AUTHORITY.test(name)) return 'Must be a host of your own: the hosts of the tax authority cannot be called.'
+  if (own.some(isUnder)) return 'Must be a host of your own: the service does not call itself.'
   if (!name.includes('.')) return 'Must have a full host name with a dot, such as hooks.example.com.'
   if (!PORTS.includes(port)) return `Must use port ${PORTS.join(' or ')}.`
   if (!NAME.test(host) || URL.parse(url)?.hostname !== host)

@@ -66,7 +66,14 @@ describe('in the console, in Spanish', () => {
       'https://me@a.example.com',
       'https://ñ.example.com',
     ],
-    ...['https://a.example.com/ñ', 'https://a.example.com/#b', 'https://%61.example.com', 'https://10.0.0.1', 'https://10.0.0.1.nip.io'],
+    ...[
+      'https://a.example.com/ñ',
+      'https://a.example.com/#b',
+      'https://%61.example.com',
+      'https://10.0.0.1',
+      'https://10.0.0.1.nip.io',
+      'https://www.sat.gob.mx',
+    ],
     ...['https://own.example.com', 'https://name', 'https://a.example.com:81', `https://a.example.com/${'a'.repeat(2_048)}`],
   ])('what the API says of the address %s has a sentence', (url) =>
     expect(FAULTS[targetFault(url, ['own.example.com'])!]).toMatch(/^(No d|D|El n).*\.$/),

@@ -8,6 +8,27 @@ afterEach(() => vi.restoreAllMocks())
 
 const faultOf = (url: string): string | null => targetFault(url, OWN)
 
+/** Names that stand for an address. */
+const STANDING =
+  'nip.io sslip.io xip.io localtest.me lvh.me vcap.me traefik.me rbndr.us localho.st local-ip.co local.gd alt.io localhost.direct lcl.host'.split(
+    ' ',
+  )
+
+/** Whether four numbers beside each other are an address of a private network. */
+function spellsPrivate(host: string): boolean {
+  const parts = host.split(/[.-]/).map((part) => (/^\d{1,3}$/.test(part) ? Number(part) : Number.NaN))
+  return parts.some((a, at) => {
+    const [b = Number.NaN, c = Number.NaN, d = Number.NaN] = parts.slice(at + 1, at + 4)
+    const isPrivate =
+      [0, 10, 127].includes(a) ||
+      [a, b].join() === '192,168' ||
+      [a, b].join() === '169,254' ||
+      (a === 172 && b >> 4 === 1) ||
+      (a === 100 && b >> 6 === 1)
+    return isPrivate && [b, c, d].every((one) => !Number.isNaN(one))
+  })
+}
+
 /** What an accepted URL must be, found without a pattern of the rule's own: by cutting the text by hand and by asking the parser. */
 function stainsOf(url: string, own: readonly string[] = OWN): string[] {
   const parsed = URL.parse(url)
@@ -34,7 +55,8 @@ function stainsOf(url: string, own: readonly string[] = OWN): string[] {
     'ends in letters': Number.isNaN(Number(last)) && last >= 'a' && last < '{',
     'is read alike by the parser': parsed.hostname === host,
     'is outside': !inside.includes(last),
-    'spells no address': !/(^|\.)(nip\.io|sslip\.io|xip\.io|localtest\.me|lvh\.me|vcap\.me|traefik\.me|rbndr\.us|localho\.st)$/.test(host!),
+    'spells no address': parts.every((_, at) => !STANDING.includes(parts.slice(at).join('.'))) && !spellsPrivate(host!),
+    'is not the authority’s': !`.${host}`.endsWith('.sat.gob.mx'),
     'is not ours': own.every((one) => !`.${host}`.endsWith(`.${one}`)),
     'is what will be called': parsed.origin.toLowerCase() === `https://${host}${ports[0] === '8443' ? ':8443' : ''}`,
   }

@@ -1,5 +1,6 @@
 import { connect } from 'cloudflare:sockets'
 import { log } from '../log.ts'
+import { AUTHORITY } from '../target.ts'
 import { bodyOf, type Head, IncomingBytes, isBodiless, readHead } from './answer.ts'
 import { SINK_FAULTS, STATUS_HEADER } from './answer-status.ts'
 import { type SinkAddress, sinkOf } from './sink.ts'
@@ -10,10 +11,7 @@ const HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 't
 
 export type Purpose = 'webhooks' | 'storage'
 
-/** The hosts of the tax authority. Its packages take long. */
-const AUTHORITY = /\.sat\.gob\.mx$/
-
-/** The variable that names the sink for a host, and how long a request may take. */
+/** The variable that names the sink for a host, and how long a request may take: the packages of the tax authority take long. */
 const wayTo = (purpose: Purpose, hostname: string) => {
   if (purpose === 'storage') return ['STORAGE_SINK', 20_000] as const
   return AUTHORITY.test(hostname) ? (['SAT_STAND_IN', 900_000] as const) : (['WEBHOOK_SINK', 10_000] as const)

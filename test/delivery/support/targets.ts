@@ -78,7 +78,13 @@ export const REFUSED: Record<string, { reason: RegExp; refused: string[] }> = {
     reason: /stand for an IP address/,
     refused: hosts`127.0.0.1.nip.io 10-0-0-1.nip.io app.192.168.1.20.nip.io 7f000001.nip.io 127.0.0.1.sslip.io www.10-1-2-3.sslip.io
       --1.sslip.example.nip.io 10.0.0.1.xip.io 169-254-169-254.nip.io localtest.me a.localtest.me lvh.me any.lvh.me NIP.IO 1.1.1.1.Nip.Io vcap.me
-      127-0-0-1.traefik.me 7f000001.c0a80001.rbndr.us a.localho.st nip.io:8443`,
+      127-0-0-1.traefik.me 7f000001.c0a80001.rbndr.us a.localho.st nip.io:8443 a.local-ip.co 10-0-0-1.my.local-ip.co local.gd x.local.gd a.alt.io
+      a.localhost.direct www.lcl.host 10-0-0-1.example.com 192.168.1.20.example.com ip-172-31-0-9.example.com a.127-0-0-1.example.com
+      169.254.169.254.example.com 100-64-0-1.example.com 0-0-0-0.example.com 127.0.0.1.example.com`,
+  },
+  authority: {
+    reason: /hosts of the tax authority/,
+    refused: hosts`sat.gob.mx www.sat.gob.mx cfdidescargamasivasolicitud.clouda.sat.gob.mx WWW.SAT.GOB.MX sat.gob.mx:8443`,
   },
   unicode: {
     reason: /in ASCII: .*punycode/,
@@ -167,7 +173,7 @@ export const GOOD = [
     https://example.com?a=1 https://example.com/?a=b@c https://example.com/@me/hook:8080 https://example.com/a%20b?x=%F0%9F%92%B6
     https://example.com/127.0.0.1/[::1] https://example.com/?next=https://localhost/ https://example.com// HTTPS://EXAMPLE.com/A
     https://my-shop.com.mx/webhooks https://receiver.example/hook https://a.b.c.d.e.f.example.com/ https://9gag.com/ https://127.com/
-    https://127.0.0.1.example.com/ https://0x7f.com/ https://1.2.3.com/ https://xn--mnchen-3ya.de/ https://xn--e1afmkfd.xn--p1ai/
+    https://ec2-203-0-113-25.compute-1.amazonaws.com/ https://0x7f.com/ https://v10.0.0.12.example.com/ https://210.0.0.1.example.com/ https://1.2.3.com/ https://xn--mnchen-3ya.de/ https://xn--e1afmkfd.xn--p1ai/
     https://foo--bar.com/ https://localhost.com/ https://local.example.com/ https://mylocalhost.mx/ https://x.testing/ https://corp.mx/
     https://fiscal.mx/ https://notapi.fiscal.mx/ https://api.fiscal.mx.example.com/ https://acme.workers.dev/ https://a.bc/
     https://prod-12.westus.logic.azure.com:443/workflows/0f/triggers/manual/paths/invoke?api-version=2016-10-01&sp=%2Ftriggers&sig=x_y-z~
