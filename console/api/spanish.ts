@@ -20,6 +20,7 @@ export const SENTENCES: Record<string, string> = {
   'blacklist.not_found': 'Esta lista no existe.',
   'blacklist.not_loaded': 'La lista todavía no se ha cargado.',
   'blacklist.plan_limit': 'Su plan no permite más listas propias. Borre una o cambie de plan.',
+  'blacklist.too_many_hits': 'Estos RFC están en demasiadas listas para una sola respuesta. Pida menos a la vez.',
   'blacklist.unknown': 'Su organización no tiene esa lista.',
   'blacklist.unreadable': 'El archivo no se puede leer: su primer renglón debe nombrar las columnas.',
   'blacklist_entry.plan_limit': 'Su plan no permite tantos RFC en listas propias. Envíe menos o cambie de plan.',
@@ -98,7 +99,7 @@ export const SENTENCES: Record<string, string> = {
   'fiscal_entity.not_found': 'Su organización no tiene este RFC.',
   'fiscal_entity.paused': 'La conexión está en pausa. Reanúdela primero.',
   'fiscal_entity.plan_limit': 'Su plan no permite más borradores. Desvincule uno, agregue su acceso o cambie de plan.',
-  'idempotency.done': 'La solicitud sí se cumplió, pero su respuesta se perdió. Vuelva a cargar para ver el resultado.',
+  'idempotency.done': 'La solicitud ya se cumplió y su respuesta no se guardó. Vuelva a cargar para ver el resultado.',
   'idempotency.in_flight': 'La misma solicitud se está procesando. Espere un momento.',
   'idempotency.invalid_key': 'La solicitud no se pudo identificar. Vuelva a cargar la página.',
   'idempotency.mismatch': 'La solicitud cambió mientras se enviaba. Vuelva a cargar la página.',
@@ -207,6 +208,7 @@ export const FAULTS: Record<string, string> = {
   'Must name a host: IP addresses are refused in every notation.': 'Debe nombrar un servidor: las direcciones IP no se admiten.',
   'Must have a name of its own: names of services such as nip.io stand for an IP address.':
     'Debe tener un nombre propio: los de servicios como nip.io representan una dirección IP.',
+  'Must be a host of your own: the hosts of the tax authority cannot be called.': 'Debe ser un servidor suyo: los del SAT no se llaman.',
   'Must be a host of your own: the service does not call itself.': 'Debe ser un servidor suyo: el servicio no se llama a sí mismo.',
   'Must have a full host name with a dot, such as hooks.example.com.':
     'Debe tener el nombre completo del servidor, con punto, como hooks.example.com.',

@@ -8,6 +8,9 @@ const AS_OF =
   'authority’s page or in the Diario Oficial. A day after today is refused, and days of publications after it are null.'
 const RFC_FORMAT = 'Case, spaces and hyphens are ignored.'
 const MAX_RFCS = 500
+/** The most hits of an answer about several RFCs, and the most steps that it shows of each. */
+export const MOST_HITS = 2_000
+export const MOST_STEPS = 10
 
 const Severity = z.enum(SEVERITIES).meta({ id: 'BlacklistSeverity' })
 const Situacion = z.enum(SITUACIONES).meta({ id: 'BlacklistSituacion' })
@@ -71,7 +74,10 @@ export const BlacklistHit = z
     oficio: z.string().nullable(),
     history: z
       .array(HistoryItem)
-      .meta({ description: 'All steps, the latest last; with `as_of` only those that had been published by then.' }),
+      .meta({ description: 'The steps, the latest last; with `as_of` only those that had been published by then.' }),
+    history_cut: z.boolean().meta({
+      description: `Whether earlier steps are left out: the POST shows the last ${MOST_STEPS} of each hit, and the GET all.`,
+    }),
   })
   .meta({ id: 'BlacklistHit' })
 export type BlacklistHit = z.infer<typeof BlacklistHit>
@@ -115,7 +121,6 @@ export type BlacklistLookup = z.infer<typeof BlacklistLookup>
 const BlacklistItem = z
   .strictObject({
     ...found,
-    checked_sources: checked.checked_sources,
     error: z
       .strictObject({ code: z.literal('rfc.invalid'), detail: z.string() })
       .nullable()
@@ -129,7 +134,7 @@ export type BlacklistItem = z.infer<typeof BlacklistItem>
 export const BlacklistBatch = z
   .strictObject({
     data: z.array(BlacklistItem).meta({ description: 'One result per RFC of the request, in the same order, duplicates included.' }),
-    hits: z.array(BlacklistHit).meta({ description: 'The hits of all results.' }),
+    hits: z.array(BlacklistHit).meta({ description: `The hits of all results, ${MOST_HITS} at most.` }),
     ...checked,
   })
   .meta({ id: 'BlacklistBatch' })

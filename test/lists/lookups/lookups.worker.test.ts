@@ -88,6 +88,7 @@ describe('a look-up', () => {
           oficio: `500-05-definitivo-${DEFINITIVE} de fecha 1 de enero de 2019`,
         },
       ],
+      history_cut: false,
     }
     expect([status, body]).toEqual([
       200,
@@ -198,6 +199,32 @@ describe('a look-up', () => {
 })
 
 describe('a look-up of many', () => {
+  it('shows the last ten steps of each hit, where the look-up of one shows all', async () => {
+    const steps = Array.from({ length: 14 }, (_, n) => ['presunto', `2020-01-${n + 10}`, null, null])
+    await listed('', 'sat_69b_bis', [NOBODY, PRESUMED], null, JSON.stringify(steps))
+    const shown = ({ body }: { body: Body }) =>
+      hitsOf({ body }).map(({ source, history, history_cut }) => [source, history.length, history.at(-1)!.sat_at, history_cut])
+    expect(shown(await one(NOBODY))).toEqual([['sat_69b_bis', 14, '2020-01-23', false]])
+    expect(shown(await many([NOBODY, PRESUMED]))).toEqual([
+      ['sat_69b_bis', 10, '2020-01-23', true],
+      ['sat_69b', 1, '2026-06-01', false],
+      ['sat_69b_bis', 10, '2020-01-23', true],
+    ])
+  })
+
+  it('is refused with 422 when it has more than 2,000 hits, however often an RFC is named, and names each checked list once', async () => {
+    for (const source of ['sat_69_firmes', 'sat_69_exigibles', 'sat_69_no_localizados', 'sat_69_sentencias'])
+      await listed('', source, [NOBODY])
+    const rfcs = (most: number) => Array.from({ length: 500 }, (_, n) => (n < most ? NOBODY : rfcOf(60_000 + n)))
+    const full = await many(rfcs(500))
+    expect([full.status, full.body.hits.length, full.body.checked_sources.length]).toEqual([200, 2_000, 5])
+    expect(JSON.stringify(full.body).match(/"row_count"/g)!.length).toBe(5)
+    await listed(ours.organization_id, 'custom:vetados', [NOBODY])
+    const refused = await many(rfcs(401))
+    expect([refused.status, refused.body.code, refused.body.errors[0].path]).toEqual([422, 'blacklist.too_many_hits', 'rfcs'])
+    expect([(await many(rfcs(400))).status, (await many(rfcs(500), { sources: ['custom:vetados'] })).status]).toEqual([200, 200])
+  })
+
   it('answers each in its place, twice what was sent twice, an error where there is no RFC, and all hits at the top', async () => {
     const rfcs = [NOBODY, 'no soy un RFC', DISPROVED, DEFINITIVE, ` ${DISPROVED.toLowerCase()}`, '', 'XXXXXXXXXXXX']
     const { status, body } = await many(rfcs)
