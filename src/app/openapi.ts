@@ -137,7 +137,7 @@ export function llmsText(guides: readonly (readonly [name: string, title: string
 
 - Send \`Authorization: Basic base64(api_key:api_secret)\`, or the api_secret as a Bearer token. Keys of the sandbox begin with fds_test_, others with fds_live_.
 - Every error says in \`detail\` what is wrong and what to do, and has a stable \`code\`; with 422 \`errors\` names the faults in the form of the query or the body, the first twenty of more, and then, one by one, what only stored data can tell.
-- A list has \`data\`, \`has_more\` and \`next_cursor\`: send it as \`cursor\` with the same filters.
+- A list has \`data\`, \`has_more\` and \`next_cursor\`: send it as \`cursor\` with the same filters while \`has_more\` is true. The last page has \`next_cursor: null\`, but of the feeds /v1/events and /v1/cfdi/changes, whose cursor goes on from there later.
 - A POST with an \`Idempotency-Key\` is carried out once, and can be sent again.
 - With 429 and 503 wait as long as \`Retry-After\` says.
 

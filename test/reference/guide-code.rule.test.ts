@@ -105,12 +105,12 @@ describe('the loops of /docs/mirroring', () => {
     const event = { counterparty_rfc: 'EKU9003173C9' }
     const { rows, cursors, asked, given } = world({
       [`${events}&cursor=z`]: { data: [event, event], has_more: true, next_cursor: 'a' },
-      [`${events}&cursor=a`]: { data: [], has_more: false, next_cursor: null },
+      [`${events}&cursor=a`]: { data: [], has_more: false, next_cursor: 'b' },
       [list]: { data: [{ uuid: 'u1', n: 1 }], has_more: true, next_cursor: 'p' },
       [`${list}&cursor=p`]: { data: [{ uuid: 'u2', n: 2 }], has_more: false, next_cursor: null },
     })
     await functionOf('mirroring', 'repairBlacklists', given)('fe_1', 'z')
-    expect([[...rows.keys()], cursors, asked.length]).toEqual([['u1', 'u2'], { lists: 'a' }, 4])
+    expect([[...rows.keys()], cursors, asked.length]).toEqual([['u1', 'u2'], { lists: 'b' }, 4])
   })
 })
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { documented, GivenInstant, Id, Paging } from '../../platform/http/shapes.ts'
+import { documented, GivenInstant, Id, Paging, pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
-import { SentEventKey } from '../catalog/payload-contract.ts'
+import { EventPayload, SentEventKey } from '../catalog/payload-contract.ts'
 
 export const EventQuery = z
   .strictObject({
@@ -25,5 +25,9 @@ export const EventQuery = z
       context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Must be the same as fiscal_entity_id.' })
   })
 export type EventQuery = z.infer<typeof EventQuery>
+
+export const EventPage = pageOf(EventPayload).extend({
+  next_cursor: z.string().meta({ description: 'The cursor for the next request, also when nothing new has occurred.' }),
+})
 
 export const EventPath = z.strictObject({ event_id: Id('evt') })

@@ -31,10 +31,7 @@ export async function hiddenOf<T extends { body: string }>({ db }: System, organ
 
 const view = ({ body }: EventRow): EventPayload => JSON.parse(payloadOf(body)) as EventPayload
 
-/**
- * Returns a page of the organization's events, oldest first. The last page has a cursor too, unless nothing was found; it lists later
- * events.
- */
+/** Returns a page of the organization's events, oldest first. The last page has a cursor too: it lists later events. */
 export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<EventPayload>> {
   const { limit, cursor, since, fiscalEntityId, fiscal_entity_id = fiscalEntityId, ...others } = query
   const scope = { list: 'events', filters: { ...others, since, fiscal_entity_id } }
@@ -48,11 +45,10 @@ export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<Even
     for (const one of await hiddenOf(ctx, ctx.organization.id, found)) one.is_match = 0
     return scanned
   })
-  const position = last ?? end
   return {
     data: matches.map(view),
     has_more: last !== undefined,
-    next_cursor: position ? await sealCursor(ctx, scope, [position.seq]) : null,
+    next_cursor: await sealCursor(ctx, scope, [(last ?? end)?.seq ?? begin]),
   }
 }
 
