@@ -88,7 +88,6 @@ export const SENTENCES: Record<string, string> = {
     'Se enviaron demasiados accesos equivocados para este RFC. Si fueron CIEC, conecte con la e.firma; si no, espere antes de intentar otra vez.',
   'fiscal_entity.ciec_rejected': 'El SAT rechazó la CIEC y no se guardó nada. Revísela: tras varios intentos bloquea la cuenta.',
   'fiscal_entity.draft': 'La conexión es un borrador. Agregue una CIEC o una e.firma para activarla.',
-  'fiscal_entity.efirma_attempts': 'Su organización envió demasiadas e.firmas en una hora. Espere antes de enviar más.',
   'fiscal_entity.efirma_rejected': 'El SAT rechazó la e.firma, como hace cuando está revocada. No se guardó nada.',
   'fiscal_entity.external_id_taken': 'Otro RFC ya tiene ese identificador externo.',
   'fiscal_entity.invalid_ciec': 'El acceso de esta conexión fue rechazado. Envíe uno nuevo para activarla.',

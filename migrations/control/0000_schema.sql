@@ -10,7 +10,6 @@ CREATE TABLE `ciec_attempts` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `ciec_attempts_rfc` ON `ciec_attempts` (`rfc`,`attempted_at`);--> statement-breakpoint
-CREATE INDEX `ciec_attempts_efirmas` ON `ciec_attempts` (`organization_id`,`attempted_at`) WHERE kind = 'efirma';--> statement-breakpoint
 CREATE TABLE `connections` (
 	`connection` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`organization_id` text NOT NULL,

@@ -83,7 +83,7 @@ interface Taken {
 
 /**
  * Opens e.firmas and asks the tax authority whether logins are right, one after the other. `known` is the organization's connection to the
- * RFC, also an unlinked one. Throws Failure 429 fiscal_entity.ciec_attempts or fiscal_entity.efirma_attempts before either, 422 with the
+ * RFC, also an unlinked one. Throws Failure 429 fiscal_entity.ciec_attempts or organization.hourly_limit before either, 422 with the
  * code of an e.firma's fault, fiscal_entity.ciec_rejected or fiscal_entity.efirma_rejected, and Unavailable.
  */
 async function verifyLogins(ctx: Ctx, logins: readonly SentLogin[], known: ConnectionRow | undefined): Promise<Taken> {

@@ -24,8 +24,8 @@ const LOGIN_REFUSED =
 const TOO_MANY_CIECS =
   'Three CIECs, or three e.firmas, that your organization sent for this RFC within 15 minutes were refused (`fiscal_entity.ciec_attempts`); so is an e.firma that its password does not open. Or ' +
   'too many CIECs were refused within a day that came from organizations without an accepted one for this RFC, yours among them: ten in all, or six from one network. The first CIEC of another organization is ' +
-  'admitted up to twenty in all, and an e.firma is never held up by CIECs or by others: send it instead. The tax authority was not asked about this one. Accepted ones do not count and do not clear the refused ones. Or ' +
-  'your organization has had 600 e.firmas opened within an hour (`fiscal_entity.efirma_attempts`). Retry-After states when to try again.'
+  'admitted up to twenty in all, and an e.firma is never held up by CIECs or by others: send it instead. The tax authority was not asked about this one. Accepted ones do not count and do not clear the refused ones. ' +
+  'Retry-After states when to try again.'
 const NO_ANSWER =
   'With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`, with a Retry-After of an hour: each attempt is another login). Nothing was stored.'
 const ABSENT = 'The organization has no connection to this fiscal entity.'

@@ -157,10 +157,7 @@ const {
  */
 export { connectionColumns }
 
-/**
- * CIECs and e.firmas that organizations sent: refused ones, those whose answer is awaited, and e.firmas that were opened and not refused,
- * because opening one costs time of the processor. Kept for a day.
- */
+/** CIECs and e.firmas that organizations sent: refused ones, and those whose answer is awaited. Kept for a day. */
 export const ciecAttempts = sqliteTable(
   'ciec_attempts',
   {
@@ -174,14 +171,12 @@ export const ciecAttempts = sqliteTable(
     is_stranger: flag().notNull(),
     /** The network that it came from, as a keyed hash (platform/network.ts). */
     network: text().notNull(),
-    /** An attempt whose answer a crash lost stays awaited, and counts as refused. An answered one counts as an opened e.firma alone. */
-    state: text({ enum: ['awaited', 'refused', 'answered'] }).notNull(),
+    /** An attempt whose answer a crash lost stays awaited, and counts as refused. */
+    state: text({ enum: ['awaited', 'refused'] }).notNull(),
     attempted_at: instant().notNull(),
   },
   (table) => [
     // Counting the attempts of an RFC.
     index('ciec_attempts_rfc').on(table.rfc, table.attempted_at),
-    // Counting the e.firmas that an organization has opened.
-    index('ciec_attempts_efirmas').on(table.organization_id, table.attempted_at).where(sql`kind = 'efirma'`),
   ],
 )

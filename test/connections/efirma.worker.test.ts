@@ -216,17 +216,15 @@ describe('an e.firma is refused', () => {
     const [acme, other] = [await organization('enterprise_gold'), await organization('enterprise_gold')]
     const [one, two] = [freshRfc(), freshRfc()]
     expect((await acme.ask('POST', PATH, { rfc: one, efirma: efirmaOf(one) })).status).toBe(201)
-    expect(await attempts(acme)).toEqual(['answered'])
-    await env.DB.prepare(
-      `insert into ciec_attempts select 'a' || value, organization_id, 'RFC' || value, kind, network, is_stranger, state, attempted_at + 1000
-         from ciec_attempts, json_each(?2) where organization_id = ?1`,
-    )
-      .bind(acme.id, JSON.stringify(Array.from({ length: 599 }, (_, n) => n)))
-      .run()
+    expect(await attempts(acme)).toEqual([])
+    const opened = env.COOLDOWNS.getByName(`hourly:efirmas:${acme.id}`)
+    for (let n = 1; n < 600; n++) expect((await opened.acquire(3_600, Date.now(), 600)).acquired).toBe(true)
     later(60)
     const send = (of: typeof acme) => of.ask('POST', PATH, { rfc: two, efirma: efirmaOf(two) })
     const { status, body } = await send(acme)
-    expect([status, body.code, body.detail.retry_after_seconds]).toEqual([429, 'fiscal_entity.efirma_attempts', 3_540])
+    expect([status, body.code, body.detail.retry_after_seconds]).toEqual([429, 'organization.hourly_limit', 3_540])
+    // A CIEC is another thing.
+    expect((await acme.ask('POST', PATH, { rfc: two, ciec: 'rejected' })).body.code).toBe('fiscal_entity.ciec_rejected')
     expect((await send(other)).status).toBe(201)
     later(3_600)
     expect((await send(acme)).status).toBe(201)

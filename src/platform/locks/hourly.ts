@@ -5,7 +5,8 @@ const HOUR_SECONDS = 3_600
 
 /** What is expensive, and how much of it an organization may ask for in an hour, all its credentials together. */
 export const HOURLY = {
-  logins: { most: 3_000, things: 'verifications of CIECs and e.firmas' },
+  logins: { most: 3_000, things: 'verifications of CIECs and of resumed RFCs' },
+  efirmas: { most: 600, things: 'openings of e.firmas' },
   status_checks: { most: 1_000, things: 'status checks' },
   runs: { most: 1_000, things: 'runs and extractions' },
   imports: { most: 2_000, things: 'imports' },

@@ -14,10 +14,9 @@ import {
   attemptsAgainst,
   deleteAttempt,
   deleteAttempts,
-  efirmasOpened,
   findGuessed,
   insertAttempt,
-  markAttempt,
+  refuseAttempt,
   type StrangerLimits,
 } from './store.ts'
 
@@ -34,8 +33,6 @@ const OF_ORGANIZATION: AttemptLimit = { attempts: 3, milliseconds: 15 * MINUTE_M
  * when its network has sent none, and beyond that of its network a few times.
  */
 const OF_STRANGERS: StrangerLimits = { milliseconds: DAY_MS, all: 10, most: 20, network: 6, networkOfFirst: 10 }
-/** How many e.firmas an organization may have opened, whatever becomes of them. */
-const EFIRMAS: AttemptLimit = { attempts: 600, milliseconds: 60 * MINUTE_MS }
 /** How many refused ones of others raise an alert for an organization that is connected to the RFC. */
 const ALERT_AFTER: AttemptLimit = { attempts: 3, milliseconds: DAY_MS }
 /** An attempt without an answer after this long lost it in a crash. */
@@ -49,8 +46,7 @@ const isStranger = (known: ConnectionRow | undefined): boolean =>
  * Reserves an attempt to have a CIEC or e.firma verified, before an e.firma is opened and the authority is asked. A refused attempt counts
  * until its time has passed, and so does one whose answer a crash lost. An accepted one does not count, and does not clear earlier refusals.
  * CIECs and e.firmas count separately, and e.firmas of strangers hold up nobody else: the private key proves its owner, and no account is
- * locked for them. Throws Failure 429 fiscal_entity.ciec_attempts, and fiscal_entity.efirma_attempts when the organization has had too many
- * e.firmas opened, and organization.hourly_limit.
+ * locked for them. Throws Failure 429 fiscal_entity.ciec_attempts, and organization.hourly_limit: an e.firma counts as opened there.
  */
 export async function reserveAttempt(
   ctx: Ctx,
@@ -58,7 +54,7 @@ export async function reserveAttempt(
   known: ConnectionRow | undefined,
 ): Promise<Attempt> {
   const { db, organization } = ctx
-  await countHourly(ctx, 'logins')
+  await countHourly(ctx, kind === 'efirma' ? 'efirmas' : 'logins')
   const attempt: Attempt = {
     attempt_id: crypto.randomUUID(),
     organization_id: organization.id,
@@ -69,18 +65,13 @@ export async function reserveAttempt(
     state: 'awaited',
     attempted_at: new Date(),
   }
-  if (await insertAttempt(db, attempt, { ofOrganization: OF_ORGANIZATION, ofStrangers: OF_STRANGERS, efirmas: EFIRMAS })) return attempt
+  if (await insertAttempt(db, attempt, { ofOrganization: OF_ORGANIZATION, ofStrangers: OF_STRANGERS })) return attempt
   throw await tooMany(db, attempt)
 }
 
 async function tooMany(db: Ctx['db'], attempt: AttemptRow): Promise<Failure> {
   const { kind, organization_id } = attempt
   const now = attempt.attempted_at.getTime()
-  const opened = kind === 'efirma' ? await efirmasOpened(db, attempt, EFIRMAS) : { count: 0, first: now }
-  if (opened.count >= EFIRMAS.attempts) {
-    const why = `Your organization has sent ${EFIRMAS.attempts} e.firmas within an hour, so this one was not opened.`
-    return new Failure('too_many_requests', 'fiscal_entity.efirma_attempts', ...waiting(opened.first + EFIRMAS.milliseconds - now, why))
-  }
   const counted = (await attemptsAgainst(db, attempt)).filter(
     ({ state, attempted_at }) => state === 'refused' || (state === 'awaited' && attempted_at.getTime() <= now - ANSWERED_WITHIN_MS),
   )
@@ -139,9 +130,9 @@ function waitOfStranger(attempts: readonly AttemptRow[], { organization_id, netw
   return [0, ...strangers.map(({ wait }) => wait).filter((wait) => wait > 0)].sort((a, b) => a - b).find(isAdmittedAfter) ?? 0
 }
 
-/** Notes that an attempt was not refused: an e.firma was opened all the same. */
-export const releaseAttempt = async ({ db }: System, { attempt_id, kind }: Attempt): Promise<void> => {
-  await (kind === 'efirma' ? markAttempt(db, attempt_id, 'answered') : deleteAttempt(db, attempt_id))
+/** Forgets an attempt that was not refused. */
+export const releaseAttempt = async ({ db }: System, { attempt_id }: Attempt): Promise<void> => {
+  await deleteAttempt(db, attempt_id)
 }
 
 /**
@@ -151,7 +142,7 @@ export const releaseAttempt = async ({ db }: System, { attempt_id, kind }: Attem
 export async function recordRefusal(ctx: Ctx, { attempt_id }: Attempt, resource_id: string, kind: LoginKind): Promise<void> {
   const { db, organization } = ctx
   await commit(db.$client, [
-    markAttempt(db, attempt_id, 'refused'),
+    refuseAttempt(db, attempt_id),
     audited(ctx, organization.id, { action: `fiscal_entity.${kind}_refused`, resource_id, changed: [kind] }),
   ])
   await alertGuessed(ctx, attempt_id).catch((error: unknown) =>

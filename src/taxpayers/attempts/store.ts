@@ -33,15 +33,13 @@ const COLUMNS = [attempt_id, organization_id, rfc, kind, network, is_stranger, s
 export const insertAttempt = async (
   db: Database,
   row: AttemptRow,
-  limits: { ofOrganization: AttemptLimit; ofStrangers: StrangerLimits; efirmas: AttemptLimit },
+  limits: { ofOrganization: AttemptLimit; ofStrangers: StrangerLimits },
 ): Promise<boolean> => {
-  const { ofOrganization, ofStrangers, efirmas } = limits
+  const { ofOrganization, ofStrangers } = limits
   const since = ({ milliseconds }: { milliseconds: number }): SQL => sql`${attempted_at} > ${row.attempted_at.getTime() - milliseconds}`
-  const counted = sql`${rfc} = ${row.rfc} and ${kind} = ${row.kind} and ${state} <> 'answered'`
+  const counted = sql`${rfc} = ${row.rfc} and ${kind} = ${row.kind}`
   const own = sql`(select count(*) from ${ciecAttempts}
     where ${counted} and ${organization_id} = ${row.organization_id} and ${since(ofOrganization)})`
-  const opened = sql`(select count(*) from ${ciecAttempts} indexed by ciec_attempts_efirmas
-    where ${organization_id} = ${row.organization_id} and ${kind} = 'efirma' and ${since(efirmas)})`
   const admitted = sql`exists (select 1 from (
       select count(*) as every, count(*) filter (where ${organization_id} = ${row.organization_id}) as own,
         count(*) filter (where ${network} = ${row.network}) as near
@@ -54,7 +52,7 @@ export const insertAttempt = async (
       select ${row.attempt_id}, ${row.organization_id}, ${row.rfc}, ${row.kind}, ${row.network}, ${Number(row.is_stranger)}, ${row.state},
         ${row.attempted_at.getTime()}
       where ${own} < ${ofOrganization.attempts}
-        and ${row.kind === 'efirma' ? sql`${opened} < ${efirmas.attempts}` : row.is_stranger ? admitted : sql`true`}`,
+        and ${row.kind === 'ciec' && row.is_stranger ? admitted : sql`true`}`,
   ).run()
   return meta.changes > 0
 }
@@ -72,19 +70,9 @@ export const attemptsAgainst = (db: Database, row: AttemptRow) =>
       ),
     )
 
-/** How many e.firmas of the organization were opened in the time of a limit, and when the first of them was, in milliseconds. */
-export const efirmasOpened = async (db: Database, row: AttemptRow, { milliseconds }: AttemptLimit) =>
-  (await prepared(
-    db.$client,
-    sql`select count(*) as count, min(${attempted_at}) as first from ${ciecAttempts} indexed by ciec_attempts_efirmas
-      where ${organization_id} = ${row.organization_id} and ${kind} = 'efirma'
-        and ${attempted_at} > ${row.attempted_at.getTime() - milliseconds}`,
-  ).first<{ count: number; first: number }>())!
-
 export const deleteAttempt = (db: Database, id: string) => db.delete(ciecAttempts).where(eq(attempt_id, id))
 
-export const markAttempt = (db: Database, id: string, state: AttemptRow['state']) =>
-  db.update(ciecAttempts).set({ state }).where(eq(attempt_id, id))
+export const refuseAttempt = (db: Database, id: string) => db.update(ciecAttempts).set({ state: 'refused' }).where(eq(attempt_id, id))
 
 export const deleteAttempts = (db: Database, until: Date) => db.delete(ciecAttempts).where(lte(attempted_at, until))
 

@@ -17,8 +17,6 @@ export const REMEDIES: Record<string, string> = {
   'fiscal_entity.already_linked': 'List the connections with `GET /v1/fiscal-entities` and use the one that there is.',
   'fiscal_entity.ciec_attempts':
     'Send the e.firma of the RFC, which refused CIECs do not hold up. Or wait as long as Retry-After says, and ask the taxpayer for the right CIEC first: more attempts would lock the account at the authority.',
-  'fiscal_entity.efirma_attempts':
-    'Wait as long as Retry-After says. Send each e.firma once, and look at the reason of a 422 before you send it again.',
   'email.unconfirmed':
     'Open the link in the mail that was sent to the address of the sign-up. `POST /v1/auth/email/resend` sends it again; look into the spam, too.',
   'email.confirmation_limit': 'Use the link in one of the mails, which is good for 24 hours, or wait as long as Retry-After says.',
