@@ -18,6 +18,7 @@ Every error has the same form:
 - Decide by **\`code\`**: it never changes. New codes can come; treat one that you do not know as its status says.
 - **\`detail\`** is for people: what is wrong, where, and what to do. On 429 it is an object with \`message\` and \`retry_after_seconds\`.
 - **\`errors\`**, with 422, names every fault at once.
+- A malformed identifier in the **path** is 400 \`request.malformed_id\`, before anything is looked up; in the query or the body it is a fault like others, 422.
 - **\`request_id\`** is what to tell us when you ask about an error.
 
 | status | send it again? |
