@@ -56,6 +56,11 @@ describe('the page of the sandbox', () => {
   })
 })
 
+it('the reference leads to every guide', () => {
+  const menu = readFileSync('assets/docs/reference.html', 'utf8').split('</nav>')[0]!
+  expect([...menu.matchAll(/href="\/docs\/([a-z-]+)"/g)].map(([, name]) => name)).toEqual(GUIDES)
+})
+
 describe.each(GUIDES)('/docs/%s', (name) => {
   const page = pageOf(name)
 
