@@ -103,7 +103,8 @@ it('the test of a connector uses the credentials that are stored at the time', a
   const made = await connector(acme, 's3', { credentials: { ...DRAFTS.s3.credentials, secret_access_key: 'equivocado' } })
   expect((await acme.ask('POST', `${made.path}/test`)).body.ok).toBe(false)
   await acme.ask('PATCH', made.path, { credentials: DRAFTS.s3.credentials })
-  await env.COOLDOWNS.getByName(made.connector_id).release()
+  const { organization_id, provider, config } = (await rowOf(made))!
+  await env.COOLDOWNS.getByName(`connector-test:${organization_id}:${provider}:${config}`).release()
   expect((await acme.ask('POST', `${made.path}/test`)).body.ok).toBe(true)
   expect(await sealCredentials(systemWith(), await stored(made), DRAFTS.s3.credentials)).toMatch(/^1:/)
 })

@@ -10,11 +10,13 @@ const COOLDOWN_SECONDS = 10
 
 /**
  * Writes a small file, reads it back and deletes it, and says how each step went. Throws Failure 404 storage_connector.not_found, and 429
- * storage_connector.cooldown within ten seconds of the last test and organization.hourly_limit.
+ * storage_connector.cooldown within ten seconds of the organization's last test of the destination and organization.hourly_limit.
  */
 export async function testConnector(ctx: Ctx, connector_id: string): Promise<ConnectorTest> {
   const row = await requireConnector(ctx, connector_id)
-  const acquired = await ctx.env.COOLDOWNS.getByName(connector_id).acquire(COOLDOWN_SECONDS, Date.now())
+  // It outlives the connector: one that is made again for the same destination waits too.
+  const cooldown = ctx.env.COOLDOWNS.getByName(`connector-test:${ctx.organization.id}:${row.provider}:${row.config}`)
+  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   await countHourly(ctx, 'connector_tests')
   await changeEvents(ctx, { action: 'storage_connector.tested', resource_id: connector_id }, [])
@@ -61,6 +63,6 @@ const tooSoon = (retry_after_seconds: number): Failure =>
   new Failure(
     'too_many_requests',
     'storage_connector.cooldown',
-    `The storage connector was tested less than ${COOLDOWN_SECONDS} seconds ago. Try again in ${retry_after_seconds} s.`,
+    `The destination was tested less than ${COOLDOWN_SECONDS} seconds ago. Try again in ${retry_after_seconds} s.`,
     { retry_after_seconds },
   )

@@ -128,7 +128,7 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
       roles('owner', 'admin'),
       returns(200, ConnectorTest, 'How each step went, also when one failed'),
       refuses(404, NOT_FOUND),
-      refuses(429, 'The connector was tested less than 10 seconds ago (`storage_connector.cooldown`).'),
+      refuses(429, 'Your organization tested the destination less than 10 seconds ago (`storage_connector.cooldown`).'),
       idempotent(),
       async (c) => c.json(await testConnector(c.var.ctx, c.req.valid('param').connector_id)),
     )
