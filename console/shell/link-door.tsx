@@ -1,4 +1,3 @@
-import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { holderOf, type Session, session } from '../api/client.ts'
 import { enter, forget } from '../api/queries.ts'
@@ -8,50 +7,32 @@ import { Facts } from '../parts/page.tsx'
 import { Problem, Skeleton } from '../parts/states.tsx'
 import css from './door.module.css'
 import { linkWords } from './link-words.ts'
+import { useLookedUp } from './looked-up.ts'
 import { words } from './words.ts'
 
 const personOf = ({ person, api_key }: Session): string => (person ? `${person.name} (${person.email})` : api_key)
 
 /**
  * What a sign-in link would do, and the question whether to: anybody can send a link to anybody, and who does not notice works in another's
- * organization. Nothing is kept as a query: a link that is refused does not end the session.
+ * organization.
  */
 export function LinkDoor({ link, current, done }: { link: string; current: Session | null; done: () => void }) {
   const t = useWords(linkWords)
   const { roles } = useWords(words)
   const [, go] = useLocation()
-  const [holder, show] = useState<Session | null>(null)
-  const [error, fail] = useState<Error | null>(null)
-  const [isBusy, work] = useState(false)
-  useEffect(() => {
-    let isLeft = false
-    show(null)
-    fail(null)
-    holderOf(link).then(
-      (view) => isLeft || show(view),
-      (refused: Error) => isLeft || fail(refused),
-    )
-    return () => {
-      isLeft = true
-    }
-  }, [link])
-  const use = () => {
-    fail(null)
-    work(true)
-    session('POST', { link })
-      .then((view) => {
-        if (!view) return
-        if (current) {
-          // The address names things of the other organization.
-          forget(false)
-          go('/')
-        }
-        enter(view)
-        done()
-      })
-      .catch(fail)
-      .finally(() => work(false))
-  }
+  const { found: holder, error, isBusy, act } = useLookedUp(link, holderOf)
+  const use = () =>
+    act(async () => {
+      const view = await session('POST', { link })
+      if (!view) return
+      if (current) {
+        // The address names things of the other organization.
+        forget(false)
+        go('/')
+      }
+      enter(view)
+      done()
+    })
   return (
     <main id="main" class={css.door} tabIndex={-1}>
       <div class={css.card}>
