@@ -94,7 +94,7 @@ export const WORK: Readonly<Record<string, WorkKind>> = {
     handle: (system, it) => drainInTurn(system, it, markReadersDue),
     sweeps: [sweepVerifications, 'sweepJobs', 'sweepFetches'],
   }),
-  // Nobody waits for these, and each RFC has its slot in the night.
+  // Nobody waits for these, and each RFC has its slot in the night, so that those of all organizations are mixed without turns.
   spreadDownloads: kind({
     queues: ['DOWNLOADS_SPREAD'],
     message: EntityCall,
