@@ -142,7 +142,7 @@ export const Cfdi = z
       'PPD: sum of the payment complements that count, in `currency`, also of those whose FechaPago is still to come. PUE: the total. Null unless tipo_comprobante is I and the XML is known.',
     ),
     credited_amount: described(
-      'PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null like paid_amount.',
+      'PPD: sum of the credit notes (relations 01, 03 and 07) that count, in `currency`. PUE: 0.00. Null like paid_amount.',
     ),
     balance: described('total − paid_amount − credited_amount, never below zero. Null like paid_amount.'),
     balance_mxn: described(

@@ -35,6 +35,11 @@ export const ReportPageQuery = z
     to: Month.optional().meta({
       description: 'The last month. The default is the current month in America/Mexico_City. A range with `from` has at most 120 months.',
     }),
+    global_suppliers: z
+      .string()
+      .regex(/^[A-ZÑ&\d]{3,13}(,[A-ZÑ&\d]{3,13}){0,199}$/, 'Must be RFCs, separated by commas, at most 200.')
+      .optional()
+      .meta({ description: 'Suppliers that the DIOT groups as global (third party 15, operation 87; 85 before 2025): only for `diot`.' }),
     ...Paging,
   })
   .superRefine(requireFiscalEntity)
@@ -101,8 +106,13 @@ const PaymentBehavior = row('PaymentBehavior', {
   ...{ weighted_days_to_pay: ratio, on_time_rate: percent, average_installments: ratio, outstanding: money, overdue: money },
 })
 const Diot = row('Diot', {
-  ...{ period: z.string(), is_partial, rfc: z.string(), name: z.string().nullable(), tipo_tercero: z.string(), tipo_operacion: z.string() },
+  ...{ period: z.string(), is_partial, rfc: z.string().nullable(), name: z.string().nullable() },
+  ...{ tipo_tercero: z.enum(['04', '05', '15']), tipo_operacion: z.string() },
   ...monies('base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'),
+  ...monies('base_no_objeto', 'base_sin_traslado'),
+  ...monies('devuelto_base_16', 'devuelto_iva_16', 'devuelto_base_8', 'devuelto_iva_8', 'devuelto_base_otras', 'devuelto_iva_otras'),
+  ...monies('no_acreditable_iva_16', 'no_acreditable_iva_8', 'no_acreditable_iva_otras'),
+  ...monies('acreditable_iva_16', 'acreditable_iva_8', 'acreditable_iva_otras'),
 })
 const Payroll = row('Payroll', {
   ...{ month: z.string(), is_partial, headcount: count, receipts: count },

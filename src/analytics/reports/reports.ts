@@ -5,7 +5,7 @@ import { type Filings, readFilings } from '../../documents/obligations/filings.t
 import { listedAmong } from '../../lists/listings/listing.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { Failure, notFound } from '../../platform/failures.ts'
+import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
 import { decimal } from '../../platform/money.ts'
 import { type CursorScope, openCursor, sealCursor, WHOLE } from '../../platform/paging/cursor.ts'
@@ -17,7 +17,7 @@ import { quotientText } from '../common/figures.ts'
 import { worstOf } from '../common/omitted.ts'
 import type { Report, ReportBuilding, ReportCatalog, ReportKey, ReportPageQuery, ReportQueued } from './contract.ts'
 import type { PartKind } from './parts/month.ts'
-import { CASH_FIGURES } from './parts/statements.ts'
+import { diot, diotDrilldown } from './rows/diot.ts'
 import {
   addUp,
   annualComparison,
@@ -25,7 +25,6 @@ import {
   count,
   counterpartyNetwork,
   fiscalSummary,
-  nameOf,
   type Of,
   paymentBehavior,
   revenueExpenses,
@@ -118,13 +117,18 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
   },
   diot: {
     title: 'DIOT',
-    description: 'Lo pagado a cada proveedor por mes: bases e IVA por tasa, e IVA retenido.',
+    description: 'Lo pagado a cada proveedor por mes: bases e IVA por tasa, lo devuelto, lo no acreditable e IVA retenido.',
     kinds: ['cash'],
     formulas: {
-      base_16: 'bases of the cash events of received documents: PUE on the day of Fecha, else complements by FechaPago',
+      base_16:
+        'bases of the cash events of received documents, without what credit notes return: PUE on the day of Fecha, else complements by FechaPago; bases without IVA are less what is returned',
+      devuelto: 'what credit notes return, by rate',
+      no_acreditable:
+        'IVA of payments in cash above the limit or for fuel, of uso S01, or to issuers that are definitive under article 69-B today; less what is returned of them',
+      acreditable: 'iva − devuelto_iva − no_acreditable_iva, before the proportion',
       tipo_operacion:
         'by what is supplied: the regime of the issuer and the product key with the largest amount; diot.operation has the keys',
-      tipo_tercero: '05 foreign, 04 others; 15 is a grouping that the taxpayer makes',
+      tipo_tercero: '05 foreign, 04 others; 15 with 87 (85 before 2025) is the grouping of global_suppliers',
     },
   },
   compliance: {
@@ -161,7 +165,6 @@ type DrilldownsRow = Record<string, unknown> &
 
 /** The longest range of a surface, in months. */
 const LONGEST = 120
-const ZERO = '0.00'
 
 /** The months that were asked for. Without one the report begins, or ends, where the documents do. */
 type Months = Readonly<Pick<ReportPageQuery, 'from' | 'to'>>
@@ -233,14 +236,8 @@ function withDrilldowns<One extends object>(
       }
       case 'diot': {
         // The VAT position does not divide a supplier by operation.
-        if (operations.get(`${period}|${rfc}`)!.length > 1) return {}
-        const nameOf = (figure: string) => `pagado.${figure === 'iva_retenido' ? 'retenido_a_terceros' : figure}`
-        return Object.fromEntries(
-          CASH_FIGURES.filter((figure) => row[figure] !== ZERO).map((figure) => [
-            figure,
-            path('analytics/vat-position/entries', { period, figure: nameOf(figure), rfc }),
-          ]),
-        )
+        if (!rfc || operations.get(`${period}|${rfc}`)!.length > 1) return {}
+        return diotDrilldown(row, (figure, more) => path('analytics/vat-position/entries', { period, figure, rfc, ...more }))
       }
       default:
         return {}
@@ -249,21 +246,7 @@ function withDrilldowns<One extends object>(
   return rows.map((row) => ({ ...row, drilldown: of(row as DrilldownsRow) }))
 }
 
-const TERCEROS: Readonly<Record<string, string>> = { XEXX010101000: '05' }
-const NATIONAL = '04'
-
 const sorted = <Cell>(groups: Map<string, Cell[]>): [string, Cell[]][] => [...groups].sort(([a], [b]) => (a < b ? -1 : 1))
-
-type DiotAmounts = Record<(typeof CASH_FIGURES)[number], string>
-
-export const diot = (cells: readonly Of<'cash'>[]) =>
-  sorted(Map.groupBy(cells, ({ of, rfc, operacion }) => `${of}|${rfc}|${operacion}`)).map(([key, list]) => {
-    const [period = '', rfc = '', tipo_operacion = ''] = key.split('|')
-    return {
-      ...{ period, rfc, name: nameOf(list), tipo_tercero: TERCEROS[rfc] ?? NATIONAL, tipo_operacion },
-      ...(Object.fromEntries(CASH_FIGURES.map((name) => [name, decimal(addUp(list, name))])) as DiotAmounts),
-    }
-  })
 
 export const payroll = (cells: readonly Of<'payroll'>[]) =>
   sorted(Map.groupBy(cells, ({ month }) => String(month))).map(([month, list]) => ({
@@ -384,12 +367,18 @@ function daysOf({ from, to }: Months, now: Date): { first: string; last: string 
  * fiscal_entity.not_found, 409 report.window_bounded, 422 range.invalid, 400 for a foreign cursor, and 409 report.changed when the report was
  * brought up to date since the page before.
  */
-export async function getReport(ctx: Ctx, name: string, { limit, cursor, from, to }: PageOf): Promise<Report | ReportBuilding> {
+export async function getReport(
+  ctx: Ctx,
+  name: string,
+  { limit, cursor, from, to, global_suppliers }: PageOf,
+): Promise<Report | ReportBuilding> {
   const key = keyOf(name)
+  if (global_suppliers !== undefined && key !== 'diot')
+    throw invalid('request.invalid', [{ path: 'query.global_suppliers', message: 'Can be given with the report diot only.' }])
   const ledger = openWhole(ctx)
   const months: Months = { from, to }
   const days = daysOf(months, ctx.now)
-  const scope: CursorScope = { list: `reports/${key}`, filters: { fiscal_entity_id: ledger.fiscal_entity_id, ...months } }
+  const scope: CursorScope = { list: `reports/${key}`, filters: { fiscal_entity_id: ledger.fiscal_entity_id, ...months, global_suppliers } }
   const [made, first = 0] = ((await openCursor(ctx, scope, cursor)) ?? []) as readonly number[]
   const today = centralDayOf(ctx.now.getTime())
   const rules = await rulesAt(ctx, today)
@@ -404,7 +393,7 @@ export async function getReport(ctx: Ctx, name: string, { limit, cursor, from, t
   if (made !== undefined && made !== state.generated_at) throw changed()
   const [{ counts }, rows] = await Promise.all([
     countDocuments(ledger, { ...days, directions: [0, 1] }, ctx.now.getTime()),
-    rowsOf(ctx, ledger, key, { today, rules, found, months }),
+    rowsOf(ctx, ledger, key, { today, rules, found, months, global: global_suppliers?.split(',') ?? [] }),
   ])
   const quality = found.cellsOf('quality').filter(({ of }) => isWithin(of, months))
   const dof_rate = count(quality, 'dof_rate')
@@ -451,9 +440,10 @@ interface Reading {
   rules: Rules
   found: Awaited<ReturnType<typeof readReport>>
   months: Months
+  global: readonly string[]
 }
 
-async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, rules, found, months }: Reading): Promise<object[]> {
+async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, rules, found, months, global }: Reading): Promise<object[]> {
   const cellsOf = <Kind extends PartKind>(kind: Kind) => found.cellsOf(kind).filter(({ of }) => isWithin(of, months))
   switch (key) {
     case 'fiscal-summary':
@@ -470,17 +460,27 @@ async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, r
       return payroll(found.cellsOf('payroll')).filter(({ month }) => isWithin(month, months))
     case 'payment-behavior':
       return paymentBehavior(cellsOf('payments'), today)
-    case 'diot':
-      return diot(cellsOf('cash'))
+    case 'diot': {
+      const cells = cellsOf('cash')
+      const listings = await listingsOf(ctx, cells, today)
+      const isDefinitive = (rfc: string) =>
+        listings.get(rfc)?.some(({ source, situacion }) => source === 'sat_69b' && situacion === 'definitivo')
+      return diot(cells, new Set([...listings.keys()].filter(isDefinitive)), global)
+    }
     case 'compliance':
       return compliance(await readFilings(ledger, today, rules), today).filter((row) => isWithin(dateOf(row).slice(0, 7), months))
     case 'counterparty-network': {
       const cells = cellsOf('documents')
-      const rfcs = [...new Set(cells.map(({ rfc }) => String(rfc)))]
-      const { listings } = await listedAmong({ db: ctx.db, organization_id: ctx.organization.id }, rfcs, today)
+      const listings = await listingsOf(ctx, cells, today)
       return counterpartyNetwork(cells, (rfc) => worstOf(listings.get(rfc)))
     }
   }
+}
+
+/** The listings of the counterparties in cells today. One D1 call. */
+async function listingsOf({ db, organization }: Ctx, cells: readonly { rfc: string | number }[], today: string) {
+  const rfcs = [...new Set(cells.map(({ rfc }) => String(rfc)))]
+  return (await listedAmong({ db, organization_id: organization.id }, rfcs, today)).listings
 }
 
 /**
@@ -506,7 +506,7 @@ export async function refreshReport(ctx: Ctx, name: string): Promise<ReportQueue
   return { status: 'queued', key, fiscal_entity_id }
 }
 
-type PageOf = Pick<ReportPageQuery, 'limit' | 'cursor' | 'from' | 'to'>
+type PageOf = Pick<ReportPageQuery, 'limit' | 'cursor' | 'from' | 'to' | 'global_suppliers'>
 
 const changed = () =>
   new Failure('conflict', 'report.changed', 'The report was brought up to date since the page before. Begin again without a cursor.')

@@ -58,7 +58,7 @@ interface PartsBasis {
 export const FIRST_DAY = '2018-01-01'
 
 const TERMS = ['financing.default_terms_days'] as const
-const OPERATIONS = ['diot.operation'] as const
+const OPERATIONS = ['diot.operation', 'cash.threshold', 'payment_forms', 'deduction.fuel'] as const
 
 /** The rules behind the parts, by the report that they are for. */
 export const RULES_OF: Readonly<Record<'payment-behavior' | 'diot', readonly RuleKey[]>> = {

@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import { DataStatusName } from '../../cfdi/quality/data-quality.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
+import { OF_THIRD_PARTIES } from '../../cfdi/taxes/breakdown.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CounterpartyRfc, Drilldown, Envelope, InsightQuality, keyOfRow, money, OMITTED } from '../common/contract.ts'
+import { PROPORTION_FIGURES, type ProportionFigure } from './proportion.ts'
 
 const month = (description: string | undefined) => Month.optional().meta({ description })
 
@@ -14,6 +16,48 @@ const Months = {
   to: month('The last month. The default is the current month in America/Mexico_City. The range has at most 120 months.'),
 }
 
+const RFC = /^[A-ZÑ&\d]{3,13}$/
+const Rfcs = z
+  .string()
+  .max(4_000)
+  .transform((text) => text.split(','))
+  .pipe(z.array(z.string().regex(RFC, 'Must be RFCs, separated by commas.')).max(200))
+  .optional()
+const PRORRATEO = /^(attributed|0(\.\d{1,6})?|1(\.0{1,6})?)$/
+
+/** What the taxpayer decides. */
+const Choices = {
+  terceros: z
+    .enum(['include', 'exclude'])
+    .default('include')
+    .meta({
+      description:
+        '`exclude` leaves out of `cobrado`, and of all that follows from it, what lines invoice on behalf of third parties (ACuentaTerceros): the ' +
+        'sales of the principals of an agent.',
+    }),
+}
+const Proportion = {
+  prorrateo: z
+    .string()
+    .regex(PRORRATEO, 'Must be a number from 0 to 1 with at most six decimals, or attributed.')
+    .optional()
+    .meta({
+      description:
+        'Your own proportion, for all months. `attributed`: IVA of the suppliers in `taxed_suppliers` is credited whole, of those in ' +
+        '`exempt_suppliers` not at all, and of all others by the computed proportion (LIVA 5-V).',
+    }),
+  no_objeto: z
+    .enum(['not_taxed', 'left_out'])
+    .default('not_taxed')
+    .meta({
+      description:
+        'Whether sales with ObjetoImp 01, known since CFDI 4.0, count in the proportion as not taxed, or not at all. Not subject to tax is only a ' +
+        'sign of it.',
+    }),
+  taxed_suppliers: Rfcs,
+  exempt_suppliers: Rfcs,
+}
+
 const onePeriod = (
   { period, from, to }: { period?: string | undefined; from?: string | undefined; to?: string | undefined },
   context: z.RefinementCtx,
@@ -22,20 +66,36 @@ const onePeriod = (
     context.addIssue({ code: 'custom', path: ['period'], message: 'Must not be given with `from` or `to`.' })
 }
 
-export const VatQuery = z.strictObject(Months).superRefine(requireFiscalEntity).superRefine(onePeriod)
+export const VatQuery = z
+  .strictObject({ ...Months, ...Choices, ...Proportion })
+  .superRefine(requireFiscalEntity)
+  .superRefine(onePeriod)
+  .superRefine(({ prorrateo, taxed_suppliers, exempt_suppliers }, context) => {
+    const fault = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    for (const [path, given] of Object.entries({ taxed_suppliers, exempt_suppliers }))
+      if (given !== undefined && prorrateo !== 'attributed') fault(path, 'Can be given with prorrateo=attributed only.')
+    if (exempt_suppliers?.some((rfc) => taxed_suppliers?.includes(rfc))) fault('exempt_suppliers', 'A supplier has one use.')
+  })
 export type VatQuery = z.infer<typeof VatQuery>
 
-const RATES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras'] as const
+const RATES = [
+  ...(['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras'] as const),
+  ...(['base_no_objeto', 'base_sin_traslado'] as const),
+] as const
 const rates = Object.fromEntries(RATES.map((name) => [name, money])) as Record<(typeof RATES)[number], typeof money>
 
 export const VAT_FIGURES = [
   ...RATES.map((name) => `cobrado.${name}` as const),
   'cobrado.retenido_por_clientes',
+  ...OF_THIRD_PARTIES.map((name) => `terceros.${name}` as const),
+  ...PROPORTION_FIGURES.map((name) => `proporcion.${name}` as const),
   ...RATES.map((name) => `pagado.${name}` as const),
   ...(['pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded'] as const),
   ...(['at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva'] as const),
   ...(['pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado'] as const),
 ] as const
+type ThirdParties = Record<(typeof OF_THIRD_PARTIES)[number], typeof money>
+type ProportionShape = Record<ProportionFigure, typeof money>
 export type VatFigure = (typeof VAT_FIGURES)[number]
 
 /** A count of data_quality that other surfaces do not have, to be listed. */
@@ -48,6 +108,10 @@ export const VatEntriesQuery = z
       .enum([...VAT_FIGURES, ...OMITTED, CREDITS_OF_UNPAID])
       .meta({ description: 'The path of the figure in its row, or a count of data_quality.' }),
     rfc: CounterpartyRfc,
+    returned: z.stringbool().optional().meta({
+      description: 'Only what credit notes return, as positive amounts (true), or only the rest (false).',
+    }),
+    ...Choices,
     ...Paging,
   })
   .superRefine(requireFiscalEntity)
@@ -55,18 +119,35 @@ export const VatEntriesQuery = z
   .superRefine(
     keyOfRow(
       'rfc',
-      VAT_FIGURES.filter((figure) => figure.startsWith('pagado.')),
+      VAT_FIGURES.filter((figure) => figure.startsWith('pagado.') || figure === 'no_deducible_excluded'),
       'optional',
     ),
   )
+  .superRefine(({ figure, returned }, context) => {
+    if (returned !== undefined && !figure.startsWith('pagado.'))
+      context.addIssue({ code: 'custom', path: ['returned'], message: 'Can be given with figures of pagado only.' })
+  })
 export type VatEntriesQuery = z.infer<typeof VatEntriesQuery>
 
 export const VatMonth = z
   .strictObject({
     period: z.string(),
-    cobrado: z
-      .strictObject({ ...rates, retenido_por_clientes: money })
-      .meta({ description: 'What was collected in the month: bases and IVA by rate, and IVA that customers withheld.' }),
+    cobrado: z.strictObject({ ...rates, retenido_por_clientes: money }).meta({
+      description:
+        'What was collected in the month: bases and IVA by rate, and IVA that customers withheld. `base_no_objeto` is not subject to IVA ' +
+        '(ObjetoImp 01). `base_sin_traslado` is subject and transfers none (03 to 08): whether it takes part in the proportion is yours to review.',
+    }),
+    terceros: z.strictObject(Object.fromEntries(OF_THIRD_PARTIES.map((name) => [name, money])) as ThirdParties).meta({
+      description:
+        'What of `cobrado` lines invoice on behalf of third parties (ACuentaTerceros), whose sales these are. `terceros=exclude` leaves it out of ' +
+        '`cobrado`.',
+    }),
+    proporcion: z.strictObject(Object.fromEntries(PROPORTION_FIGURES.map((name) => [name, money])) as ProportionShape).meta({
+      description:
+        'What `prorrateo` is made of: `gravado`, `exento` and `no_objeto` (ObjetoImp 01) of what was collected. `fuera`: sales whose product keys are ' +
+        'all out of it by LIVA 5-C (the dated rule vat.proportion). `por_revisar`: sales that may be out of it, such as fixed assets and land, ' +
+        'which count until you say otherwise with `prorrateo`.',
+    }),
     pagado: z.strictObject({ ...rates, retenido_a_terceros: money }).meta({ description: 'The same of what was paid.' }),
     devengado: z
       .strictObject({ trasladado: money, acreditable: money })
@@ -79,10 +160,14 @@ export const VatMonth = z
     at_risk_repse: money.meta({
       description: 'IVA of `pagado` of specialized services whose supplier had no valid REPSE registration on the day of payment.',
     }),
-    prorrateo: z.string().nullable().meta({
-      description:
-        'The taxed part of what was collected, with six places, never below 0 or above 1; 1 without exempt sales. Null when nothing is known of what was issued.',
-    }),
+    prorrateo: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'The proportion of LIVA 5-V: yours, or the taxed part of `proporcion`, with six places, never below 0 or above 1; 1 without exempt ' +
+          'sales. Null when nothing is known of what was issued.',
+      }),
     acreditable: money.nullable().meta({ description: 'Null as `saldo` is.' }),
     saldo: money.nullable().meta({
       description:
@@ -120,7 +205,7 @@ export type VatMonth = z.infer<typeof VatMonth>
 const VatQuality = InsightQuality.extend({
   [CREDITS_OF_UNPAID]: z.int().meta({
     description:
-      'Credit notes (E, PUE, relación 01, 03 or 07) of the range that lower a PPD invoice of which no payment is known: once for each invoice. They are ' +
+      'Credit notes (E, relación 01, 03 or 07) of the range that lower a PPD invoice of which no payment is known: once for each invoice. They are ' +
       'no money, as far as something is open.',
   }),
 }).meta({ id: 'VatQuality' })

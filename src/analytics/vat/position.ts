@@ -12,7 +12,6 @@ import {
   paidSince,
   type Through,
 } from '../../cfdi/open/open-through.ts'
-import type { Days } from '../../cfdi/population/population.ts'
 import { MISSING_RATE, taxOf } from '../../cfdi/population/population.ts'
 import { BREAKDOWN } from '../../cfdi/taxes/breakdown.ts'
 import { type ReturnRow, returnsOf } from '../../documents/returns.ts'
@@ -24,7 +23,7 @@ import { DIRECTIONS } from '../../taxpayers/visibility/window.ts'
 import type { Insight } from '../common/insight.ts'
 import type { KnownSuppliers } from './exclusions.ts'
 import { type Exclusions, exclusionsOf } from './exclusions.ts'
-import { FLAGS, MORE, marked, type NotesRow, notes, SUMS, type Sum } from './store.ts'
+import { FLAGS, type Marks, MORE, marked, type NotesRow, notes, SUMS, type Sum, type SupplierUses } from './store.ts'
 
 /** IVA of open balances at the ends of months, from `month` until `until`; or one balance to be measured. */
 interface OpenRow {
@@ -104,23 +103,24 @@ interface PositionRow {
 }
 
 // The month, whether they restate it and are of parts, and the flags as one number, by which SQLite sorts fast. An accrued note has a reason.
-const KEY = sql`(substr(day, 1, 4) || substr(day, 6, 2)) * 32 + is_restated * 16 + (tipo = 'P' or (tipo = 'E' and reason is null)) * 8 + iif(reason is null, is_excluded * 4 + is_presumed * 2 + is_lapsed, 0)`
+const KEY = sql`(substr(day, 1, 4) || substr(day, 6, 2)) * 128 + is_restated * 64 + (tipo = 'P' or (tipo = 'E' and reason is null)) * 32
+  + iif(reason is null, ${sql.raw(FLAGS.map((name, n) => `${name} * ${1 << n}`).join(' + '))}, 0)`
 
 function groupIn(row: string): GroupRow {
   const [key, reason, pairs, exactRows, ...amounts] = JSON.parse(row) as [number, string | null, number, string[], ...string[]]
-  const month = String(Math.floor(key / 32))
+  const month = String(Math.floor(key / 128))
   const [stated = 0n, ...sums] = amounts.map(BigInt)
   return {
     ...{
       month: `${month.slice(0, 4)}-${month.slice(4)}`,
-      is_restated: (key & 16) !== 0,
-      is_part: (key & 8) !== 0,
+      is_restated: (key & 64) !== 0,
+      is_part: (key & 32) !== 0,
       reason,
       pairs,
       exactRows,
       stated,
     },
-    ...{ is_excluded: (key & 4) !== 0, is_presumed: (key & 2) !== 0, is_lapsed: (key & 1) !== 0 },
+    ...(Object.fromEntries(FLAGS.map((name, n) => [name, (key & (1 << n)) !== 0])) as Record<(typeof FLAGS)[number], boolean>),
     sums: Object.fromEntries(SUMS.map((name, n) => [name, sums[n]])) as Record<Sum, bigint>,
   }
 }
@@ -136,14 +136,8 @@ const sumOf = (name: string): SQL => sql`cast(coalesce(sum(iif(needs_exact, 0, $
  * Reads a direction in one pass: movements of the days by month, accruals of the documents of these days, and balances open at the ends of
  * months. Null when the window shows nothing of it.
  */
-function positionOf(
-  partition: Partition,
-  direction: DirectionNumber,
-  days: Days,
-  through: Through,
-  exclusions: Exclusions,
-  suppliers: KnownSuppliers,
-): SQL | null {
+function positionOf(partition: Partition, direction: DirectionNumber, marks: Marks, through: Through): SQL | null {
+  const { days } = marks
   const columns = openColumns(partition)
   const more: Named = (alias) => ({ ...MORE(alias), metodo_pago: `${alias}.metodo_pago`, ...columns(alias) })
   const whole = wholeEvents(partition, direction, days, MORE)
@@ -153,7 +147,7 @@ function positionOf(
   const credited = creditedSince(partition, direction, days.first, columns)
   if (whole === null || returned === null || parts === null || credited === null) return null
   const own = Object.keys(columns('i'))
-  const paid = marked(parts, direction, exclusions, suppliers, ['invoice', 'amount', 'metodo_pago', 'is_hidden', ...own])
+  const paid = marked(parts, direction, marks, ['invoice', 'amount', 'metodo_pago', 'is_hidden', ...own])
   const moved = sql.raw(
     ['uuid', 'applies_to', 'day', 'tipo', 'reason', 'is_restated', ...FLAGS, ...SUMS, 'needs_exact', 'stated', 'as_json'].join(', '),
   )
@@ -161,8 +155,8 @@ function positionOf(
   return sql`with paid as materialized (${paid}), ${openByMonth(partition, direction, through, changes, columns)}
     select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where needs_exact), ${sql.join(['stated', ...SUMS].map(sumOf), sql`, `)}) as row
       from (select ${KEY} as key, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${moved} from (
-        select * from (select ${moved} from (${marked(whole, direction, exclusions, suppliers)}) limit -1)
-        union all select * from (select ${moved} from (${marked(returned, direction, exclusions, suppliers)}) limit -1)
+        select * from (select ${moved} from (${marked(whole, direction, marks)}) limit -1)
+        union all select * from (select ${moved} from (${marked(returned, direction, marks)}) limit -1)
         union all select ${moved} from paid where not is_hidden and day <= ${days.last}))
       group by key, reason
     union all select 'open', json_array(month, until, iva, balance, invoice) from (${pendingGroups(partition, through.first)})
@@ -194,16 +188,18 @@ export const monthsOf = ({ span, today }: Pick<Insight, 'span' | 'today'>): { mo
 export function statementsOf(
   insight: Insight,
   suppliers: KnownSuppliers,
+  uses: SupplierUses,
 ): { statements: SQL[]; parse: (found: readonly unknown[][]) => VatReading } {
   const { ledger, span, rules } = insight
   const exclusions = exclusionsOf(rules, span)
   const ends = monthsOf(insight).map(({ end }) => end)
   const through = { first: ends[0] ?? '', last: ends.at(-1) ?? '' }
   const days = { first: `${addMonths(span.first.slice(0, 7), -1)}-01`, last: span.last }
+  const marks: Marks = { rules, days, exclusions, suppliers, uses }
   const reads = (ends.length === 0 ? [] : partitionsToRead(ledger)).flatMap((partition) =>
     DIRECTIONS.flatMap((direction) =>
       [
-        { direction, isPosition: true, statement: positionOf(partition, direction, days, through, exclusions, suppliers) },
+        { direction, isPosition: true, statement: positionOf(partition, direction, marks, through) },
         { direction, isPosition: false, statement: notes(partition, direction, span) },
       ].flatMap((one) => (one.statement === null ? [] : [{ ...one, statement: one.statement }])),
     ),

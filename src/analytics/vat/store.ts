@@ -1,12 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
+import type { Rules } from '../../authority/rules/dated.ts'
 import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, named } from '../../cfdi/cash/events.ts'
 import type { Days } from '../../cfdi/population/population.ts'
+import { OF_THIRD_PARTIES } from '../../cfdi/taxes/breakdown.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Exclusions, KnownSuppliers } from './exclusions.ts'
+import { proportionFlags } from './proportion.ts'
 
 /** The amounts of cash events to add up, in this order. */
 export const SUMS = [
   ...(['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'] as const),
+  ...(['base_no_objeto', 'base_sin_traslado'] as const),
+  ...OF_THIRD_PARTIES.map((name) => `tercero_${name}` as const),
 ]
 export type Sum = (typeof SUMS)[number]
 
@@ -16,13 +21,36 @@ export const MORE = named('uso_cfdi', 'products', 'fecha')
 /** The IVA that a row of events transfers. */
 export const IVA = sql`(iva_16 + iva_8 + iva_otras)`
 
-/** What distinguishes movements: who was paid, whether IVA cannot be credited, and whether it is at risk unless it is excluded. */
-export const FLAGS = ['is_excluded', 'is_presumed', 'is_lapsed'] as const
+/**
+ * What distinguishes movements. Of what is paid: whether IVA cannot be credited, whether it is at risk unless it is excluded, and whether it
+ * is used for taxed or for exempt sales alone. Of what is collected: whether it is out of the proportion (`is_excluded`), or may be
+ * (`is_presumed`).
+ */
+export const FLAGS = ['is_excluded', 'is_presumed', 'is_lapsed', 'is_for_taxed', 'is_for_exempt'] as const
+
+/** The suppliers whose purchases are used for taxed or for exempt sales alone. */
+export interface SupplierUses {
+  taxed: readonly string[]
+  exempt: readonly string[]
+}
+export const NO_USES: SupplierUses = { taxed: [], exempt: [] }
 
 const list = (values: Iterable<string>): SQL => sql`(select value from json_each(${JSON.stringify([...values])}))`
 
-/** The conditions of `FLAGS` on received documents. Without suppliers, nobody is on a list or without a registration. */
-function flagsOf({ isExcluded, isInScope }: Exclusions, { presumed, definitive, registrations }: KnownSuppliers): SQL[] {
+/** What the flags of movements rest on. Without suppliers, nobody is on a list or without a registration. */
+export interface Marks {
+  rules: Rules
+  days: Days
+  exclusions: Exclusions
+  suppliers: KnownSuppliers
+  uses: SupplierUses
+}
+
+/** The conditions of `FLAGS`. */
+function flagsOf(direction: DirectionNumber, { rules, days, exclusions, suppliers, uses }: Marks): SQL[] {
+  if (direction === 0) return [...proportionFlags(rules, days), sql`0`, sql`0`, sql`0`]
+  const { isExcluded, isInScope } = exclusions
+  const { presumed, definitive, registrations } = suppliers
   const lapsed = [...registrations.values()]
   const active = lapsed.filter((one) => one.has_activities === 1).map(({ rfc }) => rfc)
   const rows = JSON.stringify(lapsed.map((one) => [one.rfc, one.is_registered, one.vigencia_hasta]))
@@ -33,18 +61,14 @@ function flagsOf({ isExcluded, isInScope }: Exclusions, { presumed, definitive, 
       ? sql`0`
       : sql`(counterparty in ${list(registrations.keys())} and (${isInScope} or counterparty in ${list(active)}) and exists (
           select 1 from json_each(${rows}) r where r.value->>0 = counterparty and (r.value->>1 = 0 or r.value->>2 < day)))`,
+    ...[uses.taxed, uses.exempt].map((some) => (some.length === 0 ? sql`0` : sql`counterparty in ${list(some)}`)),
   ]
 }
 
 /** Events as movements, with the flags behind the figures. `more` are names of further columns. */
-export function marked(
-  events: SQL,
-  direction: DirectionNumber,
-  exclusions: Exclusions,
-  suppliers: KnownSuppliers,
-  more: readonly string[] = [],
-): SQL {
-  const flags = direction === 0 ? [sql`0`, sql`0`, sql`0`] : flagsOf(exclusions, suppliers)
+export function marked(events: SQL, direction: DirectionNumber, marks: Marks, more: readonly string[] = []): SQL {
+  const { exclusions } = marks
+  const flags = flagsOf(direction, marks)
   const isUndecided = direction === 0 ? sql`0` : exclusions.isUndecided
   // SQL adds amounts of so many digits up without an overflow.
   const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
@@ -65,12 +89,11 @@ export function marked(
 export function movements(
   partition: Partition,
   direction: DirectionNumber,
-  days: Days,
-  exclusions: Exclusions,
-  suppliers: KnownSuppliers,
+  marks: Marks,
+  more: readonly string[] = ['counterparty'],
 ): SQL | null {
-  const events = cashEvents(partition, direction, days, MORE)
-  return events && marked(events, direction, exclusions, suppliers, ['counterparty'])
+  const events = cashEvents(partition, direction, marks.days, MORE)
+  return events && marked(events, direction, marks, more)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Name, type SQL, sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { accruedEvents, creditsOfUnpaid } from '../../cfdi/cash/events.ts'
 import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { exactBalanceOn, partOf } from '../../cfdi/open/applications.ts'
@@ -36,12 +36,13 @@ import {
   UNKNOWN_SUPPLIERS,
 } from './exclusions.ts'
 import { type GroupRow, monthsOf, statementsOf, type VatReading } from './position.ts'
-import { IVA, movements, SUMS, type Sum } from './store.ts'
+import { addTerms, isPartOf, PROPORTION, type ProportionFigure, proportionOf, type Terms, termsOf, whereOf } from './proportion.ts'
+import { IVA, movements, NO_USES, SUMS, type Sum } from './store.ts'
 
 type ExactAmountsReader = Awaited<ReturnType<typeof exactAmountsReader>>
 
-/** What is added up: figures, and the IVA withheld from third parties on purchases that are not excluded. */
-type Summed = VatFigure | 'withheld_creditable'
+/** What is added up: figures, and IVA of purchases that are not excluded, whole and withheld, that is not for exempt sales alone. */
+type Summed = VatFigure | `${'creditable' | 'withheld'}.${'mixed' | 'taxed'}`
 
 /** Sums by figure and month. */
 class VatSums {
@@ -106,6 +107,7 @@ function sumsOf(
   { groups, open, exactInvoices, exclusions }: VatReading,
   months: ReturnType<typeof monthsOf>,
   exactAmountsReader: ExactAmountsReader,
+  withoutThirdParties: boolean,
 ): VatSums {
   const sums = new VatSums()
   const first = months[0]?.month ?? ''
@@ -113,7 +115,8 @@ function sumsOf(
     sums.see(month, direction)
     if (is_restated) sums.restated.add(month)
   }
-  const addGroup = ({ month, direction, is_part, is_presumed, is_lapsed }: (typeof groups)[number], added: Added): void => {
+  const addGroup = (group: (typeof groups)[number], added: Added): void => {
+    const { month, direction, is_part, is_presumed, is_lapsed, is_for_taxed, is_for_exempt } = group
     const { reason, amounts, iva, pairs, excluded, dof } = added
     const isIssued = direction === 0
     if (!is_part) {
@@ -128,12 +131,18 @@ function sumsOf(
       sums.add(`pagos_sin_conciliar.${isIssued ? 'iva_cobrado' : 'iva_pagado'}`, month, iva)
       return
     }
-    for (const name of SUMS) if (name !== 'iva_retenido') sums.add(`${isIssued ? 'cobrado' : 'pagado'}.${name}`, month, amounts[name])
-    sums.add(isIssued ? 'cobrado.retenido_por_clientes' : 'pagado.retenido_a_terceros', month, amounts.iva_retenido)
+    for (const figure of isIssued ? COLLECTED : PAID) {
+      const part = proportionPart(figure)
+      if (part === null || isPartOf(part, group)) sums.add(figure, month, addTerms(termsIn(figure, withoutThirdParties), amounts))
+    }
     if (isIssued) return
     const without = shareOf(iva, ...excluded)
     sums.add('no_deducible_excluded', month, without)
-    sums.add('withheld_creditable', month, amounts.iva_retenido - shareOf(amounts.iva_retenido, ...excluded))
+    if (!is_for_exempt) {
+      const use = is_for_taxed ? 'taxed' : 'mixed'
+      sums.add(`creditable.${use}`, month, iva - without)
+      sums.add(`withheld.${use}`, month, amounts.iva_retenido - shareOf(amounts.iva_retenido, ...excluded))
+    }
     if (is_presumed) sums.add('at_risk_69b', month, iva - without)
     if (is_lapsed) sums.add('at_risk_repse', month, iva - without)
   }
@@ -153,16 +162,32 @@ function sumsOf(
   return sums
 }
 
+/** The part of the proportion that a figure is; null for others. */
+const proportionPart = (figure: string): ProportionFigure | null =>
+  figure.startsWith('proporcion.') ? (figure.slice('proporcion.'.length) as ProportionFigure) : null
+
+/** The columns of movements that a figure without risk adds up. */
+function termsIn(figure: string, withoutThirdParties: boolean): Terms {
+  const part = proportionPart(figure)
+  if (part !== null) return termsOf(PROPORTION[part].columns, withoutThirdParties)
+  const name = figure.slice(figure.indexOf('.') + 1)
+  if (figure.startsWith('terceros.')) return [[1, `tercero_${name}` as Sum]]
+  return termsOf([WITHHELD.includes(figure) ? 'iva_retenido' : (name as Sum)], withoutThirdParties && figure.startsWith('cobrado.'))
+}
+
+const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
+const COLLECTED = VAT_FIGURES.filter((figure) => /^(cobrado|terceros|proporcion)\./.test(figure))
+const PAID = VAT_FIGURES.filter((figure) => figure.startsWith('pagado.'))
+
 const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
     cobrado:
       'Σ bases and IVA by rate of the cash events of issued documents: PUE on the day of Fecha, global invoices in their period, PPD by complements on FechaPago; what E return is negative.',
     pagado: 'The same of received documents.',
-    devengado: 'Σ IVA of type I − E by Fecha.',
-    prorrateo:
-      '(base_16 + base_8 + base_0 + base_otras) ÷ (the same + base_exento) of cobrado, never below 0 or above 1; 1 without exempt sales',
+    devengado: 'Σ IVA of I − E, paid or not: of a global invoice in its period, of other documents by Fecha.',
+    prorrateo: 'Your own, or gravado ÷ (gravado + exento + no_objeto) of proporcion, never below 0 or above 1; 1 without exempt sales',
     acreditable:
-      '(IVA of pagado − no_deducible_excluded − retenido_a_terceros) × prorrateo + retenido_a_terceros of the month before × its prorrateo; without what is withheld on excluded purchases',
+      '(IVA of pagado − no_deducible_excluded − retenido_a_terceros) × prorrateo + retenido_a_terceros of the month before × its prorrateo; without what is withheld on excluded purchases. With prorrateo=attributed: × 1 of taxed_suppliers, × 0 of exempt_suppliers',
     saldo: 'IVA of cobrado − acreditable − retenido_por_clientes',
     pendiente:
       'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now',
@@ -174,8 +199,11 @@ const BASIS: Omit<Basis, 'rules'> = {
   },
   notes: [
     'LIVA 1-B and 5: IVA counts when it is paid. Taxes of a complement are its own, else in proportion to its invoice.',
-    'LIVA 7: a credit note (E, PUE) first lowers what is open of its invoice, payments by FechaPago, which is no money; only what goes beyond is returned, on its own Fecha, in proportion of its taxes. A refund of an act whose IVA was withheld restates the month of its payment: requires_complementary. The application of an advance (07) is dated with an invoice that is paid at once.',
+    'LIVA 7: a credit note (E) first lowers what is open of its invoice, payments by FechaPago, which is no money; only what goes beyond is returned, on its own Fecha, in proportion of its taxes. A refund of an act whose IVA was withheld restates the month of its payment: requires_complementary. The application of an advance (07) is dated with an invoice that is paid at once.',
     'Withheld IVA is credited the month after by the prorrateo of the month that it belongs to, which no source settles.',
+    'LIVA 5-C: imports, fixed assets, land that is no inventory, dividends, shares and credit titles, currency, interest, exchange gain and financial leases take no part in the proportion. The product keys of vat.proportion say which sales are out (fuera) or may be (por_revisar): was a fixed asset sold, or land that was no inventory? What no CFDI tells, such as dividends and exchange gain, is in no figure. Banks, insurers and the like count interest all the same: give your own prorrateo.',
+    'ObjetoImp 01 is only a sign of what is not taxed; 03 to 08 without a transfer of IVA (base_sin_traslado) are in no proportion: is this sale taxed?',
+    'IVA on imports of goods, and on services and intangibles from abroad, is in no CFDI of a supplier: add it to pagado yourself.',
     'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
     'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin one month earlier to see whether that month is known.',
     'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.',
@@ -188,7 +216,12 @@ const BASIS: Omit<Basis, 'rules'> = {
 
 const PATH = 'analytics/vat-position'
 
-const rangeOf = ({ period, from, to, ...query }: VatQuery) => ({ ...query, from: period ?? from, to: period ?? to })
+const rangeOf = <Query extends { period?: string | undefined; from?: string | undefined; to?: string | undefined }>({
+  period,
+  from,
+  to,
+  ...query
+}: Query) => ({ ...query, from: period ?? from, to: period ?? to })
 
 /**
  * Returns the VAT position of each month on a cash basis (LIVA 1-B, 5): what was collected, paid, withheld and excluded, what is pending, and
@@ -197,10 +230,11 @@ const rangeOf = ({ period, from, to, ...query }: VatQuery) => ({ ...query, from:
 export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosition> {
   const insight = await openInsight(ctx, rangeOf(query))
   const { rules } = insight
-  const reads = statementsOf(insight, await knownSuppliers(insight))
+  const uses = { taxed: query.taxed_suppliers ?? [], exempt: query.exempt_suppliers ?? [] }
+  const reads = statementsOf(insight, await knownSuppliers(insight), uses)
   const { envelope, found, statusOf } = await aggregateOf(insight, reads.statements)
   const reading = reads.parse(found)
-  const [months, sums] = [monthsOf(insight), await addedUp(insight, reading)]
+  const [months, sums] = [monthsOf(insight), await addedUp(insight, reading, query.terceros === 'exclude')]
   const inRange = (counts: Map<string, number>) => months.reduce((sum, { month }) => sum + (counts.get(month) ?? 0), 0)
   const links = linksOf(insight, PATH)
   const omitted = {
@@ -213,30 +247,26 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
   return {
     ...head,
     data_quality: { ...head.data_quality, [CREDITS_OF_UNPAID]: reading.notes.of_unpaid },
-    data: months.map(({ month }) => rowOf(insight, sums, reading.returns, month, statusOf)),
+    data: months.map(({ month }) => rowOf(insight, query, sums, reading.returns, month, statusOf)),
     ...WHOLE,
   }
 }
 
 /** Adds up the rows behind the figures of the months. At most one D1 call. */
-async function addedUp(insight: Insight, reading: VatReading): Promise<VatSums> {
+async function addedUp(insight: Insight, reading: VatReading, withoutThirdParties: boolean): Promise<VatSums> {
   const events = reading.groups.flatMap(({ exactRows }) => exactRows.map(parseExactRow))
   const open = [...reading.open, ...reading.exactInvoices].flatMap(({ invoice }) => (invoice === null ? [] : [partOf(invoice, 1n)]))
-  return sumsOf(reading, monthsOf(insight), await exactAmountsReader(insight.ctx, [...events, ...open], events.flatMap(rateOfLimit)))
+  const reader = await exactAmountsReader(insight.ctx, [...events, ...open], events.flatMap(rateOfLimit))
+  return sumsOf(reading, monthsOf(insight), reader, withoutThirdParties)
 }
 
-const ONE = 1_000_000n
 const product = (amount: Micros, rate: Micros): Micros => dividedBy(amount * rate, '1000000')
 
-/** The taxed part of sales, in millionths. */
-function prorrateoOf(taxed: Micros, exempt: Micros): Micros {
-  if (exempt <= 0n) return ONE
-  return taxed <= 0n ? 0n : dividedBy(taxed * ONE, (taxed + exempt).toString())
-}
-
-function prorrateoIn(sums: VatSums, month: string): Micros {
-  const taxed = (['base_16', 'base_8', 'base_0', 'base_otras'] as const).reduce((all, name) => all + sums.of(`cobrado.${name}`, month), 0n)
-  return prorrateoOf(taxed, sums.of('cobrado.base_exento', month))
+/** The proportion of a month: the taxpayer's own, or the taxed part of sales. */
+function prorrateoIn(sums: VatSums, month: string, { prorrateo, no_objeto }: Pick<VatQuery, 'prorrateo' | 'no_objeto'>): Micros {
+  if (prorrateo !== undefined && prorrateo !== 'attributed') return micros(prorrateo)!
+  const of = (name: ProportionFigure) => sums.of(`proporcion.${name}`, month)
+  return proportionOf(of('gravado'), of('exento') + (no_objeto === 'not_taxed' ? of('no_objeto') : 0n))
 }
 
 type Declared = NonNullable<VatMonth['declarado']>
@@ -256,18 +286,26 @@ function declaredIn(returns: readonly ReturnRow[], month: string): Declared | nu
   return { iva_a_cargo: amount('iva_a_cargo'), iva_a_favor: amount('iva_a_favor'), operation_number: found['numero_operacion'] ?? null }
 }
 
-function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], period: string, statusOf: StatusOf): VatMonth {
+function rowOf(
+  insight: Insight,
+  query: VatQuery,
+  sums: VatSums,
+  returns: readonly ReturnRow[],
+  period: string,
+  statusOf: StatusOf,
+): VatMonth {
   const { fiscal_entity_id } = insight.ledger
   const of = (figure: VatFigure) => sums.of(figure, period)
-  const side = (name: 'cobrado' | 'pagado') => {
+  const side = (name: 'cobrado' | 'pagado' | 'terceros' | 'proporcion') => {
     const figures = VAT_FIGURES.filter((figure) => figure.startsWith(`${name}.`))
     return Object.fromEntries(figures.map((figure) => [figure.slice(name.length + 1), money(of(figure))]))
   }
   const ivas = (name: 'cobrado' | 'pagado') => of(`${name}.iva_16`) + of(`${name}.iva_8`) + of(`${name}.iva_otras`)
-  const prorrateo = prorrateoIn(sums, period)
+  const prorrateo = prorrateoIn(sums, period, query)
   const before = addMonths(period, -1)
-  const credited = product(ivas('pagado') - of('no_deducible_excluded') - sums.of('withheld_creditable', period), prorrateo)
-  const acreditable = credited + product(sums.of('withheld_creditable', before), prorrateoIn(sums, before))
+  const now = (use: 'taxed' | 'mixed') => sums.of(`creditable.${use}`, period) - sums.of(`withheld.${use}`, period)
+  const earlier = sums.of('withheld.taxed', before) + product(sums.of('withheld.mixed', before), prorrateoIn(sums, before, query))
+  const acreditable = now('taxed') + product(now('mixed'), prorrateo) + earlier
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
   const data_status = { issued: statusOf(period, 0), received: statusOf(period, 1) }
   // Zeros of a month of which nothing is known yet would be taken for its position.
@@ -280,6 +318,8 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
   return {
     period,
     cobrado: side('cobrado') as VatMonth['cobrado'],
+    terceros: side('terceros') as VatMonth['terceros'],
+    proporcion: side('proporcion') as VatMonth['proporcion'],
     pagado: side('pagado') as VatMonth['pagado'],
     devengado: { trasladado: money(of('devengado.trasladado')), acreditable: money(of('devengado.acreditable')) },
     no_deducible_excluded: money(of('no_deducible_excluded')),
@@ -304,11 +344,18 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
     ...shownOf(insight, period),
     drilldown: Object.fromEntries(
       VAT_FIGURES.flatMap((figure) =>
-        namesOf(figure).map((name) => [name, `/v1/${PATH}/entries?${new URLSearchParams({ fiscal_entity_id, period, figure })}`]),
+        namesOf(figure).map((name) => [
+          name,
+          `/v1/${PATH}/entries?${new URLSearchParams({ fiscal_entity_id, period, figure, ...choicesOf(figure, query) })}`,
+        ]),
       ),
     ),
   }
 }
+
+/** What a figure needs of the query, so that its entries add up to it. */
+const choicesOf = (figure: string, { terceros }: VatQuery): Record<string, string> =>
+  terceros === 'exclude' && /^(cobrado|proporcion)\./.test(figure) ? { terceros } : {}
 
 /** The members of a row that the entries of a figure add up to. */
 const namesOf = (figure: VatFigure): string[] => (figure === 'pagos_sin_conciliar' ? [`${figure}.count`, `${figure}.iva`] : [figure])
@@ -332,6 +379,8 @@ interface Figure {
   name: string
   /** The supplier whose part is meant. */
   rfc: string | undefined
+  returned: boolean | undefined
+  withoutThirdParties: boolean
   insight: Insight
   exclusions: Exclusions
   /** Known for figures that depend on them. */
@@ -346,20 +395,24 @@ const riskOf = (name: string): SQL =>
     ? sql`(is_excluded = 1 or as_json->>'is_undecided' = 1)`
     : sql`not is_excluded and ${name === 'at_risk_69b' ? sql`is_presumed` : sql`is_lapsed`}`
 
-const rowsOf = (from: SQL, amount: SQL | Name, where: SQL): SQL =>
+const rowsOf = (from: SQL, amount: SQL, where: SQL): SQL =>
   sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, needs_exact, as_json from (${from}) where ${where}`
 
-const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
-
-/** The column of cash events that a figure without risk adds up. */
-const columnOf = (name: string): Sum => (WITHHELD.includes(name) ? 'iva_retenido' : (name.slice(name.indexOf('.') + 1) as Sum))
+/** The terms of an entry of a figure without risk. What is returned is listed as a positive amount. */
+const termsOfEntries = ({ name, withoutThirdParties, returned }: Figure): Terms =>
+  termsIn(name, withoutThirdParties).map(([sign, column]) => [returned === true ? (-sign as 1 | -1) : sign, column])
 
 /** The rows of a figure in a partition and direction; null when it has none there. */
 function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL | null {
-  const { name, rfc, insight, exclusions } = figure
-  const { span } = insight
+  const { name, rfc, returned, insight, exclusions, suppliers } = figure
+  const { span, rules } = insight
   const side =
-    name.startsWith('cobrado') || name.endsWith('trasladado') || name.endsWith('cobrar_iva') || name.endsWith('iva_cobrado') ? 0 : 1
+    /^(cobrado|terceros|proporcion)/.test(name) ||
+    name.endsWith('trasladado') ||
+    name.endsWith('cobrar_iva') ||
+    name.endsWith('iva_cobrado')
+      ? 0
+      : 1
   if (name !== 'pagos_sin_conciliar' && side !== direction) return null
   if (name.startsWith('pendiente')) {
     const end = monthsOf(insight).at(-1)?.end
@@ -371,15 +424,20 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
     const json = sql`json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source)`
     return events && rowsOf(sql`select *, ${json} as as_json from (${events})`, IVA, sql`reason is null`)
   }
-  const from = movements(partition, direction, span, exclusions, figure.suppliers)
+  const from = movements(partition, direction, { rules, days: span, exclusions, suppliers, uses: NO_USES })
   if (from === null) return null
   if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, sql`stated`, sql`reason is not null or (needs_exact = 1 and tipo = 'P')`)
-  return rowsOf(
-    from,
-    RISKS.includes(name) ? IVA : sql.identifier(columnOf(name)),
-    sql`reason is null ${RISKS.includes(name) ? sql`and ${riskOf(name)}` : sql``}
-    ${rfc === undefined ? sql`` : sql`and counterparty = ${rfc}`}`,
-  )
+  const part = proportionPart(name)
+  const conditions = [
+    sql`reason is null`,
+    ...(RISKS.includes(name) ? [riskOf(name)] : []),
+    ...(part === null ? [] : [whereOf(part)]),
+    ...(rfc === undefined ? [] : [sql`counterparty = ${rfc}`]),
+    ...(returned === undefined ? [] : [returned ? sql`tipo = 'E'` : sql`tipo <> 'E'`]),
+  ]
+  const terms = RISKS.includes(name) ? [] : termsOfEntries(figure)
+  const amount = sql.raw(`0 ${terms.map(([sign, column]) => `${sign < 0 ? '-' : '+'} ${column}`).join(' ')}`)
+  return rowsOf(from, RISKS.includes(name) ? IVA : amount, sql.join(conditions, sql` and `))
 }
 
 function streamsOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL[] {
@@ -395,7 +453,8 @@ function streamsOf(figure: Figure, partition: Partition, direction: DirectionNum
 type Item = ExactRow | unknown[]
 
 /** Computes the amount that each item adds to a figure. */
-async function exactAll({ name, insight, exclusions }: Figure, items: readonly Item[]): Promise<(item: Item) => Micros | null> {
+async function exactAll(figure: Figure, items: readonly Item[]): Promise<(item: Item) => Micros | null> {
+  const { name, insight, exclusions } = figure
   if (name.startsWith('pendiente')) {
     const end = monthsOf(insight).at(-1)?.end ?? insight.span.last
     const { outcomeOf } = await exactAmountsReader(
@@ -421,7 +480,7 @@ async function exactAll({ name, insight, exclusions }: Figure, items: readonly I
     const taxes = (JSON.parse(event.source) as unknown[])[3]
     if (name.startsWith('pagos_sin_conciliar')) return event.is_unmatched === 0 ? null : taxes === null ? 0n : ivaOf(outcome)
     if (name.startsWith('devengado')) return ivaOf(outcome)
-    if (!isRisk) return outcome[columnOf(name)]
+    if (!isRisk) return addTerms(termsOfEntries(figure), outcome)
     const [part, all] = excludedPart(event, outcome.paid, exclusions, rateOfDay)
     const without = shareOf(ivaOf(outcome), part, all)
     if (name === 'no_deducible_excluded') return part === 0n ? null : without
@@ -436,11 +495,11 @@ async function exactAll({ name, insight, exclusions }: Figure, items: readonly I
 export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<EntriesPage> {
   const insight = await openInsight(ctx, rangeOf(query))
   const exclusions = exclusionsOf(insight.rules, insight.span)
-  const { figure: name, rfc, limit, cursor } = query
-  const page = { figure: name, rfc, from: insight.span.from, to: insight.span.to, limit, cursor }
+  const { figure: name, rfc, returned, terceros, limit, cursor } = query
+  const page = { figure: name, rfc, returned, terceros, from: insight.span.from, to: insight.span.to, limit, cursor }
   if (isLeftOut(name)) return pageOfLeftOut(insight, PATH, { ...page, figure: name })
   const suppliers = RISKS.includes(name) ? await knownSuppliers(insight) : UNKNOWN_SUPPLIERS
-  const figure: Figure = { name, rfc, insight, exclusions, suppliers }
+  const figure: Figure = { name, rfc, returned, withoutThirdParties: terceros === 'exclude', insight, exclusions, suppliers }
   return pageOfPairs(
     insight,
     PATH,

@@ -59,6 +59,14 @@ export const SHAPES = {
   'vat.general': rate,
   'vat.border': rate,
   'vat.zero': rate,
+  /** Sales that do not take part in the proportion, or may not (`review`), by what their product keys begin with. */
+  'vat.proportion': z.array(
+    z.strictObject({
+      reason: z.enum(['interest', 'credit_titles', 'currency', 'financial_lease', 'land', 'fixed_asset']),
+      treatment: z.enum(['out', 'review']),
+      claves,
+    }),
+  ),
   'isr.company': rate,
   uma: z.strictObject({ daily: amount, monthly: amount, annual: amount }),
   /** Above this total in MXN, cash is not deductible. */

@@ -18,7 +18,7 @@ import {
   taxOf,
 } from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
-import { BREAKDOWN } from '../taxes/breakdown.ts'
+import { BREAKDOWN, isOfLines, SIGNS_OF_LINES } from '../taxes/breakdown.ts'
 import { countedApplications } from './counted-applications.ts'
 
 const own = cfdiAs('own')
@@ -324,6 +324,10 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
   const isWhole = sql`${p.amount} = ${i.total_micros}`
   const needsExact = sql`(length(${p.amount}) > ${sql.raw(String(LARGE))} or (not ${isPesos} and ${p.amount_mxn} is null)
     or coalesce(instr(${p.taxes}, '"'), 0) > 0
+    or (not (${isPesos} and ${isWhole}) and (${sql.join(
+      SIGNS_OF_LINES.map((n) => sql`coalesce(${i.taxes}->>${sql.raw(String(n))}, 0) + 0 <> 0`),
+      sql` or `,
+    )}))
     or (${p.taxes} is null and not (${isPesos} and ${isWhole} and ${i.net_mxn} is not null and not ${sql.raw(isLarge('i'))})))`
   const selected = columns({
     uuid: own.uuid,
@@ -348,7 +352,7 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     ...Object.fromEntries(
       BREAKDOWN.map((name, n) => [
         name,
-        sql`case when ${p.taxes} is not null then coalesce(${p.taxes}->>${sql.raw(String(n))}, 0) when ${isWhole} then ${sql.raw(taxOf('i', name))} else 0 end`,
+        sql`case ${isOfLines(n) ? sql`` : sql`when ${p.taxes} is not null then coalesce(${p.taxes}->>${sql.raw(String(n))}, 0)`} when ${isWhole} then ${sql.raw(taxOf('i', name))} else 0 end`,
       ]),
     ),
     source: sql`json_array(${listOf([p.amount, p.currency, p.conversion, p.taxes, ...paidOf(i)])})`,

@@ -1,5 +1,5 @@
 import { dividedBy, fits, type Micros, micros } from '../../platform/money.ts'
-import { BREAKDOWN, type Breakdown, converted } from '../taxes/breakdown.ts'
+import { BREAKDOWN, type Breakdown, converted, isOfLines } from '../taxes/breakdown.ts'
 import { creditOf, inMxn, rateOf } from '../totals.ts'
 import { returnedBy } from './credits.ts'
 
@@ -111,7 +111,7 @@ export function exactAmounts(
   const listed = isComplement && taxes !== null ? (JSON.parse(taxes) as (number | string)[]) : null
   // The list of a complement is in MXN already, unless its rate is not stated.
   const taxOf = (name: keyof Breakdown, n: number): Micros =>
-    listed === null ? part(own[name]) : dof ? convert(BigInt(listed[n] ?? 0))! : BigInt(listed[n] ?? 0)
+    listed === null || isOfLines(n) ? part(own[name]) : dof ? convert(BigInt(listed[n] ?? 0))! : BigInt(listed[n] ?? 0)
   const exact: ExactAmounts = {
     paid: paidInMxn,
     net: part(own.net),

@@ -11,15 +11,35 @@ export function converted(amount: Micros, conversion: string, rateOf: (currency:
   return rate === null ? null : times(dividedBy(amount, equivalence), rate)
 }
 
-/**
- * The IVA by rate that an invoice, a credit note or a paid part of an invoice transfers, and its other taxes. `otras` are rates other than
- * 16, 8 and 0 %, such as the 15 and 11 % of former years.
- */
-export const BREAKDOWN = [
+/** What a document or a complement states as taxes. */
+const STATED = [
   ...(['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'iva_retenido', 'isr_retenido', 'ieps'] as const),
   ...(['base_otras', 'iva_otras', 'ieps_retenido'] as const),
 ]
+
+/** What lines invoice on behalf of a third party (ACuentaTerceros), as part of the members of the same names. */
+export const OF_THIRD_PARTIES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_no_objeto'] as const
+
+/**
+ * What only lines tell, so that of a paid part it is always in proportion: ObjetoImp 01, ObjetoImp 03 to 08 without a transfer of IVA, and
+ * what is of third parties, whole and by rate.
+ */
+const OF_LINES = ['base_no_objeto', 'base_sin_traslado', 'tercero', ...OF_THIRD_PARTIES.map((name) => `tercero_${name}` as const)] as const
+
+/**
+ * The IVA by rate that an invoice, a credit note or a paid part of an invoice transfers, its other taxes, and what its lines tell. `otras` are
+ * rates other than 16, 8 and 0 %, such as the 15 and 11 % of former years.
+ */
+export const BREAKDOWN = [...STATED, ...OF_LINES]
 export type Breakdown = Record<(typeof BREAKDOWN)[number], Micros>
+type OfLines = Pick<Breakdown, (typeof OF_LINES)[number]>
+
+/** Whether the place of an amount in `BREAKDOWN` is one of those that only lines tell. */
+export const isOfLines = (n: number): boolean => n >= STATED.length
+/** The first three of them, of which one is not zero where any is not. */
+export const SIGNS_OF_LINES = [0, 1, 2].map((n) => STATED.length + n)
+
+export const noneOfLines = (): OfLines => Object.fromEntries(OF_LINES.map((name) => [name, 0n])) as OfLines
 
 /** The IVA of one rate, as several taxes state it together. */
 interface Group {
@@ -59,7 +79,10 @@ const RATES = new Map((['16', '8'] as const).map((percent) => [`Tasa|${Number(pe
  * The IVA by rate that the groups of a header and of the lines state. A group of the header without a base takes that of the lines, else
  * importe ÷ tasa; groups that only the lines state are added: the header of a CFDI 3.3 leaves out exempt goods.
  */
-export function transferred(header: Groups, lines: Groups): Omit<Breakdown, 'iva_retenido' | 'isr_retenido' | 'ieps' | 'ieps_retenido'> {
+export function transferred(
+  header: Groups,
+  lines: Groups,
+): Omit<Breakdown, 'iva_retenido' | 'isr_retenido' | 'ieps' | 'ieps_retenido' | (typeof OF_LINES)[number]> {
   const sums = { base_16: 0n, iva_16: 0n, base_8: 0n, iva_8: 0n, base_0: 0n, base_exento: 0n, base_otras: 0n, iva_otras: 0n }
   for (const [key, group] of new Map([...lines, ...header])) {
     const { tipo_factor, tasa_o_cuota } = group.tax

@@ -9,6 +9,8 @@ import {
   type Breakdown,
   type Groups,
   groupsOf,
+  noneOfLines,
+  OF_THIRD_PARTIES,
   transferred,
   WITHHELD,
   writeBreakdown,
@@ -24,15 +26,33 @@ export class LineTaxes {
   readonly #sums = new Map<string, Micros>()
   /** The IVA that the lines transfer. */
   readonly transferred: Groups = new Map()
+  readonly #ofThirdParties: Groups = new Map()
+  readonly #ofLines = noneOfLines()
 
-  add({ impuestos }: Concepto): void {
-    for (const tax of impuestos.traslados) addTax(this.transferred, tax)
+  add({ impuestos, objeto_imp, importe, descuento, a_cuenta_terceros_rfc }: Concepto): void {
+    const isOfThirdParty = a_cuenta_terceros_rfc !== null
+    for (const tax of impuestos.traslados) {
+      addTax(this.transferred, tax)
+      if (isOfThirdParty) addTax(this.#ofThirdParties, tax)
+    }
+    const net = (micros(importe) ?? 0n) - (micros(descuento) ?? 0n)
+    if (isOfThirdParty) this.#ofLines.tercero += net
+    if (objeto_imp !== null && objeto_imp !== SUBJECT && !impuestos.traslados.some(({ impuesto }) => impuesto === '002')) {
+      this.#ofLines[objeto_imp === NOT_SUBJECT ? 'base_no_objeto' : 'base_sin_traslado'] += net
+      if (isOfThirdParty && objeto_imp === NOT_SUBJECT) this.#ofLines.tercero_base_no_objeto += net
+    }
     for (const which of ['traslados', 'retenciones'] as const)
       for (const { impuesto, importe } of impuestos[which])
         this.#sums.set(`${which} ${impuesto}`, this.sum(which, impuesto) + (micros(importe) ?? 0n))
   }
 
   sum = (which: Which, impuesto: string): Micros => this.#sums.get(`${which} ${impuesto}`) ?? 0n
+
+  /** What only the lines tell of a breakdown. */
+  ofLines(): ReturnType<typeof noneOfLines> {
+    const byRate = { ...transferred(this.#ofThirdParties, new Map()), base_no_objeto: this.#ofLines.tercero_base_no_objeto }
+    return { ...this.#ofLines, ...Object.fromEntries(OF_THIRD_PARTIES.map((name) => [`tercero_${name}`, byRate[name]])) }
+  }
 }
 
 /**
@@ -85,6 +105,7 @@ export function breakdownOf(document: CfdiDocument, lines: LineTaxes, taxes: Tax
     isr_retenido: isr_retenido ?? 0n,
     ieps: ieps_trasladado ?? 0n,
     ieps_retenido: impuestos.retenciones.length > 0 ? sumOf(impuestos.retenciones, '003') : lines.sum('retenciones', '003'),
+    ...lines.ofLines(),
   }
   const isPlain = BREAKDOWN.every((name) => stated[name] === (name === 'base_16' ? net : name === 'iva_16' ? taxes.iva_trasladado : 0n))
   if (isPlain && rate === '1') return { net_mxn, taxes: null }
@@ -98,19 +119,20 @@ export function breakdownOf(document: CfdiDocument, lines: LineTaxes, taxes: Tax
 
 /**
  * The taxes that a payment complement states of a paid part, converted; as they are when there is no rate. Null when it states none although
- * the part is subject to taxes: then they are in proportion to those of the invoice.
+ * the part may transfer some: then they are in proportion to those of the invoice.
  */
 export function paidTaxesOf(
   { impuestos_dr: { traslados, retenciones }, objeto_imp_dr }: Pick<DoctoRelacionado, 'impuestos_dr' | 'objeto_imp_dr'>,
   convert: (amount: Micros) => Micros | null,
 ): string | null {
-  if (traslados.length + retenciones.length === 0) return objeto_imp_dr === NOT_SUBJECT ? '[]' : null
+  if (traslados.length + retenciones.length === 0) return TRANSFERS_NOTHING.has(objeto_imp_dr ?? '') ? '[]' : null
   const stated: Breakdown = {
     ...transferred(groupsOf(traslados), new Map()),
     iva_retenido: sumOf(retenciones, '002'),
     isr_retenido: sumOf(retenciones, '001'),
     ieps: sumOf(traslados, '003'),
     ieps_retenido: sumOf(retenciones, '003'),
+    ...noneOfLines(),
   }
   return writeBreakdown(mapAmounts(stated, (amount) => convert(amount) ?? amount))
 }
@@ -123,8 +145,10 @@ const withheldBy = ({ impuestos }: Retencion): string | null =>
     }),
   )
 
-/** ObjetoImpDR of what is subject to no tax. */
-const NOT_SUBJECT = '01'
+/** ObjetoImp of what is subject to no tax, and of what is and states its taxes. */
+const [NOT_SUBJECT, SUBJECT] = ['01', '02']
+/** ObjetoImpDR of what transfers no IVA: not subject, or subject (02 to 08) without a tax (04) or without its transfer (06, 07, 08). */
+const TRANSFERS_NOTHING: ReadonlySet<string> = new Set([NOT_SUBJECT, '04', '06', '07', '08'])
 
 const mapAmounts = (breakdown: Breakdown, change: (amount: Micros) => Micros): Breakdown =>
   Object.fromEntries(BREAKDOWN.map((name) => [name, change(breakdown[name])])) as Breakdown

@@ -252,8 +252,11 @@ describe('a report', () => {
     expect(await terms()).toEqual(before)
     const operations = (await ask(one, 'diot')).body.data.basis.rules as { key: string; valid_from: string }[]
     expect(operations.map(({ key, valid_from }) => [key, valid_from])).toEqual([
+      ['cash.threshold', '2010-01-01'],
+      ['deduction.fuel', '2010-01-01'],
       ['diot.operation', '2010-01-01'],
       ['diot.operation', '2025-01-01'],
+      ['payment_forms', '2010-01-01'],
     ])
     expect((await ask(one, 'fiscal-summary')).body.data.basis.rules).toEqual([])
     await setOwnRules([])

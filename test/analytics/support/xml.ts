@@ -20,6 +20,11 @@ export interface Written {
     clave?: string
     importe: number
     iva?: '0.16' | '0.08' | '0.00' | 'exento'
+    /** ObjetoImp; only 02 has taxes. */
+    objeto?: string
+    descuento?: number
+    /** RfcACuentaTerceros. */
+    tercero?: string
     isr?: number
     iva_retenido?: number
     /** Whose tuition it is: CURP and nivelEducativo. */
@@ -30,14 +35,19 @@ export interface Written {
   /** In the form of the document. FechaPago, then what is paid of each invoice, with the IVA at 16 % that is stated of it. */
   pago?: [
     fecha: string,
-    paid: { uuid: string; pagado: number; moneda?: string; iva?: number }[],
+    paid: { uuid: string; pagado: number; moneda?: string; iva?: number; objeto?: string }[],
     moneda?: [moneda: string, tipo_cambio: string],
   ]
 }
 
 const text = (amount: number): string => amount.toFixed(2)
 type Line = NonNullable<Written['lines']>[number]
-const ivaOf = ({ importe, iva = '0.16' }: Line): number => (iva === 'exento' ? 0 : Math.round(importe * Number(iva) * 100) / 100)
+const isTaxed = ({ objeto = '02' }: Line): boolean => objeto === '02'
+const netOf = ({ importe, descuento = 0 }: Line): number => importe - descuento
+const ivaOf = (line: Line): number => {
+  const { iva = '0.16' } = line
+  return iva === 'exento' || !isTaxed(line) ? 0 : Math.round(netOf(line) * Number(iva) * 100) / 100
+}
 const sum = (lines: readonly Line[], of: (line: Line) => number): number => lines.reduce((all, line) => all + of(line), 0)
 
 function transferred(base: number, iva: NonNullable<Line['iva']>, importe: number): string {
@@ -54,12 +64,12 @@ const schoolOf = ({ iedu }: Line): string =>
     : ''
 
 function paymentOf([fecha, paid, [moneda, tipo_cambio] = ['MXN', '1']]: NonNullable<Written['pago']>, forma: string): string {
-  const documents = paid.map(({ uuid, pagado, moneda: moneda_dr = 'MXN', iva }) => {
+  const documents = paid.map(({ uuid, pagado, moneda: moneda_dr = 'MXN', iva, objeto = '02' }) => {
     const taxes =
       iva === undefined
         ? ''
         : `<pago20:ImpuestosDR><pago20:TrasladosDR><pago20:TrasladoDR BaseDR="${text(iva / 0.16)}" ImpuestoDR="002" TipoFactorDR="Tasa" TasaOCuotaDR="0.160000" ImporteDR="${text(iva)}"/></pago20:TrasladosDR></pago20:ImpuestosDR>`
-    return `<pago20:DoctoRelacionado IdDocumento="${uuid}" MonedaDR="${moneda_dr}" EquivalenciaDR="1" NumParcialidad="1" ImpSaldoAnt="${text(pagado)}" ImpPagado="${text(pagado)}" ImpSaldoInsoluto="0.00" ObjetoImpDR="02">${taxes}</pago20:DoctoRelacionado>`
+    return `<pago20:DoctoRelacionado IdDocumento="${uuid}" MonedaDR="${moneda_dr}" EquivalenciaDR="1" NumParcialidad="1" ImpSaldoAnt="${text(pagado)}" ImpPagado="${text(pagado)}" ImpSaldoInsoluto="0.00" ObjetoImpDR="${objeto}">${taxes}</pago20:DoctoRelacionado>`
   })
   return `<pago20:Pagos xmlns:pago20="http://www.sat.gob.mx/Pagos20" Version="2.0"><pago20:Totales MontoTotalPagos="0"/><pago20:Pago FechaPago="${fecha}T12:00:00" FormaDePagoP="${forma}" MonedaP="${moneda}" TipoCambioP="${tipo_cambio}" Monto="1">${documents.join('')}</pago20:Pago></pago20:Pagos>`
 }
@@ -73,27 +83,22 @@ export function xmlOf(document: Written): string {
     sum(lines, (line) => line.isr ?? 0),
     sum(lines, (line) => line.iva_retenido ?? 0),
   ]
-  const groups = [...Map.groupBy(lines, ({ iva = '0.16' }) => iva)]
-  const header = groups.map(([iva, some]) =>
-    transferred(
-      sum(some, ({ importe }) => importe),
-      iva,
-      sum(some, ivaOf),
-    ),
-  )
+  const discount = sum(lines, ({ descuento = 0 }) => descuento)
+  const groups = [...Map.groupBy(lines.filter(isTaxed), ({ iva = '0.16' }) => iva)]
+  const header = groups.map(([iva, some]) => transferred(sum(some, netOf), iva, sum(some, ivaOf)))
   const conceptos = lines.map(
     (line) =>
-      `<cfdi:Concepto ClaveProdServ="${line.clave ?? '43211503'}" Cantidad="1" ClaveUnidad="H87" Descripcion="Producto" ValorUnitario="${text(line.importe)}" Importe="${text(line.importe)}" ObjetoImp="02"><cfdi:Impuestos><cfdi:Traslados>${transferred(line.importe, line.iva ?? '0.16', ivaOf(line))}</cfdi:Traslados></cfdi:Impuestos>${schoolOf(line)}</cfdi:Concepto>`,
+      `<cfdi:Concepto ClaveProdServ="${line.clave ?? '43211503'}" Cantidad="1" ClaveUnidad="H87" Descripcion="Producto" ValorUnitario="${text(line.importe)}" Importe="${text(line.importe)}"${line.descuento === undefined ? '' : ` Descuento="${text(line.descuento)}"`} ObjetoImp="${line.objeto ?? '02'}">${isTaxed(line) ? `<cfdi:Impuestos><cfdi:Traslados>${transferred(netOf(line), line.iva ?? '0.16', ivaOf(line))}</cfdi:Traslados></cfdi:Impuestos>` : ''}${line.tercero === undefined ? '' : `<cfdi:ACuentaTerceros RfcACuentaTerceros="${line.tercero}" NombreACuentaTerceros="TERCERO" RegimenFiscalACuentaTerceros="601" DomicilioFiscalACuentaTerceros="06600"/>`}${schoolOf(line)}</cfdi:Concepto>`,
   )
   const retenciones = `${retained('001', isr)}${retained('002', iva_retenido)}`
   const attribute = (name: string, value: string | null) => (value === null ? '' : ` ${name}="${value}"`)
   return `<?xml version="1.0" encoding="UTF-8"?>
-<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}" Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(net + sum(lines, ivaOf) - isr - iva_retenido)}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="${document.lugar ?? '06600'}">${document.global ? `<cfdi:InformacionGlobal Periodicidad="${document.global[0]}" Meses="${document.global[1]}" Año="${document.global[2]}"/>` : ''}${
+<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}"${discount === 0 ? '' : ` Descuento="${text(discount)}"`} Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(net - discount + sum(lines, ivaOf) - isr - iva_retenido)}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="${document.lugar ?? '06600'}">${document.global ? `<cfdi:InformacionGlobal Periodicidad="${document.global[0]}" Meses="${document.global[1]}" Año="${document.global[2]}"/>` : ''}${
     relacion
       ? `<cfdi:CfdiRelacionados TipoRelacion="${relacion[0]}">${relacion
           .slice(1)
           .map((one) => `<cfdi:CfdiRelacionado UUID="${one}"/>`)
           .join('')}</cfdi:CfdiRelacionados>`
       : ''
-  }<cfdi:Emisor Rfc="${emisor}" Nombre="${document.nombre ?? 'EMISOR'}" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="${document.regimenReceptor ?? '601'}" UsoCFDI="${document.uso ?? 'G03'}"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${lines.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago, forma) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
+  }<cfdi:Emisor Rfc="${emisor}" Nombre="${document.nombre ?? 'EMISOR'}" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="${document.regimenReceptor ?? '601'}" UsoCFDI="${document.uso ?? 'G03'}"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${header.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago, forma) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
 }

@@ -57,7 +57,7 @@ export function Cell({ row, member, kind }: { row: Row; member: string; kind: Ki
     case 'party':
       return (
         <span class={css.two}>
-          <b>{String(row['name'] ?? value)}</b>
+          <b>{row['name'] == null ? word : String(row['name'])}</b>
           {row['name'] ? <small>{String(value)}</small> : null}
         </span>
       )

@@ -15,7 +15,11 @@ export interface Shape {
 }
 
 const of = (kind: Kind, ...members: readonly string[]): (readonly [string, Kind])[] => members.map((member) => [member, kind])
-const RATES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido']
+const RATES = [
+  ...['base_16', 'iva_16', 'devuelto_iva_16', 'no_acreditable_iva_16', 'acreditable_iva_16'],
+  ...['base_8', 'iva_8', 'devuelto_iva_8', 'no_acreditable_iva_8', 'acreditable_iva_8', 'base_0', 'base_exento', 'base_no_objeto'],
+  ...['base_otras', 'iva_otras', 'iva_retenido'],
+]
 
 export const SHAPES: Record<ReportKey, readonly Shape[]> = {
   'fiscal-summary': [

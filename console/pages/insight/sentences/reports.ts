@@ -37,12 +37,16 @@ export const REPORTS: Record<string, string> = {
   'Σ paid × days from Fecha to FechaPago ÷ paid': 'Suma de lo pagado × los días de la factura al pago ÷ lo pagado.',
   'payment_count ÷ invoices with a payment': 'Número de pagos ÷ facturas con algún pago.',
   'outstanding that was due before today': 'Saldo que venció antes de hoy.',
-  'bases of the cash events of received documents: PUE on the day of Fecha, else complements by FechaPago':
-    'Bases de lo pagado: las facturas PUE recibidas, el día de su fecha; las demás, según sus complementos, el día del pago.',
+  'bases of the cash events of received documents, without what credit notes return: PUE on the day of Fecha, else complements by FechaPago; bases without IVA are less what is returned':
+    'Bases de lo pagado, sin restar lo que devuelven las notas de crédito: las facturas PUE recibidas, el día de su fecha; las demás, según sus complementos, el día del pago. Las bases sin IVA ya restan lo devuelto.',
+  'what credit notes return, by rate': 'Lo que devuelven las notas de crédito, por tasa.',
+  'IVA of payments in cash above the limit or for fuel, of uso S01, or to issuers that are definitive under article 69-B today; less what is returned of them':
+    'IVA de los pagos en efectivo por encima del límite o por combustible, con uso S01 o a emisores que hoy son definitivos del 69-B, menos lo que de ellos se devuelve.',
+  'iva − devuelto_iva − no_acreditable_iva, before the proportion': 'IVA pagado − IVA devuelto − IVA no acreditable, antes del prorrateo.',
   'by what is supplied: the regime of the issuer and the product key with the largest amount; diot.operation has the keys':
     'Según lo que se factura: el régimen del emisor y la clave de producto con mayor importe; las claves están en la regla diot.operation.',
-  '05 foreign, 04 others; 15 is a grouping that the taxpayer makes':
-    '05 extranjero, 04 los demás; 15 es una agrupación que hace el contribuyente.',
+  '05 foreign, 04 others; 15 with 87 (85 before 2025) is the grouping of global_suppliers':
+    '05 extranjero, 04 los demás; 15 con 87 (85 antes de 2025) es la agrupación global que hace el contribuyente.',
   'as GET /v1/fiscal-entities/{id}/obligations': 'Como en las obligaciones del RFC.',
   'distinct receivers of issued N by the month of FechaPago':
     'Personas distintas con recibos de nómina (N) emitidos, por el mes de la fecha de pago.',

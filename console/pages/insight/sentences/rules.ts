@@ -129,6 +129,7 @@ export function sayingRules(language: Language) {
     'obligation.notice_days': (value) => t.before(list((value as number[]).map(number))),
     'obligation.annual_due': (value) => entries(value, (person, on) => `${t.person[person] ?? person}: ${dayOfYear(on)}`),
     'withholding.tolerance': percentOf,
+    'vat.proportion': (value) => (value as { claves: string[] }[]).map(({ claves }) => keys(claves)).join('; '),
     'diot.operation': (value) => (value as Operation[]).map(({ operacion, ...of }) => `${operacion}: ${detectedOf(of)}`).join('; '),
   }
   const sayerOf = (key: string, value: unknown): ((value: unknown) => string) | undefined => {

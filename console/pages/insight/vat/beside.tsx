@@ -6,7 +6,7 @@ import { Table } from '../../../parts/table.tsx'
 import { Drill } from '../figures/drill.tsx'
 import { words } from './words.ts'
 
-const RATES = ['16', '8', '0', 'exento', 'otras'] as const
+const RATES = ['16', '8', '0', 'exento', 'otras', 'no_objeto', 'sin_traslado'] as const
 type Rate = (typeof RATES)[number]
 
 /** Bases and IVA of each rate, each with its documents. */
@@ -41,12 +41,18 @@ export function Rates({ row }: { row: VatMonth }) {
 /** What is not in the balance. */
 export function Beside({ row }: { row: VatMonth }) {
   const t = useWords(words)
-  const { devengado, pagos_sin_conciliar: loose, drilldown } = row
+  const { devengado, proporcion, terceros, pagos_sin_conciliar: loose, drilldown } = row
   const texts: Record<keyof typeof t.fact, string> = {
     'devengado.trasladado': money(devengado.trasladado),
     'devengado.acreditable': money(devengado.acreditable),
     pendiente_por_cobrar_iva: money(row.pendiente_por_cobrar_iva),
     pendiente_por_acreditar_iva: money(row.pendiente_por_acreditar_iva),
+    'proporcion.gravado': money(proporcion.gravado),
+    'proporcion.exento': money(proporcion.exento),
+    'proporcion.no_objeto': money(proporcion.no_objeto),
+    'proporcion.fuera': money(proporcion.fuera),
+    'proporcion.por_revisar': money(proporcion.por_revisar),
+    'terceros.iva_16': money(terceros.iva_16),
     at_risk_69b: money(row.at_risk_69b),
     at_risk_repse: money(row.at_risk_repse),
     'pagos_sin_conciliar.count': count(loose.count),

@@ -2,7 +2,7 @@ import type { SQL } from 'drizzle-orm'
 import type { Rules } from '../../../authority/rules/dated.ts'
 import { operationOf } from '../../../authority/rules/operations.ts'
 import { ratesAt } from '../../../authority/rules/rates/rates.ts'
-import { type ExactEvent, exactAmounts, type RateOfDay } from '../../../cfdi/cash/exact-amounts.ts'
+import { exactAmounts, type RateOfDay, shareOf } from '../../../cfdi/cash/exact-amounts.ts'
 import { chunksOf, partsOf } from '../../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../../cfdi/chunks/content.ts'
 import { termDaysOf } from '../../../cfdi/payment-terms.ts'
@@ -16,6 +16,8 @@ import { dayOfEpoch, epochDayOf } from '../../../platform/time/calendar.ts'
 import { lastDayOf } from '../../../platform/time/months.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
 import { DIRECTIONS } from '../../../taxpayers/visibility/window.ts'
+import { type Exclusions, excludedPart, exclusionsOf, parseExactRow, rateOfLimit, UNKNOWN_SUPPLIERS } from '../../vat/exclusions.ts'
+import { type Marks, NO_USES } from '../../vat/store.ts'
 import {
   CASH_FIGURES,
   type CashRow,
@@ -24,7 +26,10 @@ import {
   chunksStatement,
   type DocumentsRow,
   documentsStatement,
+  IVA_FIGURES,
   invoicesStatement,
+  PAID_FIGURES,
+  RETURNED_FIGURES,
   type ReceiptRow,
   reasonsStatement,
   receiptsStatement,
@@ -42,11 +47,8 @@ const MEMBERS = {
   documents: DOCUMENTS,
   /** The same without counterparties, and with N. */
   sums: DOCUMENTS,
-  /** Cash events of received documents, by supplier and kind of operation. */
-  cash: [
-    ...(['rfc', 'operacion', 'newest', 'base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras'] as const),
-    ...(['iva_otras', 'iva_retenido'] as const),
-  ],
+  /** Cash events of received documents, by supplier and kind of operation: what is paid, and apart what is returned and not creditable. */
+  cash: ['rfc', 'operacion', 'newest', ...CASH_FIGURES] as const,
   /**
    * PPD invoices by counterparty, with their payments, and the open amounts by due date, `[due, micros, day]`, with the day of the invoice
    * only if that was still to come.
@@ -198,6 +200,10 @@ interface Read {
 export async function readMonth(reading: MonthReading, month: string): Promise<ReportCells> {
   const { ledger, today } = reading
   const days = { first: `${month}-01`, last: lastDayOf(month) }
+  const marks: Marks = {
+    ...{ rules: reading.rules, days, exclusions: exclusionsOf(reading.rules, days) },
+    ...{ suppliers: UNKNOWN_SUPPLIERS, uses: NO_USES },
+  }
   const statements: SQL[] = []
   const later: ((results: D1Result[]) => void)[] = []
   const ask = <Row>(statement: SQL | null, take: (rows: Row[]) => void): void => {
@@ -211,7 +217,7 @@ export async function readMonth(reading: MonthReading, month: string): Promise<R
       ask<DocumentsRow>(documentsStatement(partition, direction, days), (rows) => into.documents.push([direction, rows]))
       ask<CreditInvoiceRow>(invoicesStatement(partition, direction, days, today), (rows) => into.invoices.push([direction, rows]))
     }
-    ask<CashRow>(cashStatement(partition, days), (rows) => into.cash.push(...rows))
+    ask<CashRow>(cashStatement(partition, marks), (rows) => into.cash.push(...rows))
     ask<{ reason: string; n: number }>(reasonsStatement(partition, days), (rows) => into.reasons.push(...rows))
     ask<ReceiptRow>(receiptsStatement(partition, days), (rows) => into.receipts.push(...rows))
     return into
@@ -226,7 +232,7 @@ export async function readMonth(reading: MonthReading, month: string): Promise<R
   const documents = groupedDocuments(read, rate, quality)
   cells.documents = cellsOf(documents)
   cells.sums = cellsOf(withoutCounterparties(documents))
-  cells.cash = cashCells(read, reading, month, rate, quality)
+  cells.cash = cashCells(read, reading, month, marks.exclusions, rate, quality)
   cells.payments = paymentCells(read, reading, rate)
   for (const { reasons } of read) for (const { reason, n } of reasons) countReason(quality, reason, n)
   const { payroll, wages } = await readReceipts(
@@ -248,11 +254,13 @@ function countReason(quality: Quality, reason: string, n: number): void {
 
 /** The rates of the table for documents that do not state theirs. At most one call. */
 async function ratesFor(system: System, read: readonly Read[]): Promise<RateOfDay> {
-  const exactRow = read
-    .flatMap(({ documents, cash }) => [...documents.flatMap(([, rows]) => rows), ...cash])
-    .filter(({ source }) => source !== null)
+  const exactRows = read.flatMap(({ cash }) => cash.flatMap(({ exactRow }) => (exactRow === null ? [] : [parseExactRow(exactRow)])))
+  const exact = [...read.flatMap(({ documents }) => documents.flatMap(([, rows]) => rows)), ...exactRows].filter(
+    ({ source }) => source !== null,
+  )
   const wanted = [
-    ...exactRow.flatMap(({ source, day }) => {
+    ...exactRows.flatMap(rateOfLimit),
+    ...exact.flatMap(({ source, day }) => {
       const [, currency, conversion, , invoice] = JSON.parse(source!) as (string | null)[]
       const paid = conversion?.split(' ')[1]
       return [currency, invoice, paid].flatMap((code) => (code && /^[A-Z]{3}$/.test(code) ? [{ currency: code, day }] : []))
@@ -321,7 +329,14 @@ function withoutCounterparties(rows: DocumentSums): DocumentSums {
   return groups.rows()
 }
 
-function cashCells(read: readonly Read[], { rules }: MonthReading, month: string, rate: RateOfDay, quality: Quality): Cell<'cash'>[] {
+function cashCells(
+  read: readonly Read[],
+  { rules }: MonthReading,
+  month: string,
+  exclusions: Exclusions,
+  rate: RateOfDay,
+  quality: Quality,
+): Cell<'cash'>[] {
   const dated = rules.in('month', `${month}-01`)
   const groups = new Grouping<{ rfc: string; operacion: string; newest: string }, never, (typeof CASH_FIGURES)[number]>([], CASH_FIGURES)
   for (const row of read.flatMap(({ cash }) => cash)) {
@@ -329,7 +344,8 @@ function cashCells(read: readonly Read[], { rules }: MonthReading, month: string
       countReason(quality, row.reason, row.n)
       continue
     }
-    const exact = row.source === null ? null : exactAmounts(row as ExactEvent, rate)
+    const event = row.exactRow === null ? null : parseExactRow(row.exactRow)
+    const exact = event && exactAmounts(event, rate)
     if (typeof exact === 'string') {
       if (row.tipo === 'P') countReason(quality, exact, 1)
       continue
@@ -339,7 +355,12 @@ function cashCells(read: readonly Read[], { rules }: MonthReading, month: string
     const operacion = operationOf(dated, row)
     const into = groups.at(`${rfc}|${operacion}`, () => ({ rfc, operacion, newest: '' }))
     into.newest = newestOf(into.newest, row.newest)
-    for (const name of CASH_FIGURES) into[name] += exact === null ? parseSum(row[name]) : exact[name]
+    const amountOf = (name: (typeof PAID_FIGURES)[number]) => (exact === null ? parseSum(row[name]) : exact[name])
+    const returned: readonly string[] = row.is_returned === 1 ? RETURNED_FIGURES : []
+    for (const name of PAID_FIGURES) if (!returned.includes(name)) into[name] += amountOf(name)
+    if (row.is_returned === 1) for (const name of RETURNED_FIGURES) into[`devuelto_${name}`] -= amountOf(name)
+    const excluded = event && exact ? excludedPart(event, exact.paid, exclusions, rate) : ([BigInt(row.is_excluded), 1n] as const)
+    for (const name of IVA_FIGURES) into[`no_acreditable_${name}`] += shareOf(amountOf(name), ...excluded)
   }
   return cellsOf(groups.rows())
 }

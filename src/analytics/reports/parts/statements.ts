@@ -7,6 +7,7 @@ import { type Days, isSubstituted, populationOf, sumOf, taxOf } from '../../../c
 import { all, inlined } from '../../../platform/db/statement.ts'
 import { type DirectionNumber, isCounted, type Partition } from '../../../taxpayers/visibility/scoped-ledger.ts'
 import { nameColumn } from '../../common/omitted.ts'
+import { type Marks, movements } from '../../vat/store.ts'
 
 /** The digits of micros up to which SQL adds them up. */
 const LARGE = 13
@@ -76,35 +77,49 @@ export function documentsStatement(partition: Partition, direction: DirectionNum
   return parts.length === 0 ? null : sql.join([...parts], sql` union all `)
 }
 
-const FIGURES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'] as const
-export type CashFigure = (typeof FIGURES)[number]
-export const CASH_FIGURES: readonly CashFigure[] = FIGURES
+/** What is added up of each cash event. */
+export const PAID_FIGURES = [
+  ...(['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'] as const),
+  ...(['base_no_objeto', 'base_sin_traslado'] as const),
+]
+/** What credit notes return of these has figures of its own, and so has the IVA that is not creditable. */
+export const RETURNED_FIGURES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_otras', 'iva_otras'] as const
+export const IVA_FIGURES = ['iva_16', 'iva_8', 'iva_otras'] as const
 
-/** A group of cash events by supplier and the facts behind its class. One with a `source` is alone, for `exactAmounts`. */
-export type CashRow = Record<CashFigure, string> & {
+export const CASH_FIGURES = [
+  ...PAID_FIGURES,
+  ...RETURNED_FIGURES.map((name) => `devuelto_${name}` as const),
+  ...IVA_FIGURES.map((name) => `no_acreditable_${name}` as const),
+]
+
+/** A group of cash events by supplier and the facts behind its class. One with an `exactRow` is alone, for `parseExactRow`. */
+export type CashRow = Record<(typeof PAID_FIGURES)[number], string> & {
   rfc: string
   reason: string | null
   regimen: string | null
   clave: string | null
   tipo: string
-  day: string
-  source: string | null
+  /** Whether the law does not let its IVA be credited. */
+  is_excluded: 0 | 1
+  is_returned: 0 | 1
+  exactRow: string | null
   newest: string | null
   n: number
 }
 
 /** Selects the cash events of received documents. */
-export function cashStatement(partition: Partition, days: Days): SQL | null {
-  const events = cashEvents(partition, 1, days)
-  const figures = FIGURES.map((name) => sql`${sumOf(`e.${name}`)} as ${sql.identifier(name)}`)
+export function cashStatement(partition: Partition, marks: Marks): SQL | null {
+  const events = movements(partition, 1, marks, ['counterparty', 'invoice'])
+  const figures = PAID_FIGURES.map((name) => sql`${sumOf(`iif(e.needs_exact, 0, e.${name})`)} as ${sql.identifier(name)}`)
   const ofEvent = (value: SQLWrapper) => sql`case when e.reason is null then ${value} end`
   return (
     events &&
     sql`select ${ofEvent(sql`e.counterparty`)} as rfc, e.reason, ${ofEvent(i.emisor_regimen_fiscal)} as regimen, ${ofEvent(mainKey(i.products))} as clave,
-        case when e.needs_exact and e.reason is null then e.uuid || coalesce(e.applies_to, '') || e.n end as exactRow, max(e.tipo) as tipo, max(e.day) as day,
-        max(case when e.needs_exact then e.source end) as source, ${newest(i, i.emisor_nombre)} as newest, count(*) as n, ${sql.join(figures, sql`, `)}
+        ${ofEvent(sql`e.is_excluded`)} as is_excluded, ${ofEvent(sql`e.tipo = 'E'`)} as is_returned,
+        case when e.needs_exact and e.reason is null then e.as_json end as exactRow, max(e.tipo) as tipo,
+        ${newest(i, i.emisor_nombre)} as newest, count(*) as n, ${sql.join(figures, sql`, `)}
       from (${events}) e left join ${cfdi} ${i} on ${i.entity} = ${partition.number} and ${i.uuid} = e.invoice
-      group by 1, 2, 3, 4, 5`
+      group by 1, 2, 3, 4, 5, 6, 7`
   )
 }
 

@@ -1,0 +1,214 @@
+import { env } from 'cloudflare:workers'
+import { expect, it } from 'vitest'
+import { workOnReports } from '../../src/analytics/reports/work.ts'
+import { systemOf } from '../../src/platform/context.ts'
+import { connect, type Organization, organization } from '../support/tenants.ts'
+import { micros } from './oracle/amounts.ts'
+import { importInto } from './support/imported.ts'
+import type { Written } from './support/xml.ts'
+
+/** Sets of documents with what the law gives: the proportion (LIVA 5-V, 5-C), sales of third parties, and the DIOT. */
+const [CLIENT, SUPPLIER, OTHER, THIRD] = ['BBB020202BB1', 'DDD040404DD3', 'EEE050505EE4', 'CCC030303CC2'] as const
+const uuid = (n: number) => `0000${n.toString(16).toUpperCase().padStart(4, '0')}-2B4C-4000-8000-000000000000`
+
+type Row = Awaited<ReturnType<Organization['ask']>>['body']
+
+async function book(documentsOf: (rfc: string) => readonly Written[]) {
+  const of = await organization('enterprise_gold')
+  const { fiscal_entity_id, rfc } = await connect(of.owner, undefined, { ciec: 'empty' })
+  await importInto(of, fiscal_entity_id, documentsOf(rfc))
+  const get = async (path: string): Promise<Row> => {
+    const { status, body } = await of.ask('GET', `/v1/${path}${path.includes('?') ? '&' : '?'}fiscal_entity_id=${fiscal_entity_id}`)
+    expect([path, status < 300, body.detail]).toEqual([path, true, undefined])
+    return body
+  }
+  const status = async (path: string) => (await of.ask('GET', `/v1/${path}&fiscal_entity_id=${fiscal_entity_id}`)).status
+  /** What the entries of a link add up to. */
+  const sumOf = async (link: string): Promise<number> => {
+    const { status, body } = await of.ask('GET', link)
+    expect([link, status, body.has_more]).toEqual([link, 200, false])
+    return Number(body.data.reduce((all: bigint, { amount }: { amount: string }) => all + micros(amount), 0n)) / 1e6
+  }
+  return { get, status, sumOf, fiscal_entity_id }
+}
+type Book = Awaited<ReturnType<typeof book>>
+
+const vat = async ({ get }: Book, query: string): Promise<Row[]> => (await get(`analytics/vat-position?${query}`)).data
+
+const sale = (n: number, emisor: string, fecha: string, lines: NonNullable<Written['lines']>, more: Partial<Written> = {}): Written => ({
+  ...{ uuid: uuid(n), fecha, emisor, receptor: CLIENT, lines },
+  ...more,
+})
+const purchase = (n: number, receptor: string, fecha: string, lines: NonNullable<Written['lines']>, more: Partial<Written> = {}): Written => ({
+  ...{ uuid: uuid(n), fecha, emisor: SUPPLIER, receptor, lines },
+  ...more,
+})
+
+it('the proportion has sales that are not taxed, without what is out of it, and what may be is a question', async () => {
+  const all = await book((rfc) => [
+    sale(1, rfc, '2025-03-03', [{ importe: 1_000 }]),
+    // Not subject; given away with a discount of 100 %.
+    sale(2, rfc, '2025-03-04', [
+      { importe: 1_000, objeto: '01' },
+      { importe: 500, descuento: 500, objeto: '01' },
+    ]),
+    // Interest of a loan is out.
+    sale(3, rfc, '2025-03-05', [{ clave: '84121500', importe: 5_000, iva: 'exento' }]),
+    // Subject without a tax.
+    sale(4, rfc, '2025-03-06', [{ importe: 300, objeto: '04' }]),
+    purchase(11, rfc, '2025-03-07', [{ importe: 1_000 }]),
+    // In April land that may be inventory.
+    sale(21, rfc, '2025-04-03', [{ importe: 1_000 }]),
+    sale(22, rfc, '2025-04-04', [{ clave: '95101500', importe: 3_000, iva: 'exento' }]),
+    purchase(31, rfc, '2025-04-07', [{ importe: 1_000 }]),
+  ])
+  const [march, april] = await vat(all, 'from=2025-03&to=2025-04')
+  expect(march).toMatchObject({
+    cobrado: { base_16: '1000.00', base_exento: '5000.00', base_no_objeto: '1000.00', base_sin_traslado: '300.00' },
+    proporcion: { gravado: '1000.00', exento: '0.00', no_objeto: '1000.00', fuera: '5000.00', por_revisar: '0.00' },
+    ...{ prorrateo: '0.500000', acreditable: '80.00', saldo: '80.00' },
+  })
+  expect(april).toMatchObject({
+    proporcion: { gravado: '1000.00', exento: '3000.00', no_objeto: '0.00', fuera: '0.00', por_revisar: '3000.00' },
+    ...{ prorrateo: '0.250000', acreditable: '40.00' },
+  })
+  for (const name of ['gravado', 'no_objeto', 'fuera'])
+    expect(await all.sumOf(march.drilldown[`proporcion.${name}`])).toBe(Number(march.proporcion[name]))
+  expect(await all.sumOf(april.drilldown['proporcion.por_revisar'])).toBe(3_000)
+  expect(await all.sumOf(march.drilldown['cobrado.base_sin_traslado'])).toBe(300)
+  // The taxpayer's own choices.
+  expect(await vat(all, 'period=2025-03&no_objeto=left_out')).toMatchObject([{ prorrateo: '1.000000', acreditable: '160.00' }])
+  expect(await vat(all, 'period=2025-03&prorrateo=0.8512')).toMatchObject([{ prorrateo: '0.851200', acreditable: '136.19' }])
+  expect(await vat(all, `period=2025-03&prorrateo=attributed&taxed_suppliers=${SUPPLIER}`)).toMatchObject([{ acreditable: '160.00' }])
+  expect(await vat(all, `period=2025-03&prorrateo=attributed&exempt_suppliers=${OTHER},${SUPPLIER}`)).toMatchObject([
+    { acreditable: '0.00' },
+  ])
+  expect(await vat(all, `period=2025-03&prorrateo=attributed&exempt_suppliers=${OTHER}`)).toMatchObject([{ acreditable: '80.00' }])
+  for (const query of [
+    'prorrateo=1.1',
+    'prorrateo=0.1234567',
+    'prorrateo=half',
+    `taxed_suppliers=${SUPPLIER}`,
+    'prorrateo=attributed&taxed_suppliers=x',
+  ])
+    expect([query, await all.status(`analytics/vat-position?period=2025-03&${query}`)]).toEqual([query, 422])
+})
+
+it('withheld IVA is credited the month after by the proportion of its month, and of each use', async () => {
+  const all = await book((rfc) => [
+    sale(1, rfc, '2025-03-03', [{ importe: 1_000 }]),
+    sale(2, rfc, '2025-03-04', [{ importe: 1_000, iva: 'exento' }]),
+    purchase(11, rfc, '2025-03-07', [{ importe: 1_500, iva_retenido: 160 }]),
+    sale(21, rfc, '2025-04-03', [{ importe: 1_000 }]),
+  ])
+  const credited = async (query: string) => (await vat(all, `from=2025-03&to=2025-04&${query}`)).map(({ acreditable }) => acreditable)
+  expect(await credited('')).toEqual(['40.00', '80.00'])
+  expect(await credited('prorrateo=0.25')).toEqual(['20.00', '40.00'])
+  expect(await credited(`prorrateo=attributed&taxed_suppliers=${SUPPLIER}`)).toEqual(['80.00', '160.00'])
+  expect(await credited(`prorrateo=attributed&exempt_suppliers=${SUPPLIER}`)).toEqual(['0.00', '0.00'])
+})
+
+it('of what is paid of an invoice, what its lines tell is in proportion, whatever its complement states', async () => {
+  const all = await book((rfc) => [
+    sale(1, rfc, '2025-03-03', [{ importe: 1_000 }, { importe: 1_000, objeto: '01' }], { metodo: 'PPD' }),
+    {
+      uuid: uuid(2),
+      tipo: 'P',
+      fecha: '2025-03-20',
+      emisor: rfc,
+      receptor: CLIENT,
+      pago: ['2025-03-20', [{ uuid: uuid(1), pagado: 1_080, iva: 80 }]],
+    },
+    // Half of an invoice with IVA that its complement does not transfer (08).
+    sale(11, rfc, '2025-03-04', [{ importe: 1_000 }], { metodo: 'PPD' }),
+    {
+      uuid: uuid(12),
+      tipo: 'P',
+      fecha: '2025-03-21',
+      emisor: rfc,
+      receptor: CLIENT,
+      pago: ['2025-03-21', [{ uuid: uuid(11), pagado: 580, objeto: '08' }]],
+    },
+  ])
+  const [march] = await vat(all, 'period=2025-03')
+  expect(march).toMatchObject({
+    cobrado: { base_16: '500.00', iva_16: '80.00', base_no_objeto: '500.00' },
+    ...{ proporcion: { gravado: '500.00', no_objeto: '500.00' }, prorrateo: '0.500000' },
+  })
+  expect(await all.sumOf(march.drilldown['cobrado.base_no_objeto'])).toBe(500)
+})
+
+it('sales on behalf of third parties stand apart, and can be left out', async () => {
+  const all = await book((rfc) => [
+    sale(1, rfc, '2025-03-03', [{ importe: 100 }, { importe: 1_000, tercero: THIRD }, { importe: 500, iva: 'exento', tercero: THIRD }]),
+    sale(2, rfc, '2025-03-04', [{ importe: 200, iva: 'exento' }]),
+  ])
+  const [whole] = await vat(all, 'period=2025-03')
+  expect(whole).toMatchObject({
+    cobrado: { base_16: '1100.00', iva_16: '176.00', base_exento: '700.00' },
+    terceros: { base_16: '1000.00', iva_16: '160.00', base_8: '0.00', base_exento: '500.00', base_no_objeto: '0.00' },
+    ...{ prorrateo: '0.611111', saldo: '176.00' },
+  })
+  const [own] = await vat(all, 'period=2025-03&terceros=exclude')
+  expect(own).toMatchObject({
+    cobrado: { base_16: '100.00', iva_16: '16.00', base_exento: '200.00' },
+    terceros: { base_16: '1000.00', iva_16: '160.00' },
+    ...{ prorrateo: '0.333333', saldo: '16.00' },
+  })
+  for (const name of ['cobrado.iva_16', 'terceros.iva_16', 'proporcion.exento'])
+    for (const row of [whole, own]) {
+      const [group = '', member = ''] = name.split('.')
+      expect([name, await all.sumOf(row.drilldown[name])]).toEqual([name, Number(row[group][member])])
+    }
+})
+
+it('the DIOT has operations by supply, and apart what was returned and what is not creditable', async () => {
+  const all = await book((rfc) => [
+    purchase(1, rfc, '2025-03-03', [{ importe: 1_000 }]),
+    purchase(2, rfc, '2025-03-04', [{ importe: 100 }], { tipo: 'E', relacion: ['01', uuid(1)] }),
+    // Cash above the limit.
+    purchase(3, rfc, '2025-03-05', [{ importe: 5_000 }], { emisor: OTHER, forma: '01' }),
+    purchase(4, rfc, '2025-03-06', [{ clave: '80131500', importe: 2_000, iva_retenido: 213.33 }], { emisor: THIRD, regimen: '601' }),
+    purchase(5, rfc, '2025-03-07', [{ importe: 70, objeto: '01' }]),
+    purchase(6, rfc, '2024-12-07', [{ importe: 400 }]),
+    purchase(7, rfc, '2024-12-08', [{ clave: '78111808', importe: 300 }], { emisor: OTHER }),
+  ])
+  const { connection, shard } = (await env.DB.prepare('select connection, shard from connections where fiscal_entity_id = ?')
+    .bind(all.fiscal_entity_id)
+    .first<{ connection: number; shard: number }>())!
+  await all.get('reports/diot')
+  await workOnReports(systemOf(env, new Date(), 'test'), { shard, connection })
+  const rows = async (query = ''): Promise<Row[]> => (await all.get(`reports/diot?from=2024-12&to=2025-03${query}`)).data.rows
+  const found = await rows()
+  expect(found.map(({ period, rfc, tipo_tercero, tipo_operacion }) => [period, rfc, tipo_tercero, tipo_operacion])).toEqual([
+    ['2024-12', SUPPLIER, '04', '85'],
+    ['2024-12', OTHER, '04', '85'],
+    ['2025-03', THIRD, '04', '06'],
+    ['2025-03', SUPPLIER, '04', '02'],
+    ['2025-03', OTHER, '04', '02'],
+  ])
+  expect(found.slice(2)).toMatchObject([
+    { base_16: '2000.00', iva_16: '320.00', iva_retenido: '213.33', acreditable_iva_16: '320.00' },
+    {
+      ...{ base_16: '1000.00', iva_16: '160.00', devuelto_base_16: '100.00', devuelto_iva_16: '16.00', base_no_objeto: '70.00' },
+      ...{ no_acreditable_iva_16: '0.00', acreditable_iva_16: '144.00' },
+    },
+    { base_16: '5000.00', iva_16: '800.00', devuelto_base_16: '0.00', no_acreditable_iva_16: '800.00', acreditable_iva_16: '0.00' },
+  ])
+  for (const row of found)
+    for (const [name, link] of Object.entries(row.drilldown as Record<string, string>))
+      expect([row.rfc, name, await all.sumOf(link)]).toEqual([row.rfc, name, Number(row[name])])
+  expect(Object.keys(found[3].drilldown).sort()).toEqual(['base_16', 'base_no_objeto', 'devuelto_base_16', 'devuelto_iva_16', 'iva_16'])
+  // A grouping of the taxpayer.
+  const grouped = (await rows(`&global_suppliers=${OTHER},${SUPPLIER}`)).map(
+    ({ period, rfc, tipo_tercero, tipo_operacion, base_16, drilldown }) => {
+      return [period, rfc, tipo_tercero, tipo_operacion, base_16, Object.keys(drilldown).length]
+    },
+  )
+  expect(grouped).toEqual([
+    ['2024-12', null, '15', '85', '700.00', 0],
+    ['2025-03', null, '15', '87', '6000.00', 0],
+    ['2025-03', THIRD, '04', '06', '2000.00', 3],
+  ])
+  expect(await all.status(`reports/payroll?global_suppliers=${OTHER}`)).toBe(422)
+})
