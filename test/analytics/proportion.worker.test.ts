@@ -39,7 +39,13 @@ const sale = (n: number, emisor: string, fecha: string, lines: NonNullable<Writt
   ...{ uuid: uuid(n), fecha, emisor, receptor: CLIENT, lines },
   ...more,
 })
-const purchase = (n: number, receptor: string, fecha: string, lines: NonNullable<Written['lines']>, more: Partial<Written> = {}): Written => ({
+const purchase = (
+  n: number,
+  receptor: string,
+  fecha: string,
+  lines: NonNullable<Written['lines']>,
+  more: Partial<Written> = {},
+): Written => ({
   ...{ uuid: uuid(n), fecha, emisor: SUPPLIER, receptor, lines },
   ...more,
 })
@@ -72,6 +78,8 @@ it('the proportion has sales that are not taxed, without what is out of it, and 
     proporcion: { gravado: '1000.00', exento: '3000.00', no_objeto: '0.00', fuera: '0.00', por_revisar: '3000.00' },
     ...{ prorrateo: '0.250000', acreditable: '40.00' },
   })
+  const { data } = await all.get('analytics/concepts?direction=issued&level=segment&from=2025-03&to=2025-03')
+  expect(data.find(({ key }: Row) => key === '43').iva_mix).toMatchObject({ '16': '1000.00', no_objeto: '1000.00', sin_traslado: '300.00' })
   for (const name of ['gravado', 'no_objeto', 'fuera'])
     expect(await all.sumOf(march.drilldown[`proporcion.${name}`])).toBe(Number(march.proporcion[name]))
   expect(await all.sumOf(april.drilldown['proporcion.por_revisar'])).toBe(3_000)
@@ -100,6 +108,7 @@ it('withheld IVA is credited the month after by the proportion of its month, and
     sale(2, rfc, '2025-03-04', [{ importe: 1_000, iva: 'exento' }]),
     purchase(11, rfc, '2025-03-07', [{ importe: 1_500, iva_retenido: 160 }]),
     sale(21, rfc, '2025-04-03', [{ importe: 1_000 }]),
+    purchase(31, rfc, '2025-04-07', [{ importe: 100, iva: '0.00' }]),
   ])
   const credited = async (query: string) => (await vat(all, `from=2025-03&to=2025-04&${query}`)).map(({ acreditable }) => acreditable)
   expect(await credited('')).toEqual(['40.00', '80.00'])
@@ -142,6 +151,7 @@ it('sales on behalf of third parties stand apart, and can be left out', async ()
   const all = await book((rfc) => [
     sale(1, rfc, '2025-03-03', [{ importe: 100 }, { importe: 1_000, tercero: THIRD }, { importe: 500, iva: 'exento', tercero: THIRD }]),
     sale(2, rfc, '2025-03-04', [{ importe: 200, iva: 'exento' }]),
+    purchase(11, rfc, '2025-03-07', [{ importe: 100, iva: '0.00' }]),
   ])
   const [whole] = await vat(all, 'period=2025-03')
   expect(whole).toMatchObject({
@@ -155,6 +165,17 @@ it('sales on behalf of third parties stand apart, and can be left out', async ()
     terceros: { base_16: '1000.00', iva_16: '160.00' },
     ...{ prorrateo: '0.333333', saldo: '16.00' },
   })
+  const concepts = async (query: string): Promise<Row> => all.get(`analytics/concepts?direction=issued&from=2025-03&to=2025-03${query}`)
+  const sold = { total: '1800.00', third_party_amount: '1500.00', line_count: 4 }
+  expect(await concepts('')).toMatchObject(sold)
+  const agent = await concepts('&terceros=exclude')
+  expect(agent).toMatchObject({
+    ...sold,
+    total: '300.00',
+    line_count: 2,
+    data: [{ amount: '300.00', iva_mix: { '16': '100.00', exento: '200.00' } }],
+  })
+  expect([await all.sumOf(agent.drilldown.total), await all.sumOf(agent.data[0].drilldown.amount)]).toEqual([300, 300])
   for (const name of ['cobrado.iva_16', 'terceros.iva_16', 'proporcion.exento'])
     for (const row of [whole, own]) {
       const [group = '', member = ''] = name.split('.')
@@ -207,8 +228,8 @@ it('the DIOT has operations by supply, and apart what was returned and what is n
   )
   expect(grouped).toEqual([
     ['2024-12', null, '15', '85', '700.00', 0],
-    ['2025-03', null, '15', '87', '6000.00', 0],
     ['2025-03', THIRD, '04', '06', '2000.00', 3],
+    ['2025-03', null, '15', '87', '6000.00', 0],
   ])
   expect(await all.status(`reports/payroll?global_suppliers=${OTHER}`)).toBe(422)
 })

@@ -109,6 +109,7 @@ describe('April to June 2026 of a company, by hand', async () => {
       'deduction.fuel',
       'payment_forms',
       'repse.claves',
+      'vat.proportion',
     ])
     for (const [figure, drilldown] of Object.entries<string>(data[0].drilldown))
       expect([figure, await addedUp(of, drilldown, figure)]).toEqual([figure, valueAt(data[0], figure)])

@@ -142,7 +142,8 @@ const tooManyLines = () =>
  * 422 concepts.too_many for descriptions of too many documents, and 400 for a foreign cursor.
  */
 export async function getConcepts(ctx: Ctx, query: ConceptsQuery): Promise<Concepts> {
-  const { limit, cursor, level } = query
+  const { limit, cursor, level, terceros } = query
+  const isByLine = level === 'description' || terceros === 'exclude'
   const direction = query.direction
   const insight = await openInsight(ctx, query)
   const { span, rules, ledger } = insight
@@ -150,23 +151,23 @@ export async function getConcepts(ctx: Ctx, query: ConceptsQuery): Promise<Conce
   const after = (await openCursor(ctx, scope, cursor)) as readonly [amount: string, key: string] | undefined
   const unclassified = rules.get('concepts.unclassified')
   const side = directionNumber(direction)
-  const products = level === 'description' ? [] : productStatements(ledger, side, span, { digits: digitsOf(level), unclassified })
+  const products = isByLine ? [] : productStatements(ledger, side, span, { digits: digitsOf(level), unclassified })
   const { found, envelope } = await aggregateOf(insight, [...products, ...lineStatements(ledger, side, span)])
   const rows = found.slice(0, products.length).flat() as ProductRow[]
-  const lines = await linesOf(ctx, found.slice(products.length))
-  if (lines === null && level === 'description') throw tooManyLines()
-  const sums =
-    level === 'description'
-      ? sumLines(lines!, level, unclassified)
-      : sumProducts(
-          rows,
-          await documentsOf(
-            ctx,
-            rows.map((row) => row.foreign),
-          ),
-          level,
-          unclassified,
-        )
+  const read = await linesOf(ctx, found.slice(products.length))
+  if (read === null && isByLine) throw tooManyLines()
+  const lines = read && linesIn(read, query)
+  const sums = isByLine
+    ? sumLines(lines!, level, unclassified)
+    : sumProducts(
+        rows,
+        await documentsOf(
+          ctx,
+          rows.map((row) => row.foreign),
+        ),
+        level,
+        unclassified,
+      )
   const outliers = lines === null ? new Set<ConceptLine>() : outliersAmong(lines, rules)
   const shown = sums.concepts.filter((one) => after === undefined || isAfter(one, after)).slice(0, limit + 1)
   const links = conceptLinks(insight, query)
@@ -194,7 +195,8 @@ export async function getConcepts(ctx: Ctx, query: ConceptsQuery): Promise<Conce
   )
   return {
     ...envelope(BASIS, rules, { dof_rate: sums.dof_rate, drilldown: qualityLinks(links) }),
-    ...{ direction, level, has_line_figures: lines !== null, total: decimal(sums.total), line_count: lines === null ? null : lines.length },
+    ...{ direction, level, has_line_figures: lines !== null, total: decimal(sums.total), line_count: lines?.length ?? null },
+    third_party_amount: read && decimal(amountOf(read.filter(({ isOfThirdParty }) => isOfThirdParty))),
     ...{ unclassified_amount: decimal(sums.unclassified), unclassified_share: percentOf(sums.unclassified, sums.total) },
     outlier_count: lines && outliers.size,
     drilldown: {
@@ -205,8 +207,14 @@ export async function getConcepts(ctx: Ctx, query: ConceptsQuery): Promise<Conce
   }
 }
 
-export const conceptLinks = (insight: Insight, { direction, level }: Pick<ConceptsQuery, 'direction' | 'level'>): Links =>
-  linksOfSurface(insight, PATH, { direction, level })
+export const conceptLinks = (
+  insight: Insight,
+  { direction, level, terceros }: Pick<ConceptsQuery, 'direction' | 'level' | 'terceros'>,
+): Links => linksOfSurface(insight, PATH, { direction, level, ...(terceros === 'exclude' ? { terceros } : {}) })
+
+/** The lines that count. */
+const linesIn = (lines: readonly ConceptLine[], { terceros }: Pick<ConceptsQuery, 'terceros'>): readonly ConceptLine[] =>
+  terceros === 'exclude' ? lines.filter(({ isOfThirdParty }) => !isOfThirdParty) : lines
 
 /** The newest spelling of each description. */
 function spellings(byKey: ReadonlyMap<string, readonly ConceptLine[]>): Map<string, string | null> {
@@ -238,16 +246,19 @@ function rowOf({ key, amount, invoices, months, parties }: ConceptSum, links: Li
  */
 export async function getConceptsEntries(ctx: Ctx, query: ConceptsEntriesQuery): Promise<EntriesPage> {
   const insight = await openEntries(ctx, query)
-  const { figure, level, key = '', direction } = query
+  const { figure, level, key = '', direction, terceros } = query
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
   const unclassified = insight.rules.get('concepts.unclassified')
   const isOfRow = figure === 'amount' || figure === 'invoice_count'
-  if (figure === 'outliers' || (isOfRow && level === 'description')) {
+  if (figure === 'outliers' || (isOfRow && level === 'description') || terceros === 'exclude') {
     // Whether a price is an outlier depends on all lines of the range.
-    const lines = await readLines(insight, query)
+    const lines = linesIn(await readLines(insight, query), query)
     const outliers = figure === 'outliers' ? outliersAmong(lines, insight.rules) : null
-    const isMeant = (line: ConceptLine) =>
-      outliers ? outliers.has(line) : keyOf(line, level) === key && (figure === 'amount' || line.document.tipo === 'I')
+    const isMeant = (line: ConceptLine) => {
+      if (outliers) return outliers.has(line)
+      if (!isOfRow) return figure === 'total' || isAmong(unclassified, line.clave)
+      return keyOf(line, level) === key && (figure === 'amount' || line.document.tipo === 'I')
+    }
     const entries = byDocument(lines.filter(isMeant)).map(({ document: { uuid, issued_at }, amount }) => ({ uuid, issued_at, amount }))
     return pageOfList(insight, PATH, query, entries)
   }

@@ -16,6 +16,14 @@ const own = {
     description:
       'The first 2, 4, 6 or all 8 digits of ClaveProdServ, or the text of Descripcion without differences of case and white space.',
   }),
+  terceros: z
+    .enum(['include', 'exclude'])
+    .default('include')
+    .meta({
+      description:
+        '`exclude` leaves out lines on behalf of third parties (ACuentaTerceros), such as the sales of the principals of an agent. Then the ' +
+        'lines are read, as for descriptions.',
+    }),
 }
 
 /** The query of GET /v1/analytics/concepts. */
@@ -57,9 +65,12 @@ const ConceptRow = z
     counterparty_count: z.int(),
     top_counterparty: z.strictObject({ rfc: z.string(), nombre: z.string().nullable(), amount: money }).nullable(),
     iva_mix: z
-      .strictObject({ '16': money, '8': money, '0': money, exento: money, otras: money, no_objeto: money })
+      .strictObject({ '16': money, '8': money, '0': money, exento: money, otras: money, no_objeto: money, sin_traslado: money })
       .nullable()
-      .meta({ description: 'The amount by the rate of IVA of the lines.' }),
+      .meta({
+        description:
+          'The amount by the rate of IVA of the lines; `no_objeto` is ObjetoImp 01, `sin_traslado` is subject (02 to 08) without a transfer of IVA.',
+      }),
     outlier_count: z.int().nullable(),
     by_month: z.array(z.strictObject({ month: z.string(), amount: money })),
     drilldown: Drilldown,
@@ -74,10 +85,13 @@ export const Concepts = z
     level: z.enum(LEVELS),
     has_line_figures: z.boolean().meta({
       description:
-        'False when the range has too many documents (5,000) or lines (50,000) to be read: then quantity, unit, prices, iva_mix, line_count ' +
+        'False when the range has too many documents (5,000) or lines (50,000) to be read: then quantity, unit, prices, iva_mix, line_count, third_party_amount ' +
         'and outlier_count are null. Ask for fewer months to get them.',
     }),
     total: money,
+    third_party_amount: money
+      .nullable()
+      .meta({ description: 'What of the lines is on behalf of third parties, in `total` or left out of it.' }),
     line_count: z.int().nullable(),
     unclassified_amount: money.meta({ description: 'Of ClaveProdServ that say the product is in no catalog.' }),
     unclassified_share: percent,

@@ -1,7 +1,7 @@
 import { partsOf } from '../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../cfdi/chunks/content.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
-import { addTax, type Groups, transferred } from '../../cfdi/taxes/breakdown.ts'
+import { addTax, type Groups, NOT_SUBJECT, transferred } from '../../cfdi/taxes/breakdown.ts'
 import { rateOf } from '../../cfdi/totals.ts'
 import type { Concepto } from '../../cfdi/xml/document.ts'
 import type { System } from '../../platform/context.ts'
@@ -50,7 +50,7 @@ const productsOf = ({ products, net }: Pick<Unrated, 'products' | 'net'>): [key:
 export const ownOf = (document: Pick<Unrated, 'products' | 'net'>, isMeant: (key: string) => boolean): Micros =>
   productsOf(document).reduce((sum, [key, own]) => (isMeant(key) ? sum + own : sum), 0n)
 
-export const MIXES = ['16', '8', '0', 'exento', 'otras', 'no_objeto'] as const
+export const MIXES = ['16', '8', '0', 'exento', 'otras', 'no_objeto', 'sin_traslado'] as const
 export type Mix = (typeof MIXES)[number]
 
 /** A line of an invoice or credit note. Amounts are in millionths. */
@@ -70,16 +70,17 @@ export interface ConceptLine {
   /** The amount behind `price`, in MXN. */
   amount: Micros
   mix: Mix
+  isOfThirdParty: boolean
 }
 
 const KEY = /^\d{8}$/
 
-/** The rate of IVA that a line transfers. */
-function mixOf({ impuestos: { traslados } }: Concepto): Mix {
+/** The rate of IVA that a line transfers. Before CFDI 4.0 lines do not say whether they are subject. */
+function mixOf({ impuestos: { traslados }, objeto_imp }: Concepto): Mix {
   const groups: Groups = new Map()
   for (const tax of traslados) addTax(groups, tax)
   const [first] = groups
-  if (!first) return 'no_objeto'
+  if (!first) return objeto_imp === null || objeto_imp === NOT_SUBJECT ? 'no_objeto' : 'sin_traslado'
   const one = { ...first[1], base: 1n, importe: 1n, hasBase: true }
   const { base_16, base_8, base_0, base_exento } = transferred(new Map([[first[0], one]]), new Map())
   return base_16 ? '16' : base_8 ? '8' : base_0 ? '0' : base_exento ? 'exento' : 'otras'
@@ -92,6 +93,7 @@ function lineOf(document: ConvertedDocument, line: Concepto): ConceptLine {
   return {
     ...{ document, clave: KEY.test(line.clave_prod_serv ?? '') ? line.clave_prod_serv! : '', own, amount, quantity },
     ...{ text: (line.descripcion ?? '').trim().replace(/\s+/g, ' '), unit: line.clave_unidad, mix: mixOf(line) },
+    isOfThirdParty: line.a_cuenta_terceros_rfc !== null,
     price: document.sign > 0n && Number(line.cantidad ?? 0) > 0 ? dividedBy(amount, line.cantidad!) : null,
   }
 }

@@ -17,12 +17,14 @@ const Months = {
 }
 
 const RFC = /^[A-ZÑ&\d]{3,13}$/
-const Rfcs = z
-  .string()
-  .max(4_000)
-  .transform((text) => text.split(','))
-  .pipe(z.array(z.string().regex(RFC, 'Must be RFCs, separated by commas.')).max(200))
-  .optional()
+const rfcs = (description: string) =>
+  z
+    .string()
+    .max(4_000)
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.string().regex(RFC, 'Must be RFCs, separated by commas.')).max(200))
+    .optional()
+    .meta({ description })
 const PRORRATEO = /^(attributed|0(\.\d{1,6})?|1(\.0{1,6})?)$/
 
 /** What the taxpayer decides. */
@@ -54,8 +56,8 @@ const Proportion = {
         'Whether sales with ObjetoImp 01, known since CFDI 4.0, count in the proportion as not taxed, or not at all. Not subject to tax is only a ' +
         'sign of it.',
     }),
-  taxed_suppliers: Rfcs,
-  exempt_suppliers: Rfcs,
+  taxed_suppliers: rfcs('RFCs of suppliers, separated by commas: what they bill is used for taxed sales alone.'),
+  exempt_suppliers: rfcs('RFCs of suppliers, separated by commas: what they bill is used for exempt sales alone.'),
 }
 
 const onePeriod = (
@@ -108,7 +110,7 @@ export const VatEntriesQuery = z
       .enum([...VAT_FIGURES, ...OMITTED, CREDITS_OF_UNPAID])
       .meta({ description: 'The path of the figure in its row, or a count of data_quality.' }),
     rfc: CounterpartyRfc,
-    returned: z.stringbool().optional().meta({
+    returned: z.enum(['true', 'false']).optional().meta({
       description: 'Only what credit notes return, as positive amounts (true), or only the rest (false).',
     }),
     ...Choices,

@@ -23,7 +23,8 @@ import { DIRECTIONS } from '../../taxpayers/visibility/window.ts'
 import type { Insight } from '../common/insight.ts'
 import type { KnownSuppliers } from './exclusions.ts'
 import { type Exclusions, exclusionsOf } from './exclusions.ts'
-import { FLAGS, type Marks, MORE, marked, type NotesRow, notes, SUMS, type Sum, type SupplierUses } from './store.ts'
+import { SUMS, type Sum } from './proportion.ts'
+import { FLAGS, type Marks, MORE, marked, type NotesRow, notes, type SupplierUses } from './store.ts'
 
 /** IVA of open balances at the ends of months, from `month` until `until`; or one balance to be measured. */
 interface OpenRow {

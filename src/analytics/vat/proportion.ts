@@ -4,7 +4,14 @@ import type { Rules } from '../../authority/rules/dated.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { OF_THIRD_PARTIES } from '../../cfdi/taxes/breakdown.ts'
 import { dividedBy, type Micros } from '../../platform/money.ts'
-import type { Sum } from './store.ts'
+
+/** The amounts of cash events to add up, in this order. */
+export const SUMS = [
+  ...(['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'] as const),
+  ...(['base_no_objeto', 'base_sin_traslado'] as const),
+  ...OF_THIRD_PARTIES.map((name) => `tercero_${name}` as const),
+]
+export type Sum = (typeof SUMS)[number]
 
 const ONE = 1_000_000n
 const TAXED: readonly Sum[] = ['base_16', 'base_8', 'base_0', 'base_otras']
@@ -24,19 +31,19 @@ export const PROPORTION_FIGURES = Object.keys(PROPORTION) as ProportionFigure[]
 const WHERE = { in: 'not is_excluded', out: 'is_excluded', review: 'is_presumed' } as const
 
 /** A sum with signs over the columns of a movement. */
-export type Terms = readonly (readonly [sign: 1 | -1, column: Sum])[]
+export type SignedColumns = readonly (readonly [sign: 1 | -1, column: Sum])[]
 
 const isOfThirdParties = (name: Sum): name is (typeof OF_THIRD_PARTIES)[number] => (OF_THIRD_PARTIES as readonly string[]).includes(name)
 
 /** Columns of what was collected, with or without what was invoiced on behalf of third parties. */
-export const termsOf = (columns: readonly Sum[], withoutThirdParties: boolean): Terms =>
-  columns.flatMap((name): Terms => {
-    const whole: Terms = [[1, name]]
+export const signedColumns = (columns: readonly Sum[], withoutThirdParties: boolean): SignedColumns =>
+  columns.flatMap((name): SignedColumns => {
+    const whole: SignedColumns = [[1, name]]
     return withoutThirdParties && isOfThirdParties(name) ? [...whole, [-1, `tercero_${name}`]] : whole
   })
 
-export const addTerms = (terms: Terms, amounts: Record<Sum, Micros>): Micros =>
-  terms.reduce((all, [sign, name]) => all + BigInt(sign) * amounts[name], 0n)
+export const addColumns = (columns: SignedColumns, amounts: Record<Sum, Micros>): Micros =>
+  columns.reduce((all, [sign, name]) => all + BigInt(sign) * amounts[name], 0n)
 
 /** The condition of a part on movements. */
 export const whereOf = (part: ProportionFigure): SQL => sql.raw(WHERE[PROPORTION[part].is])

@@ -2,18 +2,9 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, named } from '../../cfdi/cash/events.ts'
 import type { Days } from '../../cfdi/population/population.ts'
-import { OF_THIRD_PARTIES } from '../../cfdi/taxes/breakdown.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Exclusions, KnownSuppliers } from './exclusions.ts'
-import { proportionFlags } from './proportion.ts'
-
-/** The amounts of cash events to add up, in this order. */
-export const SUMS = [
-  ...(['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'] as const),
-  ...(['base_no_objeto', 'base_sin_traslado'] as const),
-  ...OF_THIRD_PARTIES.map((name) => `tercero_${name}` as const),
-]
-export type Sum = (typeof SUMS)[number]
+import { proportionFlags, SUMS } from './proportion.ts'
 
 /** Columns of the invoice that exclusions depend on. */
 export const MORE = named('uso_cfdi', 'products', 'fecha')

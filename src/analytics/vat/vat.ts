@@ -36,8 +36,19 @@ import {
   UNKNOWN_SUPPLIERS,
 } from './exclusions.ts'
 import { type GroupRow, monthsOf, statementsOf, type VatReading } from './position.ts'
-import { addTerms, isPartOf, PROPORTION, type ProportionFigure, proportionOf, type Terms, termsOf, whereOf } from './proportion.ts'
-import { IVA, movements, NO_USES, SUMS, type Sum } from './store.ts'
+import {
+  addColumns,
+  isPartOf,
+  PROPORTION,
+  type ProportionFigure,
+  proportionOf,
+  type SignedColumns,
+  SUMS,
+  type Sum,
+  signedColumns,
+  whereOf,
+} from './proportion.ts'
+import { IVA, movements, NO_USES } from './store.ts'
 
 type ExactAmountsReader = Awaited<ReturnType<typeof exactAmountsReader>>
 
@@ -133,7 +144,7 @@ function sumsOf(
     }
     for (const figure of isIssued ? COLLECTED : PAID) {
       const part = proportionPart(figure)
-      if (part === null || isPartOf(part, group)) sums.add(figure, month, addTerms(termsIn(figure, withoutThirdParties), amounts))
+      if (part === null || isPartOf(part, group)) sums.add(figure, month, addColumns(columnsIn(figure, withoutThirdParties), amounts))
     }
     if (isIssued) return
     const without = shareOf(iva, ...excluded)
@@ -167,12 +178,12 @@ const proportionPart = (figure: string): ProportionFigure | null =>
   figure.startsWith('proporcion.') ? (figure.slice('proporcion.'.length) as ProportionFigure) : null
 
 /** The columns of movements that a figure without risk adds up. */
-function termsIn(figure: string, withoutThirdParties: boolean): Terms {
+function columnsIn(figure: string, withoutThirdParties: boolean): SignedColumns {
   const part = proportionPart(figure)
-  if (part !== null) return termsOf(PROPORTION[part].columns, withoutThirdParties)
+  if (part !== null) return signedColumns(PROPORTION[part].columns, withoutThirdParties)
   const name = figure.slice(figure.indexOf('.') + 1)
   if (figure.startsWith('terceros.')) return [[1, `tercero_${name}` as Sum]]
-  return termsOf([WITHHELD.includes(figure) ? 'iva_retenido' : (name as Sum)], withoutThirdParties && figure.startsWith('cobrado.'))
+  return signedColumns([WITHHELD.includes(figure) ? 'iva_retenido' : (name as Sum)], withoutThirdParties && figure.startsWith('cobrado.'))
 }
 
 const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
@@ -379,7 +390,7 @@ interface Figure {
   name: string
   /** The supplier whose part is meant. */
   rfc: string | undefined
-  returned: boolean | undefined
+  returned: VatEntriesQuery['returned']
   withoutThirdParties: boolean
   insight: Insight
   exclusions: Exclusions
@@ -398,9 +409,9 @@ const riskOf = (name: string): SQL =>
 const rowsOf = (from: SQL, amount: SQL, where: SQL): SQL =>
   sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, needs_exact, as_json from (${from}) where ${where}`
 
-/** The terms of an entry of a figure without risk. What is returned is listed as a positive amount. */
-const termsOfEntries = ({ name, withoutThirdParties, returned }: Figure): Terms =>
-  termsIn(name, withoutThirdParties).map(([sign, column]) => [returned === true ? (-sign as 1 | -1) : sign, column])
+/** The columns of an entry of a figure without risk. What is returned is listed as a positive amount. */
+const columnsOfEntries = ({ name, withoutThirdParties, returned }: Figure): SignedColumns =>
+  columnsIn(name, withoutThirdParties).map(([sign, column]) => [returned === 'true' ? (-sign as 1 | -1) : sign, column])
 
 /** The rows of a figure in a partition and direction; null when it has none there. */
 function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL | null {
@@ -433,10 +444,10 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
     ...(RISKS.includes(name) ? [riskOf(name)] : []),
     ...(part === null ? [] : [whereOf(part)]),
     ...(rfc === undefined ? [] : [sql`counterparty = ${rfc}`]),
-    ...(returned === undefined ? [] : [returned ? sql`tipo = 'E'` : sql`tipo <> 'E'`]),
+    ...(returned === undefined ? [] : [returned === 'true' ? sql`tipo = 'E'` : sql`tipo <> 'E'`]),
   ]
-  const terms = RISKS.includes(name) ? [] : termsOfEntries(figure)
-  const amount = sql.raw(`0 ${terms.map(([sign, column]) => `${sign < 0 ? '-' : '+'} ${column}`).join(' ')}`)
+  const columns = RISKS.includes(name) ? [] : columnsOfEntries(figure)
+  const amount = sql.raw(`0 ${columns.map(([sign, column]) => `${sign < 0 ? '-' : '+'} ${column}`).join(' ')}`)
   return rowsOf(from, RISKS.includes(name) ? IVA : amount, sql.join(conditions, sql` and `))
 }
 
@@ -480,7 +491,7 @@ async function exactAll(figure: Figure, items: readonly Item[]): Promise<(item: 
     const taxes = (JSON.parse(event.source) as unknown[])[3]
     if (name.startsWith('pagos_sin_conciliar')) return event.is_unmatched === 0 ? null : taxes === null ? 0n : ivaOf(outcome)
     if (name.startsWith('devengado')) return ivaOf(outcome)
-    if (!isRisk) return addTerms(termsOfEntries(figure), outcome)
+    if (!isRisk) return addColumns(columnsOfEntries(figure), outcome)
     const [part, all] = excludedPart(event, outcome.paid, exclusions, rateOfDay)
     const without = shareOf(ivaOf(outcome), part, all)
     if (name === 'no_deducible_excluded') return part === 0n ? null : without

@@ -17,6 +17,9 @@ const STATED = [
   ...(['base_otras', 'iva_otras', 'ieps_retenido'] as const),
 ]
 
+/** ObjetoImp of what is subject to no tax. */
+export const NOT_SUBJECT = '01'
+
 /** What lines invoice on behalf of a third party (ACuentaTerceros), as part of the members of the same names. */
 export const OF_THIRD_PARTIES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_no_objeto'] as const
 

@@ -9,6 +9,7 @@ import {
   type Breakdown,
   type Groups,
   groupsOf,
+  NOT_SUBJECT,
   noneOfLines,
   OF_THIRD_PARTIES,
   transferred,
@@ -145,8 +146,8 @@ const withheldBy = ({ impuestos }: Retencion): string | null =>
     }),
   )
 
-/** ObjetoImp of what is subject to no tax, and of what is and states its taxes. */
-const [NOT_SUBJECT, SUBJECT] = ['01', '02']
+/** ObjetoImp of what is subject to tax and states it. */
+const SUBJECT = '02'
 /** ObjetoImpDR of what transfers no IVA: not subject, or subject (02 to 08) without a tax (04) or without its transfer (06, 07, 08). */
 const TRANSFERS_NOTHING: ReadonlySet<string> = new Set([NOT_SUBJECT, '04', '06', '07', '08'])
 

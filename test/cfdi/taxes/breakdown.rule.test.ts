@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Lines } from '../../../src/cfdi/ingest/applications.ts'
 import { documentOf } from '../../../src/cfdi/ingest/read-entries.ts'
 import { statusOf } from '../../../src/cfdi/ingest/row.ts'
-import { parseBreakdown } from '../../../src/cfdi/taxes/breakdown.ts'
+import { BREAKDOWN, type Breakdown, parseBreakdown } from '../../../src/cfdi/taxes/breakdown.ts'
 import { parseCfdi } from '../../../src/cfdi/xml/parse.ts'
 
 const [RFC, OTHER] = ['AAA010101AAA', 'URE180429TM6']
@@ -31,20 +31,7 @@ const line = (importe: string, taxes: string) =>
   `<c:Concepto ClaveProdServ="84111506" Cantidad="1" ValorUnitario="${importe}" Importe="${importe}"><c:Impuestos><c:Traslados>${taxes}</c:Traslados></c:Impuestos></c:Concepto>`
 
 const pesos = (amount: number): bigint => BigInt(Math.round(amount * 1e6))
-const NOTHING = {
-  base_16: 0n,
-  iva_16: 0n,
-  base_8: 0n,
-  iva_8: 0n,
-  base_0: 0n,
-  base_exento: 0n,
-  ieps_retenido: 0n,
-  iva_retenido: 0n,
-  isr_retenido: 0n,
-  ieps: 0n,
-  base_otras: 0n,
-  iva_otras: 0n,
-}
+const NOTHING = Object.fromEntries(BREAKDOWN.map((name) => [name, 0n])) as Breakdown
 
 describe('the taxes of an invoice by rate', () => {
   it('are not stored when all of it has the general rate', () => {
@@ -63,6 +50,7 @@ describe('the taxes of an invoice by rate', () => {
     })
     expect(row.net_mxn).toBe(pesos(1_000))
     expect(parseBreakdown(row.taxes!)).toEqual({
+      ...NOTHING,
       ...{ base_16: pesos(100), iva_16: pesos(16), base_8: pesos(200), iva_8: pesos(16), base_0: pesos(300), base_exento: pesos(400) },
       ...{ iva_retenido: pesos(10.66), isr_retenido: pesos(10), ieps: pesos(8), base_otras: 0n, iva_otras: 0n, ieps_retenido: 0n },
     })
@@ -85,9 +73,30 @@ describe('the taxes of an invoice by rate', () => {
     const { row } = stored('TipoDeComprobante="I" Moneda="USD" TipoCambio="17.5" SubTotal="100" Total="116"', { header })
     expect([row.net_mxn, parseBreakdown(row.taxes!)]).toEqual([pesos(1_750), { ...NOTHING, base_16: pesos(1_750), iva_16: pesos(280) }])
     // At its end are the same amounts in its own currency, and what it is worth before taxes there.
-    expect(JSON.parse(row.taxes!)[12]).toEqual([100e6, 16e6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100e6])
+    expect(JSON.parse(row.taxes!)[BREAKDOWN.length]).toEqual([100e6, 16e6, ...BREAKDOWN.slice(2).map(() => 0), 100e6])
     const unrated = stored('TipoDeComprobante="I" Moneda="USD" SubTotal="100" Total="116"', { header }).row
     expect([unrated.net_mxn, parseBreakdown(unrated.taxes!)]).toEqual([null, { ...NOTHING, base_16: pesos(100), iva_16: pesos(16) }])
+  })
+
+  it('have apart what lines say is not subject, transfers nothing, or is of third parties', () => {
+    const of = (importe: string, objeto: string, inside = '', more = '') =>
+      `<c:Concepto ClaveProdServ="84111506" Cantidad="1" ValorUnitario="${importe}" Importe="${importe}" ObjetoImp="${objeto}" ${more}>${inside}</c:Concepto>`
+    const third = '<c:ACuentaTerceros RfcACuentaTerceros="BBB020202BB1"/>'
+    const taxed = `<c:Impuestos><c:Traslados>${traslado('0.160000', '50', '8')}</c:Traslados></c:Impuestos>`
+    const { row } = stored('TipoDeComprobante="I" Moneda="MXN" SubTotal="500" Descuento="100" Total="408"', {
+      lines:
+        of('50', '02', `${taxed}${third}`) +
+        of('30', '01', third) +
+        of('100', '01', '', 'Descuento="100"') +
+        of('20', '01') +
+        of('300', '04'),
+      header: `<c:Traslados>${traslado('0.160000', '50', '8')}</c:Traslados>`,
+    })
+    expect(parseBreakdown(row.taxes!)).toEqual({
+      ...NOTHING,
+      ...{ base_16: pesos(50), iva_16: pesos(8), base_no_objeto: pesos(50), base_sin_traslado: pesos(300) },
+      ...{ tercero: pesos(80), tercero_base_16: pesos(50), tercero_iva_16: pesos(8), tercero_base_no_objeto: pesos(30) },
+    })
   })
 
   it('include IEPS that is withheld', () => {
@@ -137,6 +146,23 @@ describe('a payment complement', () => {
       ...{ base_16: 869_565_217n, iva_16: 139_130_435n, isr_retenido: 86_956_522n },
     })
     expect([row.first_paid_on, row.last_paid_on]).toEqual(['2025-02-01', '2025-02-01'])
+  })
+
+  it.each([
+    ['01', '[]'],
+    ['02', null],
+    ['03', null],
+    ['04', '[]'],
+    ['05', null],
+    ['06', '[]'],
+    ['07', '[]'],
+    ['08', '[]'],
+  ])('that states no tax of ObjetoImpDR %s transfers none, or in proportion', (objeto, taxes) => {
+    const { applications } = applied(
+      'FechaPago="2025-02-01T12:00:00" MonedaP="MXN"',
+      `MonedaDR="MXN" ImpPagado="10" ObjetoImpDR="${objeto}"`,
+    )
+    expect(applications[0]!.taxes).toBe(taxes)
   })
 
   it.each([

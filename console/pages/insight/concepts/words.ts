@@ -29,7 +29,15 @@ const es = {
   largest: 'Mayor contraparte',
   ofParties: (amount: string, parties: string) => `${amount}, de ${parties}`,
   iva: 'Por tasa de IVA',
-  rate: { '16': '16 %', '8': '8 %', '0': '0 %', exento: 'Exento', otras: 'Otras', no_objeto: 'No objeto' },
+  rate: {
+    '16': '16 %',
+    '8': '8 %',
+    '0': '0 %',
+    exento: 'Exento',
+    otras: 'Otras',
+    no_objeto: 'No objeto',
+    sin_traslado: 'Objeto, sin traslado',
+  },
   /** What the formulas of the API are of. */
   formulas: {
     amount: 'Importe',
@@ -73,7 +81,15 @@ const en: typeof es = {
   largest: 'Largest counterparty',
   ofParties: (amount, parties) => `${amount}, of ${parties}`,
   iva: 'By rate of IVA',
-  rate: { '16': '16%', '8': '8%', '0': '0%', exento: 'Exempt', otras: 'Others', no_objeto: 'Not subject' },
+  rate: {
+    '16': '16%',
+    '8': '8%',
+    '0': '0%',
+    exento: 'Exempt',
+    otras: 'Others',
+    no_objeto: 'Not subject',
+    sin_traslado: 'Subject, not transferred',
+  },
   formulas: {
     amount: 'Amount',
     share: 'Share',
