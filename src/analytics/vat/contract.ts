@@ -212,5 +212,14 @@ const VatQuality = InsightQuality.extend({
   }),
 }).meta({ id: 'VatQuality' })
 
-export const VatPosition = z.strictObject({ ...Envelope, data_quality: VatQuality, ...pageOf(VatMonth).shape }).meta({ id: 'VatPosition' })
+export const VatPosition = z
+  .strictObject({
+    ...Envelope,
+    data_quality: VatQuality,
+    month_before: z.strictObject({ period: z.string(), withheld_credited: money }).meta({
+      description: 'The month before the first one, and its IVA withheld from third parties, which the first month credits as far as it is known.',
+    }),
+    ...pageOf(VatMonth).shape,
+  })
+  .meta({ id: 'VatPosition' })
 export type VatPosition = z.infer<typeof VatPosition>

@@ -122,14 +122,12 @@ function sumsOf(
 ): VatSums {
   const sums = new VatSums()
   const first = months[0]?.month ?? ''
-  for (const { month, direction, is_restated } of groups) {
-    sums.see(month, direction)
-    if (is_restated) sums.restated.add(month)
-  }
+  for (const { month, direction } of groups) sums.see(month, direction)
   const addGroup = (group: (typeof groups)[number], added: Added): void => {
-    const { month, direction, is_part, is_presumed, is_lapsed, is_for_taxed, is_for_exempt } = group
+    const { month, direction, is_part, is_restated, is_presumed, is_lapsed, is_for_taxed, is_for_exempt } = group
     const { reason, amounts, iva, pairs, excluded, dof } = added
     const isIssued = direction === 0
+    if (is_restated && SUMS.some((name) => amounts[name] !== 0n)) sums.restated.add(month)
     if (!is_part) {
       sums.add(`devengado.${isIssued ? 'trasladado' : 'acreditable'}`, month, iva)
       if (dof && month >= first) sums.dof_rate++
@@ -210,13 +208,13 @@ const BASIS: Omit<Basis, 'rules'> = {
   },
   notes: [
     'LIVA 1-B and 5: IVA counts when it is paid. Taxes of a complement are its own, else in proportion to its invoice.',
-    'LIVA 7: a credit note (E) first lowers what is open of its invoice, payments by FechaPago, which is no money; only what goes beyond is returned, on its own Fecha, in proportion of its taxes. A refund of an act whose IVA was withheld restates the month of its payment: requires_complementary. The application of an advance (07) is dated with an invoice that is paid at once.',
+    'LIVA 7: a credit note (E) first lowers what is open of its invoice, payments by FechaPago, which is no money; only what goes beyond is returned, on its own Fecha, in proportion of its taxes. A refund of an act whose IVA was withheld restates the months of its payments, the newest first, which no source settles: requires_complementary. A note of an advance (07) lowers the invoice that applies it and counts, on the day of one that is paid at once; without one it returns the advance. What an invoice with relation 07 pays in form 30 is no money again.',
     'Withheld IVA is credited the month after by the prorrateo of the month that it belongs to, which no source settles.',
     'LIVA 5-C: imports, fixed assets, land that is no inventory, dividends, shares and credit titles, currency, interest, exchange gain and financial leases take no part in the proportion. The product keys of vat.proportion say which sales are out (fuera) or may be (por_revisar): was a fixed asset sold, or land that was no inventory? What no CFDI tells, such as dividends and exchange gain, is in no figure. Banks, insurers and the like count interest all the same: give your own prorrateo.',
     'ObjetoImp 01 is only a sign of what is not taxed; 03 to 08 without a transfer of IVA (base_sin_traslado) are in no proportion: is this sale taxed?',
     'IVA on imports of goods, and on services and intangibles from abroad, is in no CFDI of a supplier: add it to pagado yourself.',
     'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
-    'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin one month earlier to see whether that month is known.',
+    'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin with month_before to see whether that month is known.',
     'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.',
     'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.',
     REPSE_NOTE,
@@ -255,9 +253,11 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
     drilldown: qualityLinks(links, [...UNMATCHED, CREDITS_OF_UNPAID]),
   }
   const head = envelope(BASIS, rules, omitted)
+  const before = addMonths(insight.span.first.slice(0, 7), -1)
   return {
     ...head,
     data_quality: { ...head.data_quality, [CREDITS_OF_UNPAID]: reading.notes.of_unpaid },
+    month_before: { period: before, withheld_credited: money(withheldIn(sums, before, query)) },
     data: months.map(({ month }) => rowOf(insight, query, sums, reading.returns, month, statusOf)),
     ...WHOLE,
   }
@@ -279,6 +279,10 @@ function prorrateoIn(sums: VatSums, month: string, { prorrateo, no_objeto }: Pic
   const of = (name: ProportionFigure) => sums.of(`proporcion.${name}`, month)
   return proportionOf(of('gravado'), of('exento') + (no_objeto === 'not_taxed' ? of('no_objeto') : 0n))
 }
+
+/** The IVA that was withheld from third parties in a month, as far as the month after credits it. */
+const withheldIn = (sums: VatSums, month: string, query: VatQuery): Micros =>
+  sums.of('withheld.taxed', month) + product(sums.of('withheld.mixed', month), prorrateoIn(sums, month, query))
 
 type Declared = NonNullable<VatMonth['declarado']>
 
@@ -313,10 +317,8 @@ function rowOf(
   }
   const ivas = (name: 'cobrado' | 'pagado') => of(`${name}.iva_16`) + of(`${name}.iva_8`) + of(`${name}.iva_otras`)
   const prorrateo = prorrateoIn(sums, period, query)
-  const before = addMonths(period, -1)
   const now = (use: 'taxed' | 'mixed') => sums.of(`creditable.${use}`, period) - sums.of(`withheld.${use}`, period)
-  const earlier = sums.of('withheld.taxed', before) + product(sums.of('withheld.mixed', before), prorrateoIn(sums, before, query))
-  const acreditable = now('taxed') + product(now('mixed'), prorrateo) + earlier
+  const acreditable = now('taxed') + product(now('mixed'), prorrateo) + withheldIn(sums, addMonths(period, -1), query)
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
   const data_status = { issued: statusOf(period, 0), received: statusOf(period, 1) }
   // Zeros of a month of which nothing is known yet would be taken for its position.
