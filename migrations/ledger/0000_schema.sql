@@ -135,6 +135,8 @@ CREATE TABLE `cfdi_payments` (
 	`imp_saldo_ant` text,
 	`imp_pagado` text,
 	`imp_saldo_insoluto` text,
+	`seen_from` integer,
+	`seen_until` integer,
 	PRIMARY KEY(`entity`, `invoice`, `source`, `n`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -139,8 +139,8 @@ export const cfdi = sqliteTable(
     taxes: text('taxes'),
     /**
      * The first and the last day of the payments of a P or N, by FechaPago; of retenciones the last day of their period, and so of a global
-     * invoice (InformacionGlobal) whose Fecha is outside of it. The own day of a credit note that may count on another one, because it
-     * applies an advance or returns an act whose IVA was withheld.
+     * invoice (InformacionGlobal) whose Fecha is outside of it. Of a credit note that may count on another day than its own, because it
+     * applies an advance or returns an act whose IVA was withheld: the last such day.
      */
     first_paid_on: text('first_paid_on'),
     last_paid_on: text('last_paid_on'),
@@ -248,7 +248,8 @@ export const cfdiPayments = sqliteTable(
     amount_mxn: micros('amount_mxn'),
     /**
      * The taxes that a P states of the paid part (taxes/breakdown.ts), in MXN; in `currency` when its rate is not known. Null when it states
-     * none: then they are in proportion to those of the invoice.
+     * none: then they are in proportion to those of the invoice. Those of a part of an E that is divided by rate, in `currency`, and its amount
+     * before taxes; null when they are in proportion to those of the E.
      */
     taxes: text('taxes'),
     /** Literal local time: FechaPago of a P, Fecha of an E. */
@@ -258,6 +259,12 @@ export const cfdiPayments = sqliteTable(
     imp_saldo_ant: text('imp_saldo_ant'),
     imp_pagado: text('imp_pagado'),
     imp_saldo_insoluto: text('imp_saldo_insoluto'),
+    /**
+     * The ceilings, in seconds, that show an E here: from the first on, and before the second. Null where nothing changes. Something issued
+     * after a credit note can decide that it lowers another invoice (ingest/credit-notes.ts).
+     */
+    seen_from: integer('seen_from'),
+    seen_until: integer('seen_until'),
   },
   (table) => [primaryKey({ columns: [table.entity, table.invoice, table.source, table.n] })],
 )

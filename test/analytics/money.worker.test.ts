@@ -12,16 +12,21 @@ const [A, B, C, D, E, F] = Array.from({ length: 6 }, (_, n) => id(n + 1)) as [st
 type Row = Awaited<ReturnType<Organization['ask']>>['body']
 type Document = Omit<Written, 'emisor' | 'receptor'> & Partial<Pick<Written, 'emisor' | 'receptor'>>
 
-/** An RFC with these documents. Those without parties are sales, or purchases. */
-async function book(documents: readonly Document[], direction: 'sales' | 'purchases' = 'sales') {
+/** An RFC with these documents, and those that come later. Those without parties are sales, or purchases. */
+async function book(
+  documents: readonly Document[],
+  direction: 'sales' | 'purchases' = 'sales',
+  later: readonly (readonly Document[])[] = [],
+) {
   const of = await organization('enterprise_gold')
   const { fiscal_entity_id, rfc } = await connect(of.owner)
   const parties = direction === 'sales' ? { emisor: rfc, receptor: CUSTOMER } : { emisor: SUPPLIER, receptor: rfc }
-  await importInto(
-    of,
-    fiscal_entity_id,
-    documents.map((one) => ({ ...parties, ...one, emisor: one.emisor === 'own' ? rfc : (one.emisor ?? parties.emisor) })),
-  )
+  for (const some of [documents, ...later])
+    await importInto(
+      of,
+      fiscal_entity_id,
+      some.map((one) => ({ ...parties, ...one, emisor: one.emisor === 'own' ? rfc : (one.emisor ?? parties.emisor) })),
+    )
   return bookOf(of, fiscal_entity_id)
 }
 
@@ -142,6 +147,107 @@ describe('an advance (flow A of Anexo 20)', () => {
   })
 })
 
+describe('the note of an advance follows the invoice that counts', () => {
+  const advance = invoice(A, '2026-01-10', 1_000, { metodo: 'PUE' })
+  const application = (names: string, day: string) => note(C, day, 1_000, [names], { forma: '30', relacion: ['07', names] })
+  const final = invoice(B, '2026-02-05', 5_000, { relacion: ['07', A] })
+
+  it.each([
+    ['names the advance, the substitute too', A, { relacion: ['07', A], sustituye: [B] }, {}],
+    ['names the advance, and the substitute only what it substitutes', A, { sustituye: [B] }, {}],
+    ['names the first invoice', B, { sustituye: [B] }, {}],
+    ['names the advance, and the first invoice is cancelled', A, { relacion: ['07', A], sustituye: [B] }, { cancelado: true }],
+    ['names the advance, and the first invoice is cancelled for another', A, { relacion: ['07', A] }, { cancelado: true }],
+  ] as [string, string, Partial<Document>, Partial<Document>][])('when it %s', async (_, names, more, before) => {
+    // In one import, and each document by itself, the note first.
+    const documents = [
+      advance,
+      { ...final, ...before },
+      application(names, '2026-02-06'),
+      invoice(D, '2026-03-05', 5_000, more),
+      complement(E, '2026-03-20', D, 4_640),
+    ]
+    for (const parts of [[documents], [3, 2, 4, 0, 1].map((n) => [documents[n]!])]) {
+      const set = await book(parts[0]!, 'sales', parts.slice(1))
+      expect((await set.months('2026-01', '2026-03')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '0.00', '640.00'])
+      expect(await set.balanceOf(D)).toMatchObject({ balance: '0.00', payment_status: 'paid' })
+    }
+  })
+
+  it('and is a refund of the advance on its own day as long as there is none', async () => {
+    const set = await book([advance, application(A, '2026-02-06')])
+    expect((await set.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '-160.00'])
+    const cancelled = await book([advance, { ...final, cancelado: true }, application(A, '2026-02-06')])
+    expect((await cancelled.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '-160.00'])
+    const unpaid = await book([{ ...advance, metodo: 'PPD' }, application(A, '2026-02-06')])
+    expect((await unpaid.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['0.00', '0.00'])
+  })
+
+  it.each([
+    ['PPD', [complement(D, '2026-03-20', B, 4_640)], ['160.00', '0.00', '640.00']],
+    ['PUE', [], ['160.00', '0.00', '640.00']],
+  ] as const)('and lowers an invoice that is issued after it (%s)', async (metodo, payments, expected) => {
+    const later = { ...final, metodo, fecha: '2026-03-05' }
+    for (const last of [[], [[later]]]) {
+      const set = await book([advance, application(A, '2026-02-06'), ...(last.length === 0 ? [later] : []), ...payments], 'sales', last)
+      expect((await set.months('2026-01', '2026-03')).map(({ cobrado }) => cobrado.iva_16)).toEqual(expected)
+    }
+  })
+})
+
+describe('an advance that pays an invoice', () => {
+  const advance = invoice(A, '2026-01-10', 1_000, { metodo: 'PUE' })
+
+  it('is no money when a complement applies it', async () => {
+    const set = await book([
+      advance,
+      invoice(B, '2026-02-05', 5_000, { relacion: ['07', A] }),
+      complement(C, '2026-02-05', B, 1_160, { forma: '30' }),
+      complement(D, '2026-02-20', B, 4_640),
+    ])
+    expect((await set.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '640.00'])
+    expect(await set.balanceOf(B)).toMatchObject({ balance: '0.00', payment_status: 'paid' })
+  })
+
+  it('is no money of an invoice that is paid by it at once, and what is returned of that still is', async () => {
+    const whole = invoice(B, '2026-02-05', 1_000, { metodo: 'PUE', forma: '30', relacion: ['07', A] })
+    const paid = await book([advance, whole])
+    expect((await paid.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '0.00'])
+    const applied = await book([advance, whole, note(C, '2026-02-05', 1_000, [B], { forma: '30', relacion: ['07', B] })])
+    expect((await applied.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '0.00'])
+    const returned = await book([advance, whole, note(C, '2026-03-05', 500, [B])])
+    expect((await returned.months('2026-01', '2026-03')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '0.00', '-80.00'])
+  })
+})
+
+describe('a credit note of invoices with different taxes', () => {
+  it('is divided by rate', async () => {
+    const zero = { lines: [{ importe: 1_000, iva: '0.00' }] } as const
+    const set = await book([
+      invoice(A, '2026-05-04', 1_000, { metodo: 'PUE' }),
+      invoice(B, '2026-05-05', 0, { ...zero, lines: [...zero.lines], metodo: 'PPD' }),
+      note(C, '2026-06-10', 0, [A, B], { lines: [{ importe: 500 }, { importe: 400, iva: '0.00' }] }),
+      complement(D, '2026-07-01', B, 600),
+    ])
+    const [may, june, july] = await set.months('2026-05', '2026-07')
+    expect(may['cobrado']).toMatchObject({ base_16: '1000.00', iva_16: '160.00', base_0: '0.00' })
+    expect(june['cobrado']).toMatchObject({ base_16: '-500.00', iva_16: '-80.00', base_0: '0.00' })
+    expect(july['cobrado']).toMatchObject({ iva_16: '0.00', base_0: '600.00' })
+    expect(await set.balanceOf(B)).toMatchObject({ balance: '0.00', aplicaciones: [{ amount: '400.00', allocation_estimated: true }, {}] })
+  })
+
+  it('restates the invoice alone whose IVA was withheld', async () => {
+    const set = await book([
+      invoice(A, '2026-05-04', 1_000, { metodo: 'PUE' }),
+      invoice(B, '2026-05-05', 0, { metodo: 'PUE', lines: [{ clave: '84111500', importe: 1_000, iva_retenido: 106.67 }] }),
+      note(C, '2026-07-10', 0, [A, B], { lines: [{ importe: 1_000 }, { clave: '84111500', importe: 1_000, iva_retenido: 106.67 }] }),
+    ])
+    const [may, , july] = await set.months('2026-05', '2026-07')
+    expect(may).toMatchObject({ cobrado: { iva_16: '160.00', retenido_por_clientes: '0.00' }, requires_complementary: true })
+    expect(july).toMatchObject({ cobrado: { iva_16: '-160.00', retenido_por_clientes: '0.00' }, requires_complementary: false })
+  })
+})
+
 describe('what excluded the purchase', () => {
   it('excludes its credit note', async () => {
     const set = await book(
@@ -235,6 +341,8 @@ describe('withheld IVA', () => {
       'purchases',
     )
     expect((await set.months('2026-05', '2026-06')).map(({ acreditable }) => acreditable)).toEqual(['40.00', '80.00'])
+    const { month_before } = await set.ask('analytics/vat-position?period=2026-06')
+    expect(month_before).toEqual({ period: '2026-05', withheld_credited: '80.00' })
   })
 
   it.each([
@@ -251,6 +359,44 @@ describe('withheld IVA', () => {
     expect(may).toMatchObject({ cobrado: { iva_16: '800.00', retenido_por_clientes: '533.34' }, requires_complementary: true })
     expect(june).toMatchObject({ cobrado: { iva_16: '0.00' }, requires_complementary: false })
     expect(july).toMatchObject({ cobrado: { iva_16: '0.00' }, requires_complementary: false })
+  })
+
+  it('restates several months, the newest first, when more is returned than the last payment', async () => {
+    const fee = (importe: number, iva_retenido: number) => [{ clave: '84111500', importe, iva_retenido }]
+    // 10,533.33 are paid in thirds. A half is returned, and then a quarter.
+    const set = await book([
+      invoice(A, '2026-05-04', 0, { lines: fee(10_000, 1_066.67) }),
+      ...[B, D, E].map((uuid, n) => complement(uuid, `2026-0${5 + n}-20`, A, 3_511.11)),
+      note(C, '2026-08-04', 0, [A], { lines: fee(5_000, 533.33) }),
+      note(F, '2026-09-04', 0, [A], { lines: fee(2_500, 266.67) }),
+    ])
+    const months = await set.months('2026-05', '2026-09')
+    // The half is all of July and half of June, the quarter the rest of June and a quarter of May.
+    expect(months.map(({ cobrado }) => cobrado.iva_16)).toEqual(['400.00', '0.00', '0.00', '0.00', '0.00'])
+    expect(months.map(({ requires_complementary }) => requires_complementary)).toEqual([true, true, true, false, false])
+    expect(months.map(({ cobrado }) => cobrado.retenido_por_clientes)).toEqual(['266.67', '0.00', '0.00', '0.00', '0.00'])
+    const { data } = await set.ask('cfdi/withholdings?from=2026-05&to=2026-09&impuesto=IVA')
+    expect(data.map((row: Row) => [row.period, row.uuid, row.amount])).toEqual([
+      ['2026-07', E, '355.56'],
+      ['2026-07', C, '-355.55'],
+      ['2026-06', F, '-177.78'],
+      ['2026-06', D, '355.56'],
+      ['2026-06', C, '-177.78'],
+      ['2026-05', F, '-88.89'],
+      ['2026-05', B, '355.56'],
+    ])
+  })
+
+  it('needs no complementary return where an advance is applied', async () => {
+    const fee = (importe: number, iva_retenido: number) => [{ clave: '84111500', importe, iva_retenido }]
+    const set = await book([
+      invoice(A, '2026-01-10', 0, { metodo: 'PUE', lines: fee(1_000, 106.67) }),
+      invoice(B, '2026-02-05', 0, { metodo: 'PUE', lines: fee(5_000, 533.33), relacion: ['07', A] }),
+      note(C, '2026-03-05', 0, [A], { forma: '30', relacion: ['07', A], lines: fee(1_000, 106.67) }),
+    ])
+    const months = await set.months('2026-01', '2026-03')
+    expect(months.map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '640.00', '0.00'])
+    expect(months.map(({ requires_complementary }) => requires_complementary)).toEqual([false, false, false])
   })
 })
 

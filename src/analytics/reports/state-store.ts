@@ -216,6 +216,7 @@ export async function monthsOf(ledger: ScopedLedger, uuids: readonly string[]): 
 
 const x = alias(cfdiPayments, 'x')
 const a = alias(cfdiAdvances, 'a')
+const b = alias(cfdiAdvances, 'b')
 
 /**
  * The months of documents, of the payments between them and others, and of everything else that is applied to the same invoices, in both
@@ -232,6 +233,10 @@ async function monthsOfSome(ledger: ScopedLedger, uuids: readonly string[]): Pro
       sql`select substr(${c.last_paid_on}, 1, 7) as month from ${own} where ${c.last_paid_on} is not null`,
       sql`select substr(coalesce(${i.last_paid_on}, ${i.fecha}), 1, 7) as month from json_each(${json}) j cross join ${cfdiAdvances} ${a}
         cross join ${cfdi} ${i} where ${a.entity} = ${number} and ${a.source} = j.value and ${i.entity} = ${number} and ${i.uuid} = ${a.advance}`,
+      // What else names the same advance may apply to another document now.
+      sql`select substr(${i.fecha}, 1, 7) as month from json_each(${json}) j cross join ${cfdiAdvances} ${a}
+        cross join ${cfdiAdvances} ${b} cross join ${cfdi} ${i} where ${a.entity} = ${number} and ${a.source} = j.value
+        and ${b.entity} = ${number} and ${b.advance} = ${a.advance} and ${i.entity} = ${number} and ${i.uuid} = ${b.source}`,
       sql`select substr(${p.fecha_pago}, 1, 7) as month from json_each(${json}) j cross join ${cfdiPayments} ${p} on ${p.entity} = ${number} and ${p.invoice} = j.value`,
       sql`select substr(${x.fecha_pago}, 1, 7) as month from ${paidBy} cross join ${cfdiPayments} ${x} on ${x.entity} = ${p.entity} and ${x.invoice} = ${p.invoice}`,
       sql`select substr(coalesce(${i.last_paid_on}, ${i.fecha}), 1, 7) as month from ${paidBy} cross join ${cfdi} ${i} on ${i.entity} = ${p.entity} and ${i.uuid} = ${p.invoice}`,

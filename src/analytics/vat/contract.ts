@@ -217,7 +217,8 @@ export const VatPosition = z
     ...Envelope,
     data_quality: VatQuality,
     month_before: z.strictObject({ period: z.string(), withheld_credited: money }).meta({
-      description: 'The month before the first one, and its IVA withheld from third parties, which the first month credits as far as it is known.',
+      description:
+        'The month before the first one, and its IVA withheld from third parties, which the first month credits as far as it is known.',
     }),
     ...pageOf(VatMonth).shape,
   })

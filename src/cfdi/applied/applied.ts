@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { all, rendered } from '../../platform/db/statement.ts'
 import { isAfterCeiling, isCounted, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { latestOf } from '../../taxpayers/visibility/window.ts'
 import { type ApplicationRow, type CfdiRow, cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import type { ReadRow } from '../read-row.ts'
@@ -98,6 +99,20 @@ export function rowOn<Row extends ReadRow>(row: Row, state: string): Row {
 const p = alias(cfdiPayments, 'p')
 const source = cfdiAs('source')
 
+/** The condition that the ceiling, or a past day, shows the credit note `of` where its application `p` has it (tables.ts); true for payments. */
+export function isSeen(partition: Partition, of: string, past: string | null = null): SQL {
+  const after = (column: string): SQL[] => [
+    ...[isAfterCeiling(partition, of, column, 'p')].flatMap((one) => one ?? []),
+    ...(past === null ? [] : [sql.raw(`p.${column} > ${latestOf(past)}`)]),
+  ]
+  const [from, until] = [after('seen_from'), after('seen_until')]
+  const isOver = sql`${p.seen_until} is null ${sql.join(
+    until.map((one) => sql`or ${one}`),
+    sql` `,
+  )}`
+  return all([...from.map((one) => sql`(${p.seen_from} is null or not ${one})`), sql`(${isOver})`])
+}
+
 const APPLICATION = rendered(sql`'source', ${p.source}, 'n', ${p.n}, 'kind', ${p.kind}, 'amount', ${p.amount}, 'currency', ${p.currency},
   'tipo_cambio', ${p.tipo_cambio}, 'fecha_pago', ${p.fecha_pago}, 'forma_pago', ${p.forma_pago}, 'num_parcialidad', ${p.num_parcialidad},
   'imp_saldo_ant', ${p.imp_saldo_ant}, 'imp_pagado', ${p.imp_pagado}, 'imp_saldo_insoluto', ${p.imp_saldo_insoluto}`)
@@ -109,10 +124,11 @@ const APPLICATION = rendered(sql`'source', ${p.source}, 'n', ${p.n}, 'kind', ${p
 export const appliedTo = (partition: Partition, alias: string, day: string | null = null): SQL => sql`(
   select json_group_array(json_object(${APPLICATION}, 'by', json_object('emisor_rfc', ${source.emisor_rfc},
       'receptor_rfc', ${source.receptor_rfc}, 'issued_at', ${source.issued_at}, 'estatus', ${statusOf(day)}, 'substituted_from', ${day === null ? substitutedFrom(partition) : substitutedOn(partition, day)},
-      'is_shared', ${p.kind} = 'E' and instr(${source.related}, ',') > 0),
+      'is_shared', ${p.kind} = 'E' and instr(${source.related}, ',') > 0 and not (${p.amount} = ${source.total_micros} and coalesce(${p.seen_from}, ${p.seen_until}) is not null)),
     'is_shown', ${isShown(partition)}))
   from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
   where ${p.entity} = ${partition.number} and ${p.invoice} = ${cfdiAs(alias).uuid} and ${source.uuid} = ${p.source} and ${isCounted(partition, 'source')}
+    and ${isSeen(partition, 'source', day)}
     ${day === null ? sql`` : sql`and ${p.fecha_pago} < ${afterDay(day)}`})`
 
 const statusOf = (day: string | null): SQL =>

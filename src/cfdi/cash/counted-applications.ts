@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { isCounted, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { isSubstitutedOn, isValidOn } from '../applied/applied.ts'
+import { isSeen, isSubstitutedOn, isValidOn } from '../applied/applied.ts'
 import { cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { isSubstituted } from '../population/population.ts'
@@ -21,7 +21,7 @@ export function countedApplications(partition: Partition, past: string | null = 
       ? sql`${source.cancelled} = 0 and not ${isSubstituted(partition, 'source')}`
       : sql`${p.fecha_pago} < ${afterDay(past)} and ${isValidOn('source', past)} and not ${isSubstitutedOn(partition, 'source', past)}`
   return sql`from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
-    where ${p.entity} = ${partition.number} and ${p.invoice} = ${of.uuid} and ${source.uuid} = ${p.source} and ${isCounted(partition, 'source')}
+    where ${p.entity} = ${partition.number} and ${p.invoice} = ${of.uuid} and ${source.uuid} = ${p.source} and ${isCounted(partition, 'source')} and ${isSeen(partition, 'source', past)}
       and ${source.emisor_rfc} = ${of.emisor_rfc} and (${p.kind} = 'P' or ${source.receptor_rfc} = ${of.receptor_rfc})
       and (${p.kind} = 'E' or coalesce(${p.currency}, ${of.currency}, 'MXN') = coalesce(${of.currency}, 'MXN')) and ${counts}`
 }

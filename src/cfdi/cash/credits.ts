@@ -1,4 +1,5 @@
 import { dividedBy, type Micros, times } from '../../platform/money.ts'
+import { BREAKDOWN, type Breakdown, parseOwn, writeOwn } from '../taxes/breakdown.ts'
 import { type Applied, creditOf, notCountedReason, type Payable, rateOf } from '../totals.ts'
 
 /**
@@ -14,7 +15,12 @@ interface Settlement {
   source: string
   /** Micros of the invoice's currency. */
   amount: Micros
+  /** FormaDePagoP. */
+  forma?: string | null
 }
+
+/** The form of a payment that applies an advance. The advance was the money. */
+export const APPLIED_ADVANCE = '30'
 
 /** What happens at one instant: payments before credit notes, and these by UUID. */
 const isBefore = (a: Settlement, b: Settlement): boolean =>
@@ -25,29 +31,49 @@ const inOrder = (list: readonly Settlement[]): Settlement[] => [...list].sort((a
 const least = (a: Micros, b: Micros): Micros => (a < b ? a : b)
 const notNegative = (amount: Micros): Micros => (amount > 0n ? amount : 0n)
 
+/** A part of what a credit note returns: of a payment, by its FechaPago; `at` is empty where the invoice was paid at once. */
+interface Returned {
+  at: string
+  amount: Micros
+}
+
 /**
- * The part of a credit note that returns money, in the invoice's currency: what is beyond the open part, and never more than was paid and is
- * not returned yet. An invoice that is paid at once has no open part.
+ * What a credit note returns, in the invoice's currency: what is beyond the open part, and never more than was paid and is not returned yet.
+ * It returns the newest payments first, because no source says which. An invoice that is paid at once has no open part.
  */
 export function returnedBy(
   source: string,
   { total, isPaidAtOnce }: { total: Micros; isPaidAtOnce: boolean },
   applied: readonly Settlement[],
-): Micros {
-  let [open, paid] = isPaidAtOnce ? [0n, total] : [total, 0n]
+): Returned[] {
+  let open = isPaidAtOnce ? 0n : total
+  const paid: Returned[] = isPaidAtOnce ? [{ at: '', amount: total }] : []
   for (const one of inOrder(applied)) {
     if (one.kind === 'P') {
       open = notNegative(open - one.amount)
-      paid += one.amount
+      if (one.forma !== APPLIED_ADVANCE) paid.push({ at: one.at, amount: notNegative(one.amount) })
       continue
     }
     const lowered = least(one.amount, open)
-    const returned = least(one.amount - lowered, paid)
     open -= lowered
-    paid -= returned
+    const returned = takeBack(paid, one.amount - lowered)
     if (one.source === source) return returned
   }
-  return 0n
+  return []
+}
+
+/** Takes an amount off payments, the last ones first, and returns what it takes of each. */
+function takeBack(paid: Returned[], amount: Micros): Returned[] {
+  const taken: Returned[] = []
+  for (let rest = amount; rest > 0n; ) {
+    const last = paid.pop()
+    if (last === undefined) break
+    const part = least(rest, last.amount)
+    taken.push({ at: last.at, amount: part })
+    if (part < last.amount) paid.push({ at: last.at, amount: last.amount - part })
+    rest -= part
+  }
+  return taken
 }
 
 /** An amount in parts that are proportional to weights and add up to it. */
@@ -83,6 +109,81 @@ export function dividedAmong(amount: Micros, invoices: readonly Named[]): Micros
   const parts = known.map((_, n) => lowered[n]! + beyond[n]!)
   const remainder = known.length === 0 ? amount - equal * BigInt(invoices.length) : 0n
   return invoices.map((one, n) => (one === null ? equal + (n === 0 ? remainder : 0n) : parts.shift()!))
+}
+
+/** What a document transfers at each rate, with the IVA of it. */
+const RATES = [['base_16', 'iva_16'], ['base_8', 'iva_8'], ['base_0'], ['base_exento'], ['base_otras', 'iva_otras']] as const
+const WITHHELD = ['iva_retenido', 'isr_retenido', 'ieps_retenido'] as const
+
+/** An invoice that a credit note names, also with its own total and its taxes as the column has them. */
+export type Taxed = (NonNullable<Named> & { stated: Micros; taxes: string | null }) | null
+
+const added = (amounts: readonly Micros[]): Micros => amounts.reduce((sum, one) => sum + one, 0n)
+
+/** The taxes of a document in its own currency, and what it transfers at each rate. */
+function taxedBy(taxes: string | null, total: Micros) {
+  const { breakdown } = parseOwn(taxes ?? '[]')
+  const byRate = RATES.map((names, n) => (taxes === null ? (n === 0 ? total : 0n) : added(names.map((name) => breakdown[name]))))
+  return { breakdown, byRate, gross: added(byRate), isWithheld: breakdown.iva_retenido > 0n }
+}
+
+/**
+ * Divides a credit note among the invoices that it names, what it takes off at each rate among those that have this rate, and apart from them
+ * what IVA was withheld of. The taxes of a part (`writeOwn`) are null where they are in proportion to those of the note.
+ */
+export function dividedByRate(
+  amount: Micros,
+  taxes: string | null,
+  invoices: readonly Taxed[],
+): { amount: Micros; taxes: string | null }[] {
+  const undivided = () => dividedAmong(amount, invoices).map((part) => ({ amount: part, taxes: null }))
+  if (invoices.length === 1) return undivided()
+  const note = taxedBy(taxes, amount)
+  if (note.gross === 0n) return undivided()
+  const kinds = invoices.map((one) => one && { ...one, ...taxedBy(one.taxes, one.stated) })
+  const withholding = kinds.filter((one) => one?.isWithheld)
+  const ofAll = (of: (one: NonNullable<(typeof kinds)[number]>) => Micros): Micros => added(withholding.map((one) => of(one!)))
+  // What it returns of acts whose IVA was withheld, as far as they tell by what was withheld of them.
+  const acts =
+    withholding.length === 0
+      ? 0n
+      : (note.breakdown.iva_retenido * ofAll(({ gross }) => gross)) / ofAll(({ breakdown }) => breakdown.iva_retenido)
+  const among = (part: Micros, n: number, isWithheld: boolean): Micros[] => {
+    const scaled = (isMeant: boolean) =>
+      kinds.map((one): Named => {
+        if (one === null || one.gross === 0n || one.stated === 0n) return one
+        const rate = isMeant && one.isWithheld !== isWithheld ? 0n : one.byRate[n]!
+        return { open: (one.open * rate) / one.stated, total: (one.total * rate) / one.stated }
+      })
+    const found = [scaled(true), scaled(false)].find((list) => list.some((one) => one === null || one.total > 0n))
+    return dividedAmong(part, found ?? invoices)
+  }
+  const byRate = note.byRate.map((part, n) => {
+    const gross = ofAll((one) => one.gross)
+    const ofActs = gross === 0n ? 0n : least(part, (acts * ofAll((one) => one.byRate[n]!)) / gross)
+    const [some, others] = [among(ofActs, n, true), among(part - ofActs, n, false)]
+    return some.map((one, k) => one + others[k]!)
+  })
+  const gross = invoices.map((_, k) => added(byRate.map((parts) => parts[k]!)))
+  const ofWithheld = WITHHELD.map((name) => {
+    const weights = kinds.map((one, k) => (one === null || one.gross === 0n ? 0n : (gross[k]! * one.breakdown[name]) / one.gross))
+    return inProportion(note.breakdown[name], weights.some((one) => one > 0n) ? weights : gross)
+  })
+  const withheld = invoices.map((_, k) => added(ofWithheld.map((parts) => parts[k]!)))
+  const rest = inProportion(amount + added(withheld) - added(gross), gross)
+  const amounts = gross.map((one, k) => one + rest[k]! - withheld[k]!)
+  if (amounts.some((one) => one < 0n)) return undivided()
+  if (taxes === null) return amounts.map((part) => ({ amount: part, taxes }))
+  const parts = new Map<keyof Breakdown, Micros[]>([
+    ...RATES.flatMap((names, n) => names.map((name) => [name, inProportion(note.breakdown[name], byRate[n]!)] as const)),
+    ...WITHHELD.map((name, n) => [name, ofWithheld[n]!] as const),
+    ['ieps', inProportion(note.breakdown.ieps, gross)],
+  ])
+  return amounts.map((part, k) => {
+    const breakdown = Object.fromEntries(BREAKDOWN.map((name) => [name, parts.get(name)![k]!])) as Breakdown
+    const { iva_16, iva_8, iva_otras, ieps } = breakdown
+    return { amount: part, taxes: writeOwn({ net: part + withheld[k]! - iva_16 - iva_8 - iva_otras - ieps, breakdown }) }
+  })
 }
 
 /** A credit note as it stands beside the invoices that it names. */

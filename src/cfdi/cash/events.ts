@@ -4,7 +4,7 @@ import { all, inlined } from '../../platform/db/statement.ts'
 import { inPesos } from '../../platform/money.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../taxpayers/visibility/window.ts'
-import { countedOn } from '../applied/applied.ts'
+import { countedOn, isSeen } from '../applied/applied.ts'
 import { type CfdiRow, cfdiAs, listOf } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import {
@@ -20,6 +20,7 @@ import {
 import { cfdi, cfdiPayments } from '../tables.ts'
 import { BREAKDOWN, isOfLines, SIGNS_OF_LINES } from '../taxes/breakdown.ts'
 import { countedApplications } from './counted-applications.ts'
+import { APPLIED_ADVANCE } from './credits.ts'
 
 const own = cfdiAs('own')
 const i = cfdiAs('i')
@@ -71,6 +72,17 @@ const of = (alias: string, more: Named): Record<string, SQL> =>
 /** The condition that an invoice is paid at once. */
 const isPaidAtOnce = (partition: Partition, of = own): SQL => sql`(${of.metodo_pago} is 'PUE' and not ${hasComplement(partition, of)})`
 
+/** The condition that an invoice applies an advance, or that a credit note says so (07). */
+const namesAdvance = ({ tipo_relacion }: typeof own): SQL => sql`coalesce(instr(${tipo_relacion}, '07') > 0, 0)`
+
+/** The condition that a payment in this form moves an advance to an invoice, which was money before. */
+const isAdvance = (forma: SQLWrapper, invoice: typeof own): SQL =>
+  sql`(${forma} is ${sql.raw(`'${APPLIED_ADVANCE}'`)} and ${namesAdvance(invoice)})`
+
+/** The condition that an invoice is paid at once with money: not with an advance that no credit note takes off. */
+const isCashAtOnce = (partition: Partition): SQL => sql`(${isPaidAtOnce(partition)} and not (${isAdvance(own.forma_pago, own)}
+  and not exists (select 1 ${countedApplications(partition)} and ${p.kind} = 'E' and ${namesAdvance(source)})))`
+
 /** The invoices that are paid at once, with metodo_pago PUE. */
 const paidAtOnce = (
   partition: Partition,
@@ -78,14 +90,14 @@ const paidAtOnce = (
   days: Pick<Population, 'first' | 'last' | 'counterparty'>,
   more: Named,
 ): SQL | null =>
-  whole(partition, direction, days, more, [sql`${own.tipo_comprobante} = 'I' and ${own.metodo_pago} = 'PUE'`, isPaidAtOnce(partition)])
+  whole(partition, direction, days, more, [sql`${own.tipo_comprobante} = 'I' and ${own.metodo_pago} = 'PUE'`, isCashAtOnce(partition)])
 
 /** Selects the invoices and credit notes of a direction and some days, paid or not, with the columns of `cashEvents`. */
 export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days): SQL | null => whole(partition, direction, days)
 
 /** The same, with the `reason` `not_cash` for those that are no money as they stand: invoices paid later, and credit notes (`refunds`). */
 export const wholeEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named): SQL | null =>
-  whole(partition, direction, days, more, [], sql`when ${own.tipo_comprobante} = 'E' or not ${isPaidAtOnce(partition)} then 'not_cash'`)
+  whole(partition, direction, days, more, [], sql`when ${own.tipo_comprobante} = 'E' or not ${isCashAtOnce(partition)} then 'not_cash'`)
 
 /**
  * Documents that may count on another day than that of their Fecha, and are dated outside of these days: global invoices whose period ends on
@@ -168,8 +180,8 @@ const withholds = ({ taxes }: typeof own): SQL => sql`coalesce(${taxes}->>${IVA_
 /**
  * Selects what credit notes return on some days, one row for each invoice that they lower (credits.ts): what is beyond its open part; all of a
  * note that names no invoice that is shown. A note on an invoice that does not count returns nothing. What is returned of an act whose IVA
- * was withheld restates the day of its payment (LIVA 7, third paragraph), and the application of an advance is dated with an invoice that is
- * paid at once.
+ * was withheld restates the days of its payments (LIVA 7, third paragraph), one row for each, and the application of an advance is dated
+ * with an invoice that is paid at once.
  */
 export function refunds(
   partition: Partition,
@@ -182,15 +194,17 @@ export function refunds(
   if (notes === null) return null
   const counted = countedApplications(partition, null, i)
   const isOther = sql`(${p.kind} = 'E' and coalesce(${p.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN'))`
+  const isMoved = sql`(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)})`
   const payment = sql`case when ${sql.raw(inPesos(inlined(sql`${p.currency}`), inlined(sql`${i.currency}`)))} then ${p.amount} else ${p.amount_mxn} end + 0`
+  const paidOn = sql`substr(${p.fecha_pago}, 1, 10)`
   const history = sql`(select json_array(
       coalesce(sum(iif(${isBeforeNote}, ${p.amount} + 0, 0)), 0),
       coalesce(sum(iif(${p.kind} = 'E' and (${p.fecha_pago}, ${p.source}) < (${own.fecha}, ${own.uuid}), ${p.amount} + 0, 0)), 0),
       coalesce(sum(iif(${p.kind} = 'E', ${p.amount} + 0, 0)), 0),
-      coalesce(max(length(${p.amount}) > ${LARGE} or ${isOther}), 0),
-      max(iif(${isBeforeNote}, substr(${p.fecha_pago}, 1, 10), null)),
-      json_group_array(json_array(${p.forma_pago}, ${payment}, ${p.amount})) filter (where ${isBeforeNote})) ${counted})`
-  const list = sql`(select json_group_array(json_array(${p.kind}, ${p.fecha_pago}, ${p.source}, ${p.amount}, ${p.currency}, ${p.tipo_cambio})) ${counted})`
+      coalesce(max(length(${p.amount}) > ${LARGE} or ${isOther} or ${isMoved}), 0),
+      json_group_array(distinct ${paidOn}) filter (where ${isBeforeNote}),
+      json_group_array(json_array(${p.forma_pago}, ${payment}, ${p.amount}, ${paidOn})) filter (where ${isBeforeNote})) ${counted})`
+  const list = sql`(select json_group_array(json_array(${p.kind}, ${p.fecha_pago}, ${p.source}, ${p.amount}, ${p.currency}, ${p.tipo_cambio}, iif(${isMoved}, ${p.forma_pago}, null))) ${counted})`
   const day = sql`substr(${own.fecha}, 1, 10)`
   const named = { ...of('own', more) }
   const ofInvoice = of('i', more)
@@ -209,30 +223,38 @@ export function refunds(
     currency_of: i.currency,
     day_of_invoice: sql`coalesce(${i.last_paid_on}, substr(${i.fecha}, 1, 10))`,
     is_other: sql`coalesce(${own.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN')`,
-    is_withheld: sql`coalesce(${withholds(own)} or ${withholds(i)}, 0)`,
-    is_advance: sql`instr(${own.tipo_relacion}, '07') > 0`,
+    is_advance: sql`(${namesAdvance(own)} and ${namesAdvance(i)})`,
+    is_withheld: sql`coalesce(${withholds(i)}, 0)`,
     at_once: sql`case when ${i.uuid} is not null then ${isPaidAtOnce(partition, i)} end`,
     history: sql`case when ${i.uuid} is not null then ${history} end`,
     settled: sql`case when ${i.uuid} is not null then json_array(${i.total_micros}, ${i.currency}, ${i.tipo_cambio}, ${list}) end`,
     is_plain: sql.raw(`not (${MISSING_RATE('own')} or ${isLarge('own')})`),
     total_mxn_note: own.total_mxn,
     net_note: own.net_mxn,
-    paid_of: sql`json_array(${listOf(paidOf(own))})`,
+    // A part that is divided by rate states its own taxes.
+    paid_of: sql`iif(${p.taxes} is null, json_array(${listOf(paidOf(own))}), json_array(${own.currency}, ${own.tipo_cambio}, ${p.amount}, null, null, ${p.taxes}, null))`,
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, sql`-(${sql.raw(taxOf('own', name))})`])),
     ...Object.fromEntries(Object.entries(named).map(([name, value]) => [name, sql`iif(${i.uuid} is null, ${value}, ${ofInvoice[name]!})`])),
   })
-  const from = sql`left join ${cfdiPayments} ${p} on ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid}
+  const from = sql`left join ${cfdiPayments} ${p} on ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${isSeen(partition, 'own')}
       left join ${cfdi} ${i} on ${isLowered(partition)}`
   const rows = sql`select ${inner} from (select ${own}.* ${notes} union all select ${own}.* ${elsewhere(partition, direction, days, 'E', conditions)}) own
       cross join json_each(coalesce(${own.related}, '[null]')) related ${from}
-    where ${i.uuid} is null or (${i.cancelled} = 0 and not ${isSubstituted(partition, 'i')} and not coalesce(${sql.raw(NOT_COUNTED('i'))}, 0))`
-  const isUnsure = sql`(is_other or length(part) > ${LARGE} or length(total) > ${LARGE} or history->>3 or history->>2 > total + 0)`
+    where (${own.related} is null or ${p.n} is not null)
+      and (${i.uuid} is null or (${i.cancelled} = 0 and not ${isSubstituted(partition, 'i')} and not coalesce(${sql.raw(NOT_COUNTED('i'))}, 0)))`
+  // A note in another currency is not divided among days.
+  const dated = sql`select *, case when at_once and (is_withheld or is_advance) then json_array(day_of_invoice)
+      when at_once = 0 and is_withheld and history->>'$[4][0]' is not null then
+        iif(is_other, json_array((select max(value) from json_each(history, '$[4]'))), history->'$[4]') else json_array(fecha_note) end as days
+    from (${rows} limit -1)`
+  const onDays = sql`select note.*, on_day.value as day, json_array_length(days) > 1 as is_split
+    from (${dated} limit -1) note cross join json_each(days) on_day where on_day.value between ${days.first} and ${days.last}`
+  const isUnsure = sql`(is_split or is_other or length(part) > ${LARGE} or length(total) > ${LARGE} or history->>3 or history->>2 > total + 0)`
   const measured = sql`select *,
       case when applies_to is null then part + 0 when ${isUnsure} then null when at_once then part + 0
         else part - min(part + 0, max(total - (history->>0) - (history->>1), 0)) end as returned,
-      case when applies_to is null then fecha_note when at_once and (is_withheld or is_advance) then day_of_invoice
-        when is_withheld then coalesce(history->>4, fecha_note) else fecha_note end as on_day
-    from (${rows} limit -1)`
+      iif(is_split, (select json_group_array(json(value)) from json_each(history, '$[5]') where value->>3 = day), history->'$[5]') as payments
+    from (${onDays})`
   const isWhole = sql`(is_plain and returned is whole + 0)`
   const others = Object.keys(named)
   return sql`select ${columns({
@@ -240,15 +262,15 @@ export function refunds(
     applies_to: sql`applies_to`,
     n: sql`n`,
     issued_at: sql`issued_at`,
-    day: sql`on_day`,
+    day: sql`day`,
     counterparty: sql`counterparty`,
     tipo: sql`'E'`,
-    forma: sql`iif(at_once is not 0 or history is null, forma_note, history->'$[5][0]'->>0)`,
+    forma: sql`iif(at_once is not 0 or history is null, forma_note, payments->'$[0]'->>0)`,
     invoice: sql`coalesce(applies_to, uuid)`,
     reason: sql`null`,
-    is_restated: sql`is_withheld and substr(on_day, 1, 7) < substr(fecha_note, 1, 7)`,
-    payment: sql`case when at_once then payment_whole when at_once = 0 then history->'$[5][0]'->>1 end`,
-    payments: sql`case when at_once = 0 and json_array_length(history, '$[5]') > 1 then history->'$[5]' end`,
+    is_restated: sql`is_withheld and not is_advance and substr(day, 1, 7) < substr(fecha_note, 1, 7)`,
+    payment: sql`case when at_once then payment_whole when at_once = 0 then payments->'$[0]'->>1 end`,
+    payments: sql`case when at_once = 0 and json_array_length(payments) > 1 then payments end`,
     payment_of: sql`case when at_once and payment_whole is null then json_array(total, currency_of, day_of_invoice) end`,
     needs_exact: sql`not ${isWhole}`,
     amount: sql`coalesce(returned, part)`,
@@ -256,9 +278,9 @@ export function refunds(
     net: sql`-net_note`,
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, sql.identifier(name)])),
     source: sql`case when not ${isWhole} or at_once = 0 then json_array(coalesce(cast(returned as text), part), paid_of->>0, null, null, paid_of->>0, paid_of->>1, paid_of->>2, paid_of->>3,
-      paid_of->>4, paid_of->>5, paid_of->>6, json(iif(returned is null, json_array(uuid, at_once, json(settled)), null))) end`,
+      paid_of->>4, paid_of->>5, paid_of->>6, json(iif(returned is null, json_array(uuid, at_once, json(settled), iif(is_split, day, null)), null))) end`,
     ...Object.fromEntries(others.map((name) => [name, sql.identifier(name)])),
-  })} from (${measured}) where returned is not 0 and on_day between ${days.first} and ${days.last}`
+  })} from (${measured}) where returned is not 0`
 }
 
 /**
@@ -322,13 +344,15 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end`
   const isPesos = sql.raw(inPesos(inlined(sql`${p.currency}`), inlined(sql`${i.currency}`)))
   const isWhole = sql`${p.amount} = ${i.total_micros}`
-  const needsExact = sql`(length(${p.amount}) > ${sql.raw(String(LARGE))} or (not ${isPesos} and ${p.amount_mxn} is null)
+  // What an advance pays was money before: it settles the invoice, and moves nothing.
+  const isMoved = isAdvance(p.forma_pago, i)
+  const needsExact = sql`(not ${isMoved} and (length(${p.amount}) > ${sql.raw(String(LARGE))} or (not ${isPesos} and ${p.amount_mxn} is null)
     or coalesce(instr(${p.taxes}, '"'), 0) > 0
     or (not (${isPesos} and ${isWhole}) and (${sql.join(
       SIGNS_OF_LINES.map((n) => sql`coalesce(${i.taxes}->>${sql.raw(String(n))}, 0) + 0 <> 0`),
       sql` or `,
     )}))
-    or (${p.taxes} is null and not (${isPesos} and ${isWhole} and ${i.net_mxn} is not null and not ${sql.raw(isLarge('i'))})))`
+    or (${p.taxes} is null and not (${isPesos} and ${isWhole} and ${i.net_mxn} is not null and not ${sql.raw(isLarge('i'))}))))`
   const selected = columns({
     uuid: own.uuid,
     applies_to: p.invoice,
@@ -346,13 +370,13 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     payment_of: sql`null`,
     needs_exact: needsExact,
     amount: p.amount,
-    paid: sql`case when ${isPesos} then ${p.amount} else ${p.amount_mxn} end`,
+    paid: sql`case when ${isMoved} then 0 when ${isPesos} then ${p.amount} else ${p.amount_mxn} end`,
     // In proportion to the payment, which a caller computes (`exactAmounts`) unless all is paid.
-    net: sql`case when ${isPesos} and ${isWhole} then ${i.net_mxn} end`,
+    net: sql`case when ${isMoved} then 0 when ${isPesos} and ${isWhole} then ${i.net_mxn} end`,
     ...Object.fromEntries(
       BREAKDOWN.map((name, n) => [
         name,
-        sql`case ${isOfLines(n) ? sql`` : sql`when ${p.taxes} is not null then coalesce(${p.taxes}->>${sql.raw(String(n))}, 0)`} when ${isWhole} then ${sql.raw(taxOf('i', name))} else 0 end`,
+        sql`case when ${isMoved} then 0 ${isOfLines(n) ? sql`` : sql`when ${p.taxes} is not null then coalesce(${p.taxes}->>${sql.raw(String(n))}, 0)`} when ${isWhole} then ${sql.raw(taxOf('i', name))} else 0 end`,
       ]),
     ),
     source: sql`json_array(${listOf([p.amount, p.currency, p.conversion, p.taxes, ...paidOf(i)])})`,

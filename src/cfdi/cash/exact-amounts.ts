@@ -1,5 +1,5 @@
 import { dividedBy, fits, type Micros, micros } from '../../platform/money.ts'
-import { BREAKDOWN, type Breakdown, converted, isOfLines } from '../taxes/breakdown.ts'
+import { BREAKDOWN, type Breakdown, converted, isOfLines, parseOwn } from '../taxes/breakdown.ts'
 import { creditOf, inMxn, rateOf } from '../totals.ts'
 import { returnedBy } from './credits.ts'
 
@@ -21,7 +21,7 @@ export type EventSource = [
   refund?: Refund | null,
 ]
 
-/** The credit note, whether its invoice is paid at once, and the invoice with everything that is applied to it. */
+/** The credit note, whether its invoice is paid at once, and the invoice with everything that is applied to it; the day of what is meant. */
 type Refund = [
   uuid: string,
   is_paid_at_once: 0 | 1,
@@ -29,8 +29,12 @@ type Refund = [
     total: string | number,
     currency: string | null,
     tipo_cambio: string | null,
-    applied: [kind: 'P' | 'E', at: string, source: string, amount: string | number, currency: string | null, tipo_cambio: string | null][],
+    applied: [
+      ...[kind: 'P' | 'E', at: string, source: string, amount: string | number, currency: string | null, tipo_cambio: string | null],
+      forma: string | null,
+    ][],
   ],
+  day: string | null,
 ]
 
 /** The amounts that a cash event adds, in micros of MXN. */
@@ -49,17 +53,23 @@ export interface ExactEvent {
 /** How much of a part of a credit note returns money, in its own currency. One that cannot be converted lowers nothing. */
 function returnedPart(amount: Micros, refund: Refund | null | undefined): Micros {
   if (refund == null) return amount
-  const [uuid, isPaidAtOnce, [total, currency, tipo_cambio, applied]] = refund
-  const settlements = applied.flatMap(([kind, at, source, stated, own, rate]) => {
+  const [uuid, isPaidAtOnce, [total, currency, tipo_cambio, applied], day] = refund
+  const settlements = applied.flatMap(([kind, at, source, stated, own, rate, forma]) => {
     const inItsCurrency =
       kind === 'P'
         ? BigInt(stated)
         : creditOf({ version: '4.0', currency, tipo_cambio }, { amount: BigInt(stated), currency: own, tipo_cambio: rate })
-    return inItsCurrency === null ? [] : [{ kind, at, source, amount: inItsCurrency }]
+    return inItsCurrency === null ? [] : [{ kind, at, source, forma, amount: inItsCurrency }]
   })
   const own = settlements.find((one) => one.kind === 'E' && one.source === uuid)
   if (own === undefined) return amount
-  return shareOf(amount, returnedBy(uuid, { total: BigInt(total), isPaidAtOnce: isPaidAtOnce === 1 }, settlements), own.amount)
+  const returned = returnedBy(uuid, { total: BigInt(total), isPaidAtOnce: isPaidAtOnce === 1 }, settlements)
+  const meant = returned.filter(({ at }) => day === null || at.slice(0, 10) === day)
+  return shareOf(
+    amount,
+    meant.reduce((sum, one) => sum + one.amount, 0n),
+    own.amount,
+  )
 }
 
 /** Returns MXN for one unit of a currency on a day (CFF 20), as decimal text; null where no rate is loaded. */
@@ -67,14 +77,10 @@ export type RateOfDay = (currency: string, day: string) => string | null
 
 /** The amounts in the currency of an invoice, before taxes and by tax. */
 function ownAmounts([, , , , currency, rate, , subtotal, descuento, taxes, iva]: EventSource): Breakdown & { net: Micros } {
-  const net = (micros(subtotal) ?? 0n) - (micros(descuento) ?? 0n)
-  const list = taxes === null ? [] : (JSON.parse(taxes) as [...(number | string)[]] | unknown[])
-  const nested = list[BREAKDOWN.length]
-  const amounts = (Array.isArray(nested) ? nested : list) as (number | string)[]
+  const { net: own, breakdown } = parseOwn(taxes ?? '[]')
+  const net = own ?? (micros(subtotal) ?? 0n) - (micros(descuento) ?? 0n)
   const isPlain = taxes === null && rateOf(currency, rate) === '1'
-  const of = (name: keyof Breakdown, n: number): Micros =>
-    isPlain ? (name === 'base_16' ? net : name === 'iva_16' ? BigInt(iva ?? 0) : 0n) : BigInt(amounts[n] ?? 0)
-  return { net, ...(Object.fromEntries(BREAKDOWN.map((name, n) => [name, of(name, n)])) as Breakdown) }
+  return { net, ...breakdown, ...(isPlain && { base_16: net, iva_16: BigInt(iva ?? 0) }) }
 }
 
 /** A part of an amount, `paid ÷ total`, rounded half up to millionths. */

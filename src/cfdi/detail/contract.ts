@@ -39,7 +39,7 @@ export const Application = z
       }),
     allocation_estimated: z.boolean().meta({
       description:
-        'Whether `amount` is a part of a credit note that names several invoices: it is divided by what was open of each when it was issued, ' +
+        'Whether `amount` is a part of a credit note that names several invoices: it is divided by rate and by what was open of each when it was issued, ' +
         'then by their totals, because it does not say how.',
     }),
     warnings: z.array(z.enum(['receiver_differs'])).meta({

@@ -13,7 +13,7 @@ const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
 
 const NOT_VISIBLE = 'There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.'
 
-const PAYMENTS = `Lists the payment complements and credit notes (relation 01 and 03) that refer to the invoice, by their local dates.
+const PAYMENTS = `Lists the payment complements and credit notes (relation 01, 03 and 07) that refer to the invoice, by their local dates.
 Those that your visibility windows do not show are not listed, and those issued after the ceiling do not count. counts says whether one is
 applied to the invoice, and not_counted_reason why not: it is cancelled, its parties are not the invoice’s, its MonedaDR is not the invoice’s
 currency, it is a credit note that cannot be converted to it, or another vigente document substitutes it. A payment with the invoice’s issuer and another receiver counts, with the warning

@@ -42,6 +42,7 @@ export class Lines implements LineReader {
 
 const ADVANCE = '07'
 const NO_INSTALMENT = { num_parcialidad: null, imp_saldo_ant: null, imp_pagado: null, imp_saldo_insoluto: null }
+const ALWAYS = { seen_from: null, seen_until: null }
 /** Credit note, return of goods and application of an advance. */
 const CREDIT_RELATIONS = ['01', '03', ADVANCE]
 
@@ -96,6 +97,7 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
         imp_saldo_ant: docto.imp_saldo_ant,
         imp_pagado: docto.imp_pagado,
         imp_saldo_insoluto: docto.imp_saldo_insoluto,
+        ...ALWAYS,
       })
     }
   }
@@ -142,4 +144,5 @@ export const creditOn = (
   fecha_pago: note.fecha_pago,
   forma_pago: note.forma_pago,
   ...NO_INSTALMENT,
+  ...ALWAYS,
 })

@@ -20,7 +20,7 @@ import {
   sumDays,
   writeCells,
 } from '../totals.ts'
-import { type AppliedBy, directNotes, markNotes } from './credit-notes.ts'
+import { type AppliedBy, asSeen, directNotes, markNotes } from './credit-notes.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
 import { hasNews, type ReportedCancellation, type StatusColumns, statusOf, withBalance } from './row.ts'
 import type { SliceWrites } from './writes.ts'
@@ -111,24 +111,28 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
   const notified = cancelled.filter((row) => stored.has(row.uuid) && hasNews(row, stored.get(row.uuid)!))
   const statuses = new Map(notified.map((row) => [row.uuid, statusOf(row)]))
   const gone = new Set(removed)
-  const remaining = affected.applications.filter(({ source }) => !gone.has(source))
   const states = substitutionsAfter(changes, affected)
+  const remaining = affected.applications
+    .filter(({ source }) => !gone.has(source))
+    .map((one) => ({ ...one, cancelled: one.cancelled || statuses.has(one.source), ...states.get(one.source) }))
   for (const { row } of documents) Object.assign(row, states.get(row.uuid) ?? NOT_SUBSTITUTED)
-  const applied = applicationsByInvoice(documents, remaining, statuses, states)
-  const stated = documents.flatMap(({ row, advances }) => advances.map((advance) => ({ advance, source: row.uuid })))
-  const redirected = directNotes({
-    documents,
-    stored: affected.rows.filter(({ uuid }) => !gone.has(uuid)),
-    applications: remaining,
-    advances: [...affected.advances.filter(({ source }) => !gone.has(source)), ...stated],
-    applied,
-  })
-  const marked = markNotes(documents, affected.rows, applied)
-  for (const { row } of documents) withBalance(row, applied.get(row.uuid) ?? [])
   const inside = new Set(documents.map(({ row }) => row.uuid))
   const others = affected.rows
     .filter(({ uuid }) => !inside.has(uuid) && !gone.has(uuid))
     .map((before) => ({ before, after: { ...before, ...statuses.get(before.uuid), ...states.get(before.uuid) } }))
+  const applied = applicationsByInvoice(documents, remaining)
+  const stated = documents.flatMap(({ row, advances }) => advances.map((advance) => ({ advance, source: row.uuid })))
+  const substitutions = documents.flatMap(({ row, substitutes }) => substitutes.map((substituted) => ({ substituted, source: row.uuid })))
+  const redirected = directNotes({
+    documents,
+    stored: others.map(({ after }) => after),
+    applications: remaining,
+    advances: [...affected.advances.filter(({ source }) => !gone.has(source)), ...stated],
+    substitutions: [...affected.substitutions.filter(({ source }) => !gone.has(source)), ...substitutions],
+    applied,
+  })
+  const marked = markNotes(documents, affected.rows, applied, redirected)
+  for (const { row } of documents) withBalance(row, applied.get(row.uuid) ?? [])
   const turns = [...merged.map(({ before, document }) => ({ before, after: document.row })), ...others].filter(
     ({ before, after }) => !isSameSubstitution(before, after),
   )
@@ -147,7 +151,7 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
       chunks: [],
       reindexed: merged.filter(({ isReindexed }) => isReindexed).map(({ document }) => document.row),
       applications: documents.flatMap(({ applications }) => applications),
-      substitutions: documents.flatMap(({ row, substitutes }) => substitutes.map((substituted) => ({ substituted, source: row.uuid }))),
+      substitutions,
       substituted: turns.map(({ after }) => after),
       redirected,
       marked,
@@ -178,23 +182,14 @@ function merge(document: Incoming, before: StoredRow | undefined): Merged {
   return { document: { ...document, row }, before, isReindexed: INDEXED.some((name) => row[name] !== before[name]) }
 }
 
-function applicationsByInvoice(
-  documents: readonly Incoming[],
-  stored: readonly StoredApplication[],
-  statuses: ReadonlyMap<string, StatusColumns>,
-  states: ReadonlyMap<string, SubstitutionState>,
-) {
+function applicationsByInvoice(documents: readonly Incoming[], stored: readonly StoredApplication[]) {
   const all = new Map<string, AppliedBy[]>()
   const put = (invoice: string, applied: AppliedBy) => {
     const list = all.get(invoice)
     if (list === undefined) all.set(invoice, [applied])
     else list.push(applied)
   }
-  for (const application of stored) {
-    const { source, cancelled, substituted_from } = application
-    const after = { cancelled: cancelled || statuses.has(source), ...(states.get(source) ?? { substituted_from }) }
-    put(application.invoice, { ...application, ...after })
-  }
+  for (const application of stored) put(application.invoice, asSeen(application))
   for (const { row, applications } of documents) {
     const { emisor_rfc, receptor_rfc, issued_at, cancelled, substituted_from } = row
     const source = { emisor_rfc, receptor_rfc, issued_at, cancelled: cancelled === 1, substituted_from }
@@ -265,7 +260,7 @@ function turnedBy(
     const row = applications.find(({ source }) => source === note.uuid)
     return row === undefined ? [] : note.applications.map((one) => ({ ...row, ...one }))
   })
-  for (const { source, issued_at } of moved) turn(sources, source, issued_at)
+  for (const { uuid, from } of redirected) turn(sources, uuid, from)
   const invoices = new Map(others.filter(({ before }) => isDeferred(before)).map(({ before }) => [before.uuid, before]))
   const balances = new Map<string, number>()
   const added = documents.flatMap(({ row, applications: own }) => own.map(({ invoice }) => ({ ...row, invoice, source: row.uuid })))
@@ -324,9 +319,6 @@ function suppliersOf(counted: readonly Counted[], affected: AffectedRows): Slice
 function cancellationOf(row: StoredRow, status: StatusColumns, applications: readonly StoredApplication[]): CancelledCfdi[] {
   // It was cancelled before, and its date came now.
   if (row.cancelled === 1) return []
-  const payments = thresholdsOf(
-    row,
-    applications.filter(({ invoice }) => invoice === row.uuid),
-  )
+  const payments = thresholdsOf(row, applications.filter(({ invoice }) => invoice === row.uuid).map(asSeen))
   return [{ ...row, ...status, payments }]
 }

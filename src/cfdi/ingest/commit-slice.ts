@@ -8,6 +8,7 @@ import { type PartKey, partKeyOf } from '../supplier-totals.ts'
 import { type MonthKey, monthKey } from '../totals.ts'
 import { packXml, type XmlLocation } from '../xml/xml-store.ts'
 import { applyChanges, type CancelledCfdi, type Incoming, invoicesOf, recountedIn, relatedTo, type SliceChanges } from './apply-changes.ts'
+import { isTurning } from './credit-notes.ts'
 import { type AffectedKeys, type AffectedRows, type KnownCfdi, readAffected, readKnown } from './reads.ts'
 import { type ImportSource, type ImportSourcePart, importSourceParts, partsIn, type ReportedCancellation } from './row.ts'
 import { type SliceWrites, writeStatements } from './writes.ts'
@@ -122,13 +123,19 @@ const isInvoice = ({ tipo_comprobante, version }: Pick<CfdiRow, 'tipo_comprobant
 /** Credit notes of several invoices lead to these, and on to others. Beyond so many, what is stored of them stays. */
 const MOST_SHARED = 10_000
 
+/** How often relations that have been read lead to further ones, 04 and 07 in turns. */
+const MOST_TURNS = 6
+
 /** Reads the stored rows that the changes affect: one call, and more when the rows themselves lead to others. */
 export async function readAffectedBy(ledger: D1Database, entity: number, changes: SliceChanges): Promise<AffectedRows> {
   const asked: AffectedKeys = { rows: [], applied: [], linked: [], advances: [], months: [], suppliers: [] }
   const read: AffectedRows = { rows: [], applications: [], substitutions: [], advances: [], months: [], suppliers: [] }
-  for (let keys = keysOf(changes); Object.values(keys).some(({ length }) => length > 0); keys = keysOfStored(changes, read, asked)) {
+  let keys = keysOf(changes)
+  for (let turn = 1; Object.values(keys).some(({ length }) => length > 0); turn++) {
     append(asked, keys)
     append(read, await readAffected(ledger, entity, keys))
+    keys = keysOfStored(changes, read, asked)
+    if (turn > MOST_TURNS) keys = { ...keys, linked: [], advances: [] }
   }
   return read
 }
@@ -146,7 +153,12 @@ function keysOf(changes: SliceChanges): AffectedKeys {
     rows: [...new Set([...changed, ...invoices])],
     applied: [...new Set([...invoices, ...rows.filter(isInvoice).map(({ uuid }) => uuid), ...changes.cancelled.map(({ uuid }) => uuid)])],
     linked: [...new Set([...rows.map(({ uuid }) => uuid), ...changed, ...invoices])],
-    advances: [...new Set([...changes.created, ...changes.completed].flatMap(({ advances }) => advances))],
+    advances: [
+      ...new Set([
+        ...[...changes.created, ...changes.completed].flatMap(({ advances, substitutes }) => [...advances, ...substitutes]),
+        ...withdrawnIn(changes),
+      ]),
+    ],
     months: monthsOf(rows),
     suppliers: partsOf(rows),
   }
@@ -169,17 +181,15 @@ function keysOfStored(changes: SliceChanges, read: AffectedRows, asked: Affected
     ...relatedTo([...read.rows.filter(({ uuid }) => withdrawn.has(uuid)), ...recounted, ...notes]),
     ...[...new Set(shared)].flatMap((text) => JSON.parse(text) as string[]),
   ]
-  const linked = [...read.substitutions, ...read.advances].flatMap((one) => Object.values(one) as string[])
-  const rows = [...new Set([...related, ...except(linked, created)])]
-  const removed = new Set(changes.removed)
+  const [substituted, advancing] = [read.substitutions, read.advances].map((list) => [
+    ...new Set(list.flatMap((one) => Object.values(one) as string[])),
+  ]) as [string[], string[]]
+  const rows = [...new Set([...related, ...except([...substituted, ...advancing], created)])]
   return {
     rows: except(rows, asked.rows),
     applied: except(rows, asked.applied),
-    linked: [],
-    advances: except(
-      read.rows.filter(({ uuid, tipo_relacion }) => removed.has(uuid) && tipo_relacion?.includes('07')).map(({ uuid }) => uuid),
-      asked.advances,
-    ),
+    linked: except(advancing, asked.linked),
+    advances: except([...new Set([...substituted, ...read.applications.filter(isTurning).map(({ source }) => source)])], asked.advances),
     months: except(monthsOf(before), asked.months),
     suppliers: except(partsOf(before), asked.suppliers),
   }

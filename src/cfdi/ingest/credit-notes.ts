@@ -1,7 +1,7 @@
 import type { Micros } from '../../platform/money.ts'
-import { dividedAmong, openAt } from '../cash/credits.ts'
+import { dividedByRate, openAt } from '../cash/credits.ts'
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
-import type { Applied, Payable } from '../totals.ts'
+import type { Applied, Payable, Substitution } from '../totals.ts'
 import { creditOn, relatedOf } from './applications.ts'
 import type { Advance, StoredApplication, StoredRow } from './reads.ts'
 import { markedElsewhere } from './row.ts'
@@ -17,6 +17,19 @@ interface Incoming {
 /** What is applied to an invoice, with the document that applies it. */
 export type AppliedBy = Applied & { source: string }
 
+type Seen = Pick<ApplicationRow, 'seen_from' | 'seen_until'>
+
+/** Whether what a note lowers depends on the ceiling: then its relations are known to decide it. */
+export const isTurning = ({ seen_from, seen_until }: Seen): boolean => seen_from !== null || seen_until !== null
+
+/** An application with the ceilings that show it: it begins as if it were issued then, and ends as if it were substituted. */
+export const asSeen = <One extends Applied & Seen>(one: One): One => ({
+  ...one,
+  issued_at: Math.max(one.issued_at, one.seen_from ?? 0),
+  substituted_from:
+    one.seen_until === null ? one.substituted_from : Math.min(one.seen_until, one.substituted_from ?? Number.POSITIVE_INFINITY),
+})
+
 /** The documents of a slice and everything stored that they affect, as they stand after it. */
 interface AfterSlice {
   documents: readonly Incoming[]
@@ -24,9 +37,13 @@ interface AfterSlice {
   stored: readonly StoredRow[]
   applications: readonly StoredApplication[]
   advances: readonly Advance[]
+  substitutions: readonly Substitution[]
   /** By invoice. It is brought up to date. */
   applied: Map<string, AppliedBy[]>
 }
+
+/** What a credit note takes off an invoice, and the ceilings that show it there. */
+type Part = Pick<ApplicationRow, 'invoice' | 'amount' | 'taxes'> & Seen
 
 /** A credit note that names an advance or several invoices. */
 interface Note {
@@ -38,105 +55,189 @@ interface Note {
   currency: string | null
   tipo_cambio: string | null
   forma_pago: string | null
+  cancelled: boolean
+  substituted_from: number | null
   amount: Micros
-  /** What it lowers so far, with amounts. */
-  before: ReadonlyMap<string, Micros>
+  taxes: string | null
+  /** What it lowers so far. */
+  before: readonly Part[]
   incoming: Incoming | null
 }
 
-type Invoice = Payable & { uuid: string; issued_at: number }
+type Invoice = Payable & Pick<CfdiRow, 'uuid' | 'fecha' | 'issued_at' | 'cancelled' | 'substituted_from' | 'tipo_relacion' | 'taxes'>
+
+/** How many invoices one advance leads to, and how often another one counts for it. Real advances have a few. */
+const MOST_REACHED = 1_000
+const MOST_TARGETS = 20
 
 /**
- * Decides what credit notes lower that name an advance, or several invoices. One that names an advance lowers the invoice that applies it, the
- * newest that was issued until then; one of several is divided by what is open of each. Sets the applications of incoming notes, and
- * returns the stored ones that change.
+ * Decides what credit notes lower that name an advance, or several invoices. A note that names an advance lowers the invoice that applies it
+ * and counts, also one that is issued later, and follows it to its substitute; without one it lowers the advance. One of several invoices is
+ * divided by rate and by what is open of each. Sets the applications of incoming notes, and returns the stored ones that change.
  */
-export function directNotes({ documents, stored, applications, advances, applied }: AfterSlice): SliceWrites['redirected'] {
-  const notes = [...incomingNotes(documents), ...storedNotes(applications, advances)]
-  if (notes.length === 0) return []
+export function directNotes({ documents, stored, applications, advances, substitutions, applied }: AfterSlice): SliceWrites['redirected'] {
   const invoices = new Map<string, Invoice>([...stored, ...documents.map(({ row }) => row)].map((row) => [row.uuid, row]))
+  const notes = [...incomingNotes(documents), ...storedNotes(applications, invoices, advances)]
+  if (notes.length === 0) return []
   const named = Map.groupBy(advances, ({ source }) => source)
-  const applying = Map.groupBy(advances, ({ advance }) => advance)
+  const reached = reachedAmong(invoices, advances, substitutions)
   const redirected: SliceWrites['redirected'] = []
   for (const note of notes.sort((a, b) => (a.fecha === b.fecha ? (a.uuid < b.uuid ? -1 : 1) : a.fecha < b.fecha ? -1 : 1))) {
     const stated = (named.get(note.uuid) ?? []).map(({ advance }) => advance)
-    const appliers = (advance: string): Invoice[] =>
-      (applying.get(advance) ?? []).flatMap(({ source }) => {
-        const invoice = invoices.get(source)
-        return invoice !== undefined && isApplier(note, invoice) ? [invoice] : []
-      })
-    const set = new Set(stated.flatMap((advance) => [advance, ...appliers(advance).map(({ uuid }) => uuid)]))
-    const kept = [...note.before.keys()].filter((uuid) => !set.has(uuid))
-    // In an order that does not depend on what came first.
-    const targets = [...new Set([...kept, ...stated.map((uuid) => newest(appliers(uuid)) ?? uuid)])].sort()
-    const parts = dividedAmong(
-      note.amount,
-      targets.map((uuid) => openAt(note, invoices.get(uuid), applied.get(uuid) ?? [])),
-    )
-    const after = new Map(targets.map((uuid, n) => [uuid, parts[n]!]))
-    if (isSame(note.before, after)) continue
-    move(applied, note, after)
-    const rows = targets.map(
-      (uuid, n): ApplicationRow => ({
-        ...creditOn({ ...note, source: note.uuid, fecha_pago: note.fecha }, uuid, n + 1),
-        amount: parts[n]!,
-      }),
-    )
+    const follows = new Set(stated.flatMap((uuid) => [...reached(uuid).itself, ...reached(uuid).applying]))
+    const isAdvance = invoices.get(note.uuid)?.tipo_relacion === '07'
+    const kept = isAdvance ? [] : note.before.map(({ invoice }) => invoice).filter((uuid) => !follows.has(uuid))
+    const turns = stated.map((uuid) => turnsOf(note, uuid, reached(uuid), invoices))
+    const after = targetsOf(note, kept, turns).flatMap(({ from, uuids }, n, all): Part[] => {
+      const parts = dividedByRate(
+        note.amount,
+        note.taxes,
+        uuids.map((uuid) => {
+          const open = openAt({ ...note, issued_at: from }, invoices.get(uuid), applied.get(uuid) ?? [])
+          const { taxes, total_micros } = invoices.get(uuid) ?? {}
+          return open && { ...open, stated: total_micros ?? 0n, taxes: taxes ?? null }
+        }),
+      )
+      const seen = { seen_from: n === 0 ? null : from, seen_until: all[n + 1]?.from ?? null }
+      return uuids.map((invoice, k) => ({ invoice, ...parts[k]!, ...seen }))
+    })
+    const from = turnedFrom(note, after)
+    if (from === null) continue
+    const credit = { ...note, source: note.uuid, fecha_pago: note.fecha }
+    const rows = after.map((part, n): ApplicationRow => ({ ...creditOn(credit, part.invoice, n + 1), ...part }))
+    // What it lowers without a ceiling comes first.
+    const related = relatedOf([...rows.filter(({ seen_until }) => seen_until === null), ...rows])!
+    for (const { invoice } of note.before) {
+      const others = (applied.get(invoice) ?? []).filter(({ source }) => source !== note.uuid)
+      applied.set(invoice, others)
+    }
+    for (const row of rows) {
+      const { emisor_rfc, receptor_rfc, issued_at, cancelled, substituted_from } = note
+      const one = asSeen({ ...row, emisor_rfc, receptor_rfc, issued_at, cancelled, substituted_from })
+      applied.set(row.invoice, [...(applied.get(row.invoice) ?? []), one])
+    }
     if (note.incoming === null) {
-      redirected.push({ uuid: note.uuid, related: relatedOf(rows)!, gone: [...note.before.keys()], applications: rows })
+      const gone = [...new Set(note.before.map(({ invoice }) => invoice))]
+      redirected.push({ uuid: note.uuid, from, related, gone, applications: rows })
     } else {
       note.incoming.applications = rows
-      note.incoming.row.related = relatedOf(rows)
+      note.incoming.row.related = related
     }
   }
   return redirected
 }
 
+/** What a document leads to: itself with what substitutes it (04), and the invoices that apply it as an advance (07), with their substitutes. */
+interface Reached {
+  itself: ReadonlySet<string>
+  applying: ReadonlySet<string>
+}
+
+function reachedAmong(
+  invoices: ReadonlyMap<string, Invoice>,
+  advances: readonly Advance[],
+  substitutions: readonly Substitution[],
+): (uuid: string) => Reached {
+  const isInvoice = ({ source }: { source: string }): boolean => invoices.get(source)?.tipo_comprobante === 'I'
+  const substitutes = Map.groupBy(substitutions.filter(isInvoice), ({ substituted }) => substituted)
+  const appliers = Map.groupBy(advances.filter(isInvoice), ({ advance }) => advance)
+  const known = new Map<string, Reached>()
+  const follow = (uuid: string, isFollowed: (advance: string) => readonly Advance[]): Set<string> => {
+    const found = new Set([uuid])
+    for (const one of found)
+      for (const { source } of [...(substitutes.get(one) ?? []), ...isFollowed(one)]) if (found.size < MOST_REACHED) found.add(source)
+    return found
+  }
+  return (uuid) => {
+    const before = known.get(uuid)
+    if (before !== undefined) return before
+    const itself = follow(uuid, () => [])
+    const one = { itself, applying: follow(uuid, (advance) => appliers.get(advance) ?? []).difference(itself) }
+    known.set(uuid, one)
+    return one
+  }
+}
+
+/** What a note that names one document lowers, from a ceiling on. */
+interface Turn {
+  from: number
+  uuid: string
+}
+
+/** The turns of a note that names a document: of the invoices that count for a ceiling, the newest that was there before it, else the first one after. */
+function turnsOf(note: Note, named: string, { itself, applying }: Reached, invoices: ReadonlyMap<string, Invoice>): Turn[] {
+  const rank = ({ issued_at }: Invoice): number => (issued_at <= note.issued_at ? note.issued_at - issued_at : issued_at)
+  const preferred = (uuids: ReadonlySet<string>): Invoice[] => {
+    const found = [...uuids].flatMap((uuid) => invoices.get(uuid) ?? []).filter((one) => isLowered(note, one))
+    const sorted = found.sort((a, b) => rank(a) - rank(b) || (a.uuid < b.uuid ? 1 : -1))
+    const last = sorted.findIndex(({ substituted_from }) => substituted_from === null)
+    return last < 0 ? sorted.slice(0, MOST_TARGETS) : [...sorted.slice(0, Math.min(last, MOST_TARGETS)), sorted[last]!]
+  }
+  const fill = ([first, ...rest]: readonly Invoice[], from: number, until: number): Turn[] => {
+    if (from >= until) return []
+    if (first === undefined) return [{ from, uuid: named }]
+    const begins = Math.min(Math.max(first.issued_at, from), until)
+    const ends = Math.max(Math.min(first.substituted_from ?? until, until), begins)
+    const itself = begins < ends ? [{ from: begins, uuid: first.uuid }] : []
+    return [...fill(rest, from, begins), ...itself, ...fill(rest, ends, until)]
+  }
+  return fill([...preferred(applying), ...preferred(itself)], note.issued_at, Number.POSITIVE_INFINITY)
+}
+
+/** Whether a note can lower an invoice, for a ceiling that shows it and no substitute. */
+const isLowered = (note: Note, invoice: Invoice): boolean =>
+  invoice.tipo_comprobante === 'I' &&
+  invoice.version !== null &&
+  invoice.cancelled === 0 &&
+  invoice.emisor_rfc === note.emisor_rfc &&
+  invoice.receptor_rfc === note.receptor_rfc &&
+  (invoice.substituted_from === null || invoice.substituted_from > note.issued_at)
+
+/** All that a note lowers, from each ceiling on that shows a change. The order does not depend on what came first. */
+function targetsOf(note: Note, kept: readonly string[], turns: readonly (readonly Turn[])[]): { from: number; uuids: string[] }[] {
+  const instants = [...new Set([note.issued_at, ...turns.flat().map(({ from }) => from)])].sort((a, b) => a - b)
+  const targets = [instants[0]!, ...instants.slice(1).slice(-MOST_TARGETS)].map((from) => {
+    const turned = turns.map((list) => list.findLast((one) => one.from <= from)!.uuid)
+    return { from, uuids: [...new Set([...kept, ...turned])].sort() }
+  })
+  return targets.filter(({ uuids }, n) => n === 0 || uuids.join() !== targets[n - 1]!.uuids.join())
+}
+
+/** The least ceiling that shows that a note lowers something else, or by another amount; null when none does. */
+function turnedFrom({ issued_at, before }: Note, after: readonly Part[]): number | null {
+  const at = (parts: readonly Part[], instant: number): string =>
+    parts
+      .filter(({ seen_from, seen_until }) => (seen_from ?? 0) <= instant && instant < (seen_until ?? Number.POSITIVE_INFINITY))
+      .map(({ invoice, amount, taxes }) => `${invoice} ${amount} ${taxes}`)
+      .sort()
+      .join()
+  const instants = new Set([issued_at, ...[...before, ...after].flatMap(({ seen_from, seen_until }) => [seen_from ?? 0, seen_until ?? 0])])
+  const turned = [...instants].filter((instant) => instant >= issued_at && at(before, instant) !== at(after, instant))
+  return turned.length === 0 ? null : Math.min(...turned)
+}
+
 /**
- * Marks the incoming credit notes that name an invoice whose IVA was withheld, and returns the stored ones to be marked: they may count on the
- * day of its payment.
+ * Marks the incoming credit notes that name an invoice whose IVA was withheld, or a later one, and returns the stored ones to be marked: they
+ * may count on the day of its payment.
  */
 export function markNotes(
   documents: readonly Incoming[],
   stored: readonly StoredRow[],
   applied: ReadonlyMap<string, readonly AppliedBy[]>,
+  redirected: SliceWrites['redirected'],
 ): SliceWrites['marked'] {
   const incoming = new Map(documents.map(({ row }) => [row.uuid, row]))
-  const marked = new Map<string, string>()
-  for (const { uuid, iva_retenido } of [...stored, ...incoming.values()]) {
-    if ((iva_retenido ?? 0n) === 0n) continue
+  const moved = new Set(redirected.map(({ uuid }) => uuid))
+  const marked = new Map<string, SliceWrites['marked'][number]>()
+  for (const { uuid, fecha, iva_retenido } of [...stored, ...incoming.values()])
     for (const { kind, source, fecha_pago } of applied.get(uuid) ?? []) {
-      if (kind !== 'E') continue
-      const note = incoming.get(source)
-      if (note !== undefined) Object.assign(note, markedElsewhere(fecha_pago))
-      else if (incoming.has(uuid)) marked.set(source, fecha_pago)
+      const isElsewhere = (iva_retenido ?? 0n) !== 0n || fecha.slice(0, 10) > fecha_pago.slice(0, 10)
+      if (kind !== 'E' || !isElsewhere || !(incoming.has(source) || incoming.has(uuid) || moved.has(source))) continue
+      const before = marked.get(source)?.last_paid_on ?? fecha_pago
+      marked.set(source, { uuid: source, ...markedElsewhere(fecha_pago, before > fecha ? before : fecha) })
     }
-  }
-  return [...marked].map(([uuid, fecha]) => ({ uuid, ...markedElsewhere(fecha) }))
-}
-
-const isApplier = (note: Note, invoice: Invoice): boolean =>
-  invoice.tipo_comprobante === 'I' &&
-  invoice.version !== null &&
-  invoice.emisor_rfc === note.emisor_rfc &&
-  invoice.receptor_rfc === note.receptor_rfc &&
-  invoice.issued_at <= note.issued_at
-
-const newest = (invoices: readonly Invoice[]): string | undefined =>
-  [...invoices].sort((a, b) => b.issued_at - a.issued_at || (a.uuid < b.uuid ? 1 : -1))[0]?.uuid
-
-const isSame = (before: ReadonlyMap<string, Micros>, after: ReadonlyMap<string, Micros>): boolean =>
-  before.size === after.size && [...after].every(([uuid, amount]) => before.get(uuid) === amount)
-
-/** Moves what a note applies to other invoices. */
-function move(applied: Map<string, AppliedBy[]>, { uuid, before }: Note, after: ReadonlyMap<string, Micros>): void {
-  const [one] = [...before.keys()].flatMap((invoice) => applied.get(invoice)?.filter(({ source }) => source === uuid) ?? [])
-  for (const invoice of before.keys())
-    applied.set(
-      invoice,
-      (applied.get(invoice) ?? []).filter(({ source }) => source !== uuid),
-    )
-  if (one !== undefined) for (const [invoice, amount] of after) applied.set(invoice, [...(applied.get(invoice) ?? []), { ...one, amount }])
+  for (const one of marked.values()) Object.assign(incoming.get(one.uuid) ?? {}, one)
+  return [...marked.values()].filter(({ uuid }) => !incoming.has(uuid))
 }
 
 const incomingNotes = (documents: readonly Incoming[]): Note[] =>
@@ -145,22 +246,23 @@ const incomingNotes = (documents: readonly Incoming[]): Note[] =>
       ({ row, applications, advances }) =>
         row.tipo_comprobante === 'E' && applications.length > 0 && (applications.length > 1 || advances.length > 0),
     )
-    .map((incoming) => ({
-      ...incoming.row,
-      amount: incoming.row.total_micros ?? 0n,
-      before: new Map(incoming.applications.map(({ invoice, amount }) => [invoice, amount])),
-      incoming,
-    }))
+    .map((incoming) => {
+      const { row, applications } = incoming
+      return { ...row, cancelled: row.cancelled === 1, amount: row.total_micros ?? 0n, before: applications, incoming }
+    })
 
 /** The stored notes of which every part has been read. */
-function storedNotes(applications: readonly StoredApplication[], advances: readonly Advance[]): Note[] {
+function storedNotes(applications: readonly StoredApplication[], rows: ReadonlyMap<string, Invoice>, advances: readonly Advance[]): Note[] {
   const advanced = new Set(advances.map(({ source }) => source))
-  const meant = applications.filter(({ kind, shared, source }) => kind === 'E' && (shared !== null || advanced.has(source)))
-  return [...Map.groupBy(meant, ({ source }) => source)].flatMap(([uuid, parts]): Note[] => {
-    const [one] = parts
-    const list = parts.find(({ shared }) => shared)?.shared
-    if (one === undefined || parts.length < (one.shared === null ? 1 : (JSON.parse(list ?? '[]') as string[]).length)) return []
-    const before = new Map(parts.map(({ invoice, amount }) => [invoice, amount]))
-    return [{ ...one, uuid, fecha: one.fecha_pago, amount: parts.reduce((sum, { amount }) => sum + amount, 0n), before, incoming: null }]
+  const meant = applications.filter((one) => one.kind === 'E' && (advanced.has(one.source) || (one.shared !== null && !isTurning(one))))
+  return [...Map.groupBy(meant, ({ source }) => source)].flatMap(([uuid, before]): Note[] => {
+    const [one] = before
+    const first = before.find(({ shared }) => shared)
+    const read = new Set(before.map(({ invoice }) => invoice))
+    if (one === undefined || read.size < (one.shared === null ? 1 : (JSON.parse(first?.shared ?? '[]') as string[]).length)) return []
+    const amount = before.reduce((sum, part) => (part.seen_until === null ? sum + part.amount : sum), 0n)
+    return [
+      { ...one, uuid, fecha: one.fecha_pago, amount, taxes: rows.get(uuid)?.taxes ?? first?.note_taxes ?? null, before, incoming: null },
+    ]
   })
 }

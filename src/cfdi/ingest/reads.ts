@@ -63,7 +63,7 @@ const ROW = [
     'receptor_rfc',
   ] as const),
   ...(['counterparty_rfc', 'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at'] as const),
-  ...(['fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from', 'related', 'products', 'updated_at'] as const),
+  ...(['fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from', 'related', 'products', 'taxes', 'updated_at'] as const),
   ...(['chunk', 'chunk_at', 'chunk_parts'] as const),
 ]
 const ROW_MICROS = [
@@ -84,6 +84,11 @@ export interface StoredApplication extends Applied {
    * null for a note of a single invoice, and for payments.
    */
   shared: string | null
+  /** The taxes of such a note, where `shared` has its invoices, and those of its part, as columns. */
+  note_taxes: string | null
+  taxes: string | null
+  seen_from: number | null
+  seen_until: number | null
 }
 
 /** A relation 07: the document `source` names an advance. */
@@ -119,8 +124,10 @@ const selectKnown = selectDocuments(listOf(KNOWN.map((name) => c[name])))
 const selectRows = selectDocuments(listOf([...ROW, ...ROW_MICROS].map((name) => c[name])))
 const APPLICATION = listOf([
   ...[p.invoice, p.source, p.n, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago, p.forma_pago],
-  ...[c.emisor_rfc, c.receptor_rfc, c.issued_at, c.cancelled, c.substituted_from],
+  ...[c.emisor_rfc, c.receptor_rfc, c.issued_at, c.cancelled, c.substituted_from, p.seen_from, p.seen_until],
+  sql`iif(${p.kind} = 'E', ${p.taxes}, null) as taxes`,
   sql`iif(${p.kind} = 'E' and instr(${c.related}, ',') > 0, iif(row_number() over (partition by ${p.source}) = 1, ${c.related}, ''), null) as shared`,
+  sql`iif(${p.kind} = 'E' and instr(${c.related}, ',') > 0 and row_number() over (partition by ${p.source}) = 1, ${c.taxes}, null) as note_taxes`,
 ])
 const selectApplications: Select = (entity, json) =>
   sql`select ${APPLICATION} from json_each(${json}) j cross join ${cfdiPayments} ${p} cross join ${cfdi} ${c}

@@ -99,10 +99,10 @@ function globalDayOf({ informacion_global, fecha }: CfdiDocument): string | null
   return fecha.slice(0, 7) >= first! && fecha.slice(0, 7) <= last! ? null : lastDayOf(last!)
 }
 
-/** Marks a credit note that may count on another day than its own (`cfdi_elsewhere`). */
-export const markedElsewhere = (fecha: string): Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'> => ({
+/** Marks a credit note that may count on another day than its own, until the day of `last` (`cfdi_elsewhere`). */
+export const markedElsewhere = (fecha: string, last = fecha): Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'> => ({
   first_paid_on: fecha.slice(0, 10),
-  last_paid_on: fecha.slice(0, 10),
+  last_paid_on: (last > fecha ? last : fecha).slice(0, 10),
 })
 
 /**

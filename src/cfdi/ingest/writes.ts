@@ -36,8 +36,11 @@ export interface SliceWrites {
   /** Rows known from metadata only that the XML changes in an indexed column. */
   reindexed: CfdiRow[]
   applications: ApplicationRow[]
-  /** Stored credit notes that lower other invoices than before, or by other amounts: those that they lowered so far, and what they apply now. */
-  redirected: { uuid: string; related: string; gone: string[]; applications: ApplicationRow[] }[]
+  /**
+   * Stored credit notes that lower other invoices than before, or by other amounts: the least ceiling that shows it, the invoices that they
+   * lowered so far, and what they apply now.
+   */
+  redirected: { uuid: string; from: number; related: string; gone: string[]; applications: ApplicationRow[] }[]
   /** Stored credit notes that may count on another day than their own. */
   marked: ({ uuid: string } & Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'>)[]
   /** The relations 04 of the new documents. */
@@ -136,7 +139,11 @@ const upsertCfdi = insert(
 const insertApplications = insert(cfdiPayments, sql`do nothing`, oneByOne)
 const updateRelated = update(['related'])
 const MARKED = ['first_paid_on', 'last_paid_on'] as const
-const updateMarked = update(MARKED)
+const updateMarked = update(
+  MARKED,
+  sql``,
+  sql`${setTo('first_paid_on')}, ${bare(cfdi.last_paid_on)} = max(coalesce(${cfdi.last_paid_on}, ''), j.${bare(cfdi.last_paid_on)})`,
+)
 const insertAdvances = insert(cfdiAdvances, sql`do nothing`, oneByOne)
 const insertSubstitutions = insert(cfdiSubstitutions, sql`do nothing`, oneByOne)
 const updateIndexed = update(INDEXED)

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, isAfterCeiling, isVisible, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { isSeen } from '../applied/applied.ts'
 import type { Named } from '../cash/events.ts'
 import { cfdiAs } from '../columns.ts'
 import { populationOf } from '../population/population.ts'
@@ -75,9 +76,10 @@ export function creditedSince(partition: Partition, direction: DirectionNumber, 
   return (
     notes &&
     sql`select ${i.uuid}, substr(${p.fecha_pago}, 1, 10) as day, ${p.amount} + 0 as amount, ${listed(others)}, (${needsExact} or ${sql.raw(is_unsure!)}) as is_unsure
-      from (select ${own.uuid}, ${own.emisor_rfc}, ${own.receptor_rfc}, ${own.related} ${notes}) source cross join json_each(${source.related}) named
+      from (select ${own.uuid}, ${own.emisor_rfc}, ${own.receptor_rfc}, ${own.direction}, ${own.related} ${notes}) source cross join json_each(${source.related}) named
         cross join ${cfdiPayments} ${p} cross join ${cfdi} ${i}
       where ${p.entity} = ${partition.number} and ${p.invoice} = named.value and ${p.source} = ${source.uuid} and ${p.kind} = 'E' and ${i.uuid} = ${p.invoice}
+        and ${isSeen(partition, 'source')}
         and ${source.emisor_rfc} = ${i.emisor_rfc} and ${source.receptor_rfc} = ${i.receptor_rfc} and ${isVisible(partition, 'i')}
         and ${isOwed(partition, 'i')}`
   )

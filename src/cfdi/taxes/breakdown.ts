@@ -125,10 +125,13 @@ export interface OwnAmounts {
 export function writeBreakdown(breakdown: Breakdown, own?: OwnAmounts): string | null {
   const amounts = BREAKDOWN.map((name) => breakdown[name])
   if (!amounts.every(fits)) return null
-  if (own === undefined) return `[${listOf(amounts)}]`
-  const ownAmounts = [...BREAKDOWN.map((name) => own.breakdown[name]), own.net]
-  return `[${amounts.map((amount) => listOf([amount]) || '0').join()},[${ownAmounts.map((amount) => listOf([amount]) || '0').join()}]]`
+  return own === undefined ? `[${listOf(amounts)}]` : `[${wholeListOf(amounts)},${writeOwn(own)}]`
 }
+
+const wholeListOf = (amounts: Micros[]): string => amounts.map((amount) => listOf([amount]) || '0').join()
+
+/** Formats the taxes of a document, or of a part of one, in its own currency, and its net amount. */
+export const writeOwn = ({ net, breakdown }: OwnAmounts): string => `[${wholeListOf([...BREAKDOWN.map((name) => breakdown[name]), net])}]`
 
 /** The taxes that a payroll receipt or a CFDI de retenciones withholds: the base and the amount of each, in this order. */
 export const WITHHELD = ['001', '002', '003'] as const
@@ -136,6 +139,16 @@ export const WITHHELD = ['001', '002', '003'] as const
 /** Formats the `taxes` column of these, in MXN. Null when nothing is withheld. */
 export const writeWithheld = (taxes: readonly [base: Micros, amount: Micros][]): string | null =>
   taxes.some(([, amount]) => amount !== 0n) && taxes.flat().every(fits) ? `[${listOf(taxes.flat())}]` : null
+
+/** Parses the `taxes` column in the currency of the document. The net amount is null where it is not stated. */
+export function parseOwn(text: string): { net: Micros | null; breakdown: Breakdown } {
+  const list = JSON.parse(text) as (number | string | (number | string)[])[]
+  const nested = list[BREAKDOWN.length]
+  const own = (Array.isArray(nested) ? nested : list) as (number | string)[]
+  const net = own[BREAKDOWN.length]
+  const breakdown = Object.fromEntries(BREAKDOWN.map((name, n) => [name, BigInt(own[n] ?? 0)])) as Breakdown
+  return { net: net === undefined ? null : BigInt(net), breakdown }
+}
 
 /** Parses the `taxes` column. */
 export function parseBreakdown(text: string): Breakdown {

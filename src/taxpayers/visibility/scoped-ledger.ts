@@ -131,13 +131,13 @@ export const isCounted = (partition: Partition, alias: string): SQL =>
 export const hasCeiling = ({ bounds }: Partition): boolean => bounds.some(({ until }) => until !== null)
 
 /**
- * The condition that an instant column of a row, in seconds, is after the ceiling of the row's direction. Null when there is no ceiling.
+ * The condition that an instant column of a row, or of `owner`, in seconds, is after the ceiling of the row's direction. Null when there is no ceiling.
  * Only for rows of directions that can be visible.
  */
-export function isAfterCeiling(partition: Partition, alias: string, column: string): SQL | null {
+export function isAfterCeiling(partition: Partition, alias: string, column: string, owner = alias): SQL | null {
   if (!hasCeiling(partition)) return null
   const { bounds } = partition
-  const after = ({ until }: DirectionBounds): string => `${alias}.${column} > ${until}`
+  const after = ({ until }: DirectionBounds): string => `${owner}.${column} > ${until}`
   const [first, second] = bounds
   return sql.raw(
     second ? `case ${alias}.direction when ${first!.directions[0]} then ${after(first!)} else ${after(second)} end` : after(first!),

@@ -14,6 +14,10 @@ export interface Written {
   forma?: string
   moneda?: [moneda: string, tipo_cambio: string | null]
   relacion?: [tipo: string, ...uuids: string[]]
+  /** What it substitutes, in a CfdiRelacionados of its own. */
+  sustituye?: string[]
+  /** Whether metadata says that it is cancelled. */
+  cancelado?: true
   /** InformacionGlobal. */
   global?: [periodicidad: string, meses: string, anio: string]
   lines?: {
@@ -74,6 +78,20 @@ function paymentOf([fecha, paid, [moneda, tipo_cambio] = ['MXN', '1']]: NonNulla
   return `<pago20:Pagos xmlns:pago20="http://www.sat.gob.mx/Pagos20" Version="2.0"><pago20:Totales MontoTotalPagos="0"/><pago20:Pago FechaPago="${fecha}T12:00:00" FormaDePagoP="${forma}" MonedaP="${moneda}" TipoCambioP="${tipo_cambio}" Monto="1">${documents.join('')}</pago20:Pago></pago20:Pagos>`
 }
 
+const totalOf = (lines: readonly Line[]): number =>
+  sum(lines, (line) => netOf(line) + ivaOf(line) - (line.isr ?? 0) - (line.iva_retenido ?? 0))
+
+/** Metadata that says which of the documents are cancelled; null when none is. */
+export function metadataOf(documents: readonly Written[]): string | null {
+  const rows = documents.flatMap(({ cancelado, uuid, emisor, receptor, fecha, lines = [], tipo = 'I' }) => {
+    const at = `${fecha} 10:00:00`
+    return cancelado ? [[uuid, emisor, 'E', receptor, 'R', 'SPR190613I52', at, at, text(totalOf(lines)), tipo, '0', at].join('~')] : []
+  })
+  const head =
+    'Uuid~RfcEmisor~NombreEmisor~RfcReceptor~NombreReceptor~RfcPac~FechaEmision~FechaCertificacionSat~Monto~EfectoComprobante~Estatus~FechaCancelacion'
+  return rows.length === 0 ? null : [head, ...rows, ''].join('\n')
+}
+
 /** The XML, with the header that its lines give. */
 export function xmlOf(document: Written): string {
   const { uuid, tipo = 'I', fecha, emisor, receptor, regimen = '601', metodo = 'PUE', forma = '03', lines = [], relacion, pago } = document
@@ -90,15 +108,13 @@ export function xmlOf(document: Written): string {
     (line) =>
       `<cfdi:Concepto ClaveProdServ="${line.clave ?? '43211503'}" Cantidad="1" ClaveUnidad="H87" Descripcion="Producto" ValorUnitario="${text(line.importe)}" Importe="${text(line.importe)}"${line.descuento === undefined ? '' : ` Descuento="${text(line.descuento)}"`} ObjetoImp="${line.objeto ?? '02'}">${isTaxed(line) ? `<cfdi:Impuestos><cfdi:Traslados>${transferred(netOf(line), line.iva ?? '0.16', ivaOf(line))}</cfdi:Traslados></cfdi:Impuestos>` : ''}${line.tercero === undefined ? '' : `<cfdi:ACuentaTerceros RfcACuentaTerceros="${line.tercero}" NombreACuentaTerceros="TERCERO" RegimenFiscalACuentaTerceros="601" DomicilioFiscalACuentaTerceros="06600"/>`}${schoolOf(line)}</cfdi:Concepto>`,
   )
+  const relations = [relacion, document.sustituye && (['04', ...document.sustituye] as const)].flatMap((one) => {
+    if (!one) return []
+    const uuids = one.slice(1).map((named) => `<cfdi:CfdiRelacionado UUID="${named}"/>`)
+    return [`<cfdi:CfdiRelacionados TipoRelacion="${one[0]}">${uuids.join('')}</cfdi:CfdiRelacionados>`]
+  })
   const retenciones = `${retained('001', isr)}${retained('002', iva_retenido)}`
   const attribute = (name: string, value: string | null) => (value === null ? '' : ` ${name}="${value}"`)
   return `<?xml version="1.0" encoding="UTF-8"?>
-<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}"${discount === 0 ? '' : ` Descuento="${text(discount)}"`} Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(net - discount + sum(lines, ivaOf) - isr - iva_retenido)}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="${document.lugar ?? '06600'}">${document.global ? `<cfdi:InformacionGlobal Periodicidad="${document.global[0]}" Meses="${document.global[1]}" Año="${document.global[2]}"/>` : ''}${
-    relacion
-      ? `<cfdi:CfdiRelacionados TipoRelacion="${relacion[0]}">${relacion
-          .slice(1)
-          .map((one) => `<cfdi:CfdiRelacionado UUID="${one}"/>`)
-          .join('')}</cfdi:CfdiRelacionados>`
-      : ''
-  }<cfdi:Emisor Rfc="${emisor}" Nombre="${document.nombre ?? 'EMISOR'}" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="${document.regimenReceptor ?? '601'}" UsoCFDI="${document.uso ?? 'G03'}"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${header.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago, forma) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
+<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}"${discount === 0 ? '' : ` Descuento="${text(discount)}"`} Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(totalOf(lines))}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="${document.lugar ?? '06600'}">${document.global ? `<cfdi:InformacionGlobal Periodicidad="${document.global[0]}" Meses="${document.global[1]}" Año="${document.global[2]}"/>` : ''}${relations.join('')}<cfdi:Emisor Rfc="${emisor}" Nombre="${document.nombre ?? 'EMISOR'}" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="${document.regimenReceptor ?? '601'}" UsoCFDI="${document.uso ?? 'G03'}"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${header.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago, forma) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
 }

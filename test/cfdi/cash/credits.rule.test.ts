@@ -1,29 +1,47 @@
 import { describe, expect, it } from 'vitest'
-import { dividedAmong, openAt, returnedBy } from '../../../src/cfdi/cash/credits.ts'
+import { dividedAmong, dividedByRate, openAt, returnedBy } from '../../../src/cfdi/cash/credits.ts'
 
 const pesos = (amount: number): bigint => BigInt(Math.round(amount * 1_000_000))
 const paid = (at: string, amount: number) => ({ kind: 'P' as const, at, source: `P${at}`, amount: pesos(amount) })
 const note = (source: string, at: string, amount: number) => ({ kind: 'E' as const, at, source, amount: pesos(amount) })
 
+const returned = (...of: Parameters<typeof returnedBy>): bigint => returnedBy(...of).reduce((sum, { amount }) => sum + amount, 0n)
+
 describe('what a credit note returns', () => {
   const later = { total: pesos(11_600), isPaidAtOnce: false }
 
   it('is nothing as long as something is open, and the rest after that', () => {
-    expect(returnedBy('N', later, [paid('2026-05-20', 11_368), note('N', '2026-05-25', 232)])).toBe(0n)
-    expect(returnedBy('N', later, [paid('2026-05-20', 5_800), note('N', '2026-05-25', 5_800)])).toBe(0n)
-    expect(returnedBy('N', later, [paid('2026-05-20', 11_000), note('N', '2026-05-25', 1_000)])).toBe(pesos(400))
-    expect(returnedBy('N', later, [note('N', '2026-05-15', 1_160), paid('2026-05-20', 10_440)])).toBe(0n)
+    expect(returned('N', later, [paid('2026-05-20', 11_368), note('N', '2026-05-25', 232)])).toBe(0n)
+    expect(returned('N', later, [paid('2026-05-20', 5_800), note('N', '2026-05-25', 5_800)])).toBe(0n)
+    expect(returned('N', later, [paid('2026-05-20', 11_000), note('N', '2026-05-25', 1_000)])).toBe(pesos(400))
+    expect(returned('N', later, [note('N', '2026-05-15', 1_160), paid('2026-05-20', 10_440)])).toBe(0n)
   })
 
   it('is all of a note on what was paid at once, and never more than was paid', () => {
     const atOnce = { total: pesos(1_160), isPaidAtOnce: true }
     const notes = [note('A', '2026-05-10', 928), note('B', '2026-06-10', 928)]
-    expect(notes.map(({ source }) => returnedBy(source, atOnce, notes))).toEqual([pesos(928), pesos(232)])
-    expect(returnedBy('N', later, [note('M', '2026-05-01', 11_600), note('N', '2026-05-02', 1_160)])).toBe(0n)
+    expect(notes.map(({ source }) => returned(source, atOnce, notes))).toEqual([pesos(928), pesos(232)])
+    expect(returned('N', later, [note('M', '2026-05-01', 11_600), note('N', '2026-05-02', 1_160)])).toBe(0n)
+  })
+
+  it('is of the newest payments that are not returned yet', () => {
+    const history = [paid('2026-05-20', 100), note('M', '2026-05-21', 60), paid('2026-06-20', 30), note('N', '2026-06-21', 50)]
+    const all = { total: pesos(130), isPaidAtOnce: false }
+    const closed = [paid('2026-05-01', 0), ...history, note('Z', '2026-05-01', 30)]
+    expect(returnedBy('M', { ...all, total: pesos(100) }, history)).toEqual([{ at: '2026-05-20', amount: pesos(60) }])
+    expect(returnedBy('N', all, closed)).toEqual([
+      { at: '2026-06-20', amount: pesos(30) },
+      { at: '2026-05-20', amount: pesos(20) },
+    ])
+  })
+
+  it('is nothing of what an advance paid, which was money before', () => {
+    const moved = { ...paid('2026-05-20', 11_600), forma: '30' }
+    expect(returned('N', later, [moved, note('N', '2026-05-25', 1_160)])).toBe(0n)
   })
 
   it('counts a payment of the same instant as made before', () => {
-    expect(returnedBy('N', later, [note('N', '2026-05-20', 1_160), paid('2026-05-20', 11_600)])).toBe(pesos(1_160))
+    expect(returned('N', later, [note('N', '2026-05-20', 1_160), paid('2026-05-20', 11_600)])).toBe(pesos(1_160))
   })
 })
 
@@ -50,6 +68,25 @@ describe('a credit note of several invoices', () => {
         expect(parts.reduce((sum, one) => sum + one, 0n)).toBe(amount)
         expect(parts.every((one) => one >= 0n)).toBe(true)
       }
+  })
+
+  it('is divided by rate, and apart what IVA was withheld of', () => {
+    const taxes = (list: number[]) => JSON.stringify(list.map((one) => one * 1_000_000))
+    const invoice = (total: number, list: number[] | null) => ({ ...open(total), stated: pesos(total), taxes: list && taxes(list) })
+    const [general, border, zero] = [invoice(1_160, null), invoice(1_080, [0, 0, 1_000, 80]), invoice(1_000, [0, 0, 0, 0, 1_000])]
+    const withheld = invoice(1_060, [1_000, 160, 0, 0, 0, 0, 100])
+    const parts = (list: number[], total: number, ...invoices: (typeof general)[]) =>
+      dividedByRate(pesos(total), taxes(list), invoices).map((one) => ({ amount: one.amount, taxes: JSON.parse(one.taxes ?? '[]') }))
+    expect(parts([500, 80, 300, 24, 200], 1_104, general, border, zero).map(({ amount }) => amount)).toEqual([580, 324, 200].map(pesos))
+    expect(parts([1_000, 160, 0, 0, 0, 0, 50], 1_110, general, withheld)).toEqual([
+      { amount: pesos(580), taxes: [500_000_000, 80_000_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 500_000_000] },
+      { amount: pesos(530), taxes: [500_000_000, 80_000_000, 0, 0, 0, 0, 50_000_000, 0, 0, 0, 0, 0, 500_000_000] },
+    ])
+    // Without its taxes all of a document is at the general rate.
+    expect(dividedByRate(pesos(1_160), null, [general, zero])).toEqual([
+      { amount: pesos(1_160), taxes: null },
+      { amount: 0n, taxes: null },
+    ])
   })
 
   it('rests on what was issued until the note, so that no later document can change what a reader of it sees', () => {

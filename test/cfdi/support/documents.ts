@@ -29,9 +29,13 @@ export interface Plain {
   pagos: {
     fecha: string
     moneda?: [currency: string, tipo_cambio: string]
+    forma?: string
     documentos: { uuid: string; pagado: string; moneda: string }[]
   }[]
   lines: number
+  /** Its IVA by rate, a line for each, where it is not all alike; and the IVA that is withheld. */
+  tasas?: { tasa: string; base: string; iva: string }[]
+  retenido?: string
   /** Its lines, where they are not all alike. */
   productos?: { clave: string; importe: string; descuento: string | null }[]
 }
@@ -81,23 +85,36 @@ export function xmlOf(document: Plain): string {
       return `<cfdi:CfdiRelacionados TipoRelacion="${one.tipo}">${uuids.join('')}</cfdi:CfdiRelacionados>`
     })
     .join('')
+  const tasas = document.tasas ?? (Number(document.iva) > 0 ? [{ tasa: '0.160000', base: document.subtotal, iva: document.iva }] : [])
+  const transferred = tasas.map(
+    ({ tasa, base, iva }) => `<cfdi:Traslado Base="${base}" Impuesto="002" TipoFactor="Tasa" TasaOCuota="${tasa}" Importe="${iva}"/>`,
+  )
+  const retained = document.retenido
+    ? `<cfdi:Retenciones><cfdi:Retencion Impuesto="002" Importe="${document.retenido}"/></cfdi:Retenciones>`
+    : ''
   const taxes =
-    Number(document.iva) > 0
-      ? `<cfdi:Impuestos TotalImpuestosTrasladados="${document.iva}"><cfdi:Traslados><cfdi:Traslado Base="${document.subtotal}" Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.160000" Importe="${document.iva}"/></cfdi:Traslados></cfdi:Impuestos>`
+    tasas.length > 0
+      ? `<cfdi:Impuestos TotalImpuestosTrasladados="${document.iva}">${retained}<cfdi:Traslados>${transferred.join('')}</cfdi:Traslados></cfdi:Impuestos>`
       : ''
   const complement =
     tipo === 'P'
       ? `<pago20:Pagos xmlns:pago20="http://www.sat.gob.mx/Pagos20" Version="2.0"><pago20:Totales MontoTotalPagos="0"/>${pagos.map(pagoOf).join('')}</pago20:Pagos>`
       : ''
-  const lines = document.productos
-    ? document.productos.map(({ clave, importe, descuento }) => lineOf(clave, importe, descuento)).join('')
-    : lineOf('84111506', document.subtotal, null).repeat(document.lines)
+  const taxed = document.tasas?.map(
+    ({ base }, n) =>
+      `<cfdi:Concepto ClaveProdServ="84111506" Cantidad="1" ClaveUnidad="E48" Descripcion="Servicios" ValorUnitario="${base}" Importe="${base}" ObjetoImp="02"><cfdi:Impuestos><cfdi:Traslados>${transferred[n]}</cfdi:Traslados></cfdi:Impuestos></cfdi:Concepto>`,
+  )
+  const lines = taxed
+    ? taxed.join('')
+    : document.productos
+      ? document.productos.map(({ clave, importe, descuento }) => lineOf(clave, importe, descuento)).join('')
+      : lineOf('84111506', document.subtotal, null).repeat(document.lines)
   return `<?xml version="1.0" encoding="UTF-8"?>
 <cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.sat.gob.mx/cfd/4 http://www.sat.gob.mx/sitio_internet/cfd/4/cfdv40.xsd" Version="4.0" Serie="A" Folio="17" Fecha="${document.fecha}" Sello="${SEAL}" FormaPago="99" NoCertificado="30001000000400002434" Certificado="${CERTIFICATE}" SubTotal="${document.subtotal}"${attribute('Descuento', document.descuento)} Moneda="${document.moneda}"${attribute('TipoCambio', document.tipo_cambio)} Total="${document.total}" TipoDeComprobante="${tipo}" Exportacion="01"${attribute('MetodoPago', document.metodo)}${attribute('CondicionesDePago', document.condiciones ?? null)} LugarExpedicion="${document.lugar}">${related}<cfdi:Emisor Rfc="${document.emisor}" Nombre="EMPRESA DE PRUEBA" RegimenFiscal="601"/><cfdi:Receptor Rfc="${document.receptor}" Nombre="CLIENTE DE PRUEBA" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="601" UsoCFDI="G03"/><cfdi:Conceptos>${lines}</cfdi:Conceptos>${taxes}<cfdi:Complemento>${complement}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${document.uuid}" FechaTimbrado="${document.fecha}" RfcProvCertif="SPR190613I52" SelloCFD="${SEAL}" NoCertificadoSAT="30001000000500003456" SelloSAT="${SEAL}"/></cfdi:Complemento></cfdi:Comprobante>`
 }
 
-const pagoOf = ({ fecha, moneda: [currency, rate] = ['MXN', '1'], documentos }: Plain['pagos'][number]): string =>
-  `<pago20:Pago FechaPago="${fecha}" FormaDePagoP="03" MonedaP="${currency}" TipoCambioP="${rate}" Monto="1">${documentos
+const pagoOf = ({ fecha, moneda: [currency, rate] = ['MXN', '1'], forma = '03', documentos }: Plain['pagos'][number]): string =>
+  `<pago20:Pago FechaPago="${fecha}" FormaDePagoP="${forma}" MonedaP="${currency}" TipoCambioP="${rate}" Monto="1">${documentos
     .map(
       ({ uuid, pagado, moneda }) =>
         `<pago20:DoctoRelacionado IdDocumento="${uuid}" MonedaDR="${moneda}" EquivalenciaDR="1" NumParcialidad="1" ImpSaldoAnt="${pagado}" ImpPagado="${pagado}" ImpSaldoInsoluto="0" ObjetoImpDR="02"/>`,

@@ -124,20 +124,55 @@ function inProportion(amount: bigint, weights: readonly bigint[]): bigint[] {
   return used.map((_, n) => upTo(n + 1) - upTo(n))
 }
 
-/** The invoices that a credit note lowers: those it names, and instead of an advance the newest invoice until then that applies it. */
-function lowered({ document: note, ...more }: Seen, seen: readonly Seen[]): string[] {
-  const { relacion } = note
-  if (note.tipo !== 'E' || relacion === null || !CREDITING.includes(relacion.tipo)) return []
-  if (relacion.tipo !== '07') return [...relacion.uuids]
-  const appliersOf = (advance: string) =>
-    seen
-      .filter(
-        ({ document: one, hasXml }) => hasXml && one.tipo === 'I' && one.relacion?.tipo === '07' && one.relacion.uuids.includes(advance),
-      )
-      .filter(({ document: one }) => one.uuid !== advance && one.emisor === note.emisor && one.receptor === note.receptor)
-      .filter((one) => instantOf(one) <= instantOf({ document: note, ...more }))
-      .sort((a, b) => instantOf(b) - instantOf(a) || (a.document.uuid < b.document.uuid ? 1 : -1))
-  return [...new Set(relacion.uuids.map((uuid) => appliersOf(uuid)[0]?.document.uuid ?? uuid))]
+/**
+ * The invoices that a credit note lowers, as one knows until an instant: those it names. In the place of what it names in relation 07, the
+ * invoice that counts of those that apply it, or else of those that replace it: the newest until the note, else the first one after it.
+ */
+function loweredAt(note: Seen, seen: readonly Seen[], until: number): string[] {
+  const { relacion, tipo, emisor, receptor } = note.document
+  if (tipo !== 'E' || relacion === null || !CREDITING.includes(relacion.tipo)) return []
+  if (relacion.tipo !== '07') return [...relacion.uuids].sort()
+  const counted = countedAmong(seen.filter((one) => instantOf(one) <= until))
+  const invoices = seen.filter(({ document, hasXml }) => hasXml && document.tipo === 'I')
+  const names = ({ document }: Seen, uuid: string, how: string): boolean =>
+    document.uuid !== uuid &&
+    ((document.relacion?.tipo === how && document.relacion.uuids.includes(uuid)) || (how === '04' && !!document.sustituye?.includes(uuid)))
+  const reached = (from: string, how: readonly string[]): Set<string> => {
+    const found = new Set([from])
+    for (const uuid of found)
+      for (const one of invoices) if (how.some((relation) => names(one, uuid, relation))) found.add(one.document.uuid)
+    return found
+  }
+  const bestOf = (uuids: ReadonlySet<string>): string | undefined => {
+    const found = invoices.filter(
+      ({ document }) =>
+        uuids.has(document.uuid) && counted.has(document.uuid) && document.emisor === emisor && document.receptor === receptor,
+    )
+    const [before, after] = [
+      found.filter((one) => instantOf(one) <= instantOf(note)),
+      found.filter((one) => instantOf(one) > instantOf(note)),
+    ]
+    const inOrder = (a: Seen, b: Seen) => instantOf(a) - instantOf(b) || (a.document.uuid < b.document.uuid ? -1 : 1)
+    const [newest, first] = [before.sort(inOrder).at(-1), after.sort((a, b) => instantOf(a) - instantOf(b) || -inOrder(a, b))[0]]
+    return (newest ?? first)?.document.uuid
+  }
+  const targets = relacion.uuids.map((uuid) => {
+    const itself = reached(uuid, ['04'])
+    return bestOf(reached(uuid, ['04', '07']).difference(itself)) ?? bestOf(itself) ?? uuid
+  })
+  return [...new Set(targets)].sort()
+}
+
+/** The same, and since when it has been so. */
+function lowered(note: Seen, seen: readonly Seen[], until: number): { from: number; uuids: string[] } {
+  const begin = instantOf(note)
+  const instants = [begin, ...new Set(seen.map(instantOf).filter((one) => one > begin && one <= until))].sort((a, b) => a - b)
+  let found = { from: begin, uuids: loweredAt(note, seen, begin) }
+  for (const from of instants) {
+    const uuids = loweredAt(note, seen, from)
+    if (uuids.join() !== found.uuids.join()) found = { from, uuids }
+  }
+  return found
 }
 
 /** An amount of one document in the currency of another; null when a rate is not known. Rates have at most four decimals. */
@@ -150,16 +185,16 @@ function inCurrencyOf(to: Plain, amount: bigint, from: Plain): bigint | null {
 }
 
 /** What a credit note takes off each invoice, in its own currency: what is open of each when it is issued, then by their totals. */
-export function partsOf(note: Seen, seen: readonly Seen[]): Map<string, bigint> {
-  const uuids = lowered(note, seen).sort()
+export function partsOf(note: Seen, seen: readonly Seen[], until = Number.POSITIVE_INFINITY): Map<string, bigint> {
+  const { from, uuids } = lowered(note, seen, until)
   const amount = micros(note.document.total)
   if (uuids.length < 2) return new Map(uuids.map((uuid) => [uuid, amount]))
-  // Nobody who sees the note knows of what is issued after it.
-  const then = seen.filter((one) => instantOf(one) <= instantOf(note))
+  // Nobody who sees the note there knows of what is issued later.
+  const then = seen.filter((one) => instantOf(one) <= from)
   const counted = countedAmong(then)
   const openOf = (uuid: string): { open: bigint; total: bigint } | null => {
     const found = seen.find(({ document }) => document.uuid === uuid)
-    if (!found?.hasXml || found.document.tipo !== 'I' || instantOf(found) > instantOf(note)) return null
+    if (!found?.hasXml || found.document.tipo !== 'I' || instantOf(found) > from) return null
     const { emisor, receptor, moneda, metodo } = found.document
     if (emisor !== note.document.emisor || receptor !== note.document.receptor) return null
     const total = inCurrencyOf(note.document, micros(found.document.total), found.document)
@@ -175,7 +210,7 @@ export function partsOf(note: Seen, seen: readonly Seen[]): Map<string, bigint> 
     const paid = payments.filter(({ fecha }) => fecha <= note.document.fecha).map(({ pagado }) => micros(pagado))
     const earlier = acting
       .filter((one) => one.document.receptor === receptor && key(one) < key(note))
-      .map((one) => inCurrencyOf(found.document, partsOf(one, seen).get(uuid) ?? 0n, one.document) ?? 0n)
+      .map((one) => inCurrencyOf(found.document, partsOf(one, seen, from).get(uuid) ?? 0n, one.document) ?? 0n)
     const left = [...paid, ...earlier].reduce((rest, one) => rest - one, micros(found.document.total))
     return { open: inCurrencyOf(note.document, left > 0n ? left : 0n, found.document)!, total }
   }
