@@ -1,7 +1,7 @@
 import { isZero, type Micros, micros, over, part as portion, sum, times } from './amounts.ts'
 import { appliedTo } from './balances.ts'
 import { countedAt, inPesos, isToItself, isTooLarge, isVigenteAt, netOf, populationOf, rateOf } from './counting.ts'
-import { loweredBy, stated } from './notes.ts'
+import { partsOf, stated } from './notes.ts'
 import type { Day, Direction } from './shapes.ts'
 import { IVA, ivaFigures, statedTaxes, type Tax, taxesOf, taxSum } from './taxes.ts'
 import { compare, type Document, dayOf, lastDayOf, monthOf, type World } from './world.ts'
@@ -113,7 +113,8 @@ export function paidLater(world: World, asOf: Day | null): Movements {
           movements.unreconciled.push({ ...common, direction: payment.direction, reason: reason!, iva, pagado: docto.imp_pagado })
           continue
         }
-        if (isTooLarge(world, invoice!)) continue
+        // An advance was money before.
+        if (isTooLarge(world, invoice!) || (pago.forma_pago_p === '30' && namesAdvance(invoice!))) continue
         movements.events.push({ ...common, ...eventOf(pago, docto, invoice!, own, convert) })
       }
   }
@@ -132,6 +133,12 @@ export function countedOn({ tipo_comprobante, fecha, informacion_global }: Docum
 function addPaidAtOnce(world: World, { events, paidByComplements }: Movements): void {
   for (const document of populationOf(world, null, ['I'])) {
     if (document.metodo_pago !== 'PUE' || paidByComplements.has(document.uuid)) continue
+    const isMoved = document.forma_pago === '30' && namesAdvance(document)
+    if (
+      isMoved &&
+      !world.documents.some((one) => namesAdvance(one) && appliedTo(world, document, null).some(({ uuid }) => uuid === one.uuid))
+    )
+      continue
     const rate = rateOf(world, document)!
     const f = (amount: Micros) => times(amount, rate)
     events.push({
@@ -149,6 +156,7 @@ function addPaidAtOnce(world: World, { events, paidByComplements }: Movements): 
 }
 
 const isWithheld = (document: Document): boolean => micros(document.iva_retenido) !== 0n
+const namesAdvance = ({ relacionados }: Document): boolean => relacionados.some(({ tipo_relacion }) => tipo_relacion === '07')
 
 /**
  * What credit notes return: of each invoice what is beyond the part that was still to be paid when the note came, and never more than was paid
@@ -158,32 +166,39 @@ function addReturned(world: World, { events, paidByComplements }: Movements): vo
   const counted = countedAt(world, null)
   for (const note of populationOf(world, null, ['E'])) {
     if (note.metodo_pago !== 'PUE') continue
-    const lowered = loweredBy(world, note)
-    for (const [uuid, part] of lowered.size === 0 ? [[null, micros(note.total)] as const] : lowered) {
+    const lowered = partsOf(world, note)
+    const all = { amount: micros(note.total), taxes: null }
+    for (const [uuid, { amount: part, taxes }] of lowered.size === 0 ? [[null, all] as const] : lowered) {
       const named = world.documents.find((one) => one.uuid === uuid && one.origin === note.origin)
       const isShown =
         named?.tipo_comprobante === 'I' && named.has_xml && named.emisor_rfc === note.emisor_rfc && named.receptor_rfc === note.receptor_rfc
       const invoice = isShown ? named : null
       if (invoice && (!counted.has(invoice.uuid) || isTooLarge(world, invoice))) continue
-      const { returned, of, day } =
+      const returns =
         invoice === null
-          ? { returned: part, of: [], day: dayOf(note.fecha) }
+          ? [{ returned: part, of: [], day: dayOf(note.fecha) }]
           : returnedOf(world, note, part, invoice, paidByComplements.has(invoice.uuid))
-      if (returned === 0n) continue
-      const rate = stated(note) ?? world.rates(note.currency!, day)!.rate
-      const f = (amount: Micros) => -times(portion(amount, returned, micros(note.total)), rate)
-      events.push({
-        ...{
-          uuid: note.uuid,
-          applies_to: invoice?.uuid ?? null,
-          source: 'cfdi',
-          direction: note.direction,
-          day,
-          document: invoice ?? note,
-        },
-        ...{ refund: { note, of }, forma: null, paid: f(micros(note.total)), own: -returned, net: f(netOf(note)) },
-        taxes: taxesOf(note).map((tax) => scaled(tax, f)),
-      })
+      for (const { returned, of, day } of returns) {
+        if (returned === 0n) continue
+        const rate = stated(note) ?? world.rates(note.currency!, day)!.rate
+        const base = taxes === null ? micros(note.total) : part
+        const f = (amount: Micros) => -times(portion(amount, returned, base), rate)
+        const own = taxes ?? taxesOf(note)
+        const of_ = (kind: Tax['kind']) => sum(own.filter((tax) => tax.kind === kind).map(({ importe }) => importe))
+        const net = taxes === null ? netOf(note) : part + of_('retencion') - of_('traslado')
+        events.push({
+          ...{
+            uuid: note.uuid,
+            applies_to: invoice?.uuid ?? null,
+            source: 'cfdi',
+            direction: note.direction,
+            day,
+            document: invoice ?? note,
+          },
+          ...{ refund: { note, of }, forma: null, paid: f(base), own: -returned, net: f(net) },
+          taxes: own.map((tax) => scaled(tax, f)),
+        })
+      }
     }
   }
 }
@@ -197,28 +212,39 @@ function returnedOf(world: World, note: Document, part: Micros, invoice: Documen
   const history = appliedTo(world, invoice, null).sort((a, b) => compare([a.time, order[a.kind], a.uuid], [b.time, order[b.kind], b.uuid]))
   const before = history.filter(({ kind, time }) => kind === 'P' && time <= note.fecha)
   const of: Payment[] = isAtOnce ? [{ forma: invoice.forma_pago, pesos, amount: total }] : before
-  const lastPaid = before
-    .map(({ day }) => day)
-    .sort()
-    .at(-1)
-  const isRestated = isWithheld(note) || isWithheld(invoice)
-  const isAdvance = note.relacionados.some(({ tipo_relacion }) => tipo_relacion === '07')
-  const day = isAtOnce && (isRestated || isAdvance) ? countedOn(invoice) : isRestated ? (lastPaid ?? dayOf(note.fecha)) : dayOf(note.fecha)
-  let [toPay, paid] = isAtOnce ? [0n, total] : [total, 0n]
-  for (const { kind, uuid, amount } of history) {
+  const isRestated = isWithheld(invoice)
+  const isAdvance = namesAdvance(note) && namesAdvance(invoice)
+  const ownDay = isAtOnce && (isRestated || isAdvance) ? countedOn(invoice) : dayOf(note.fecha)
+  let toPay = isAtOnce ? 0n : total
+  // The newest payment last.
+  const till: { day: Day | null; left: Micros }[] = isAtOnce ? [{ day: null, left: total }] : []
+  for (const { kind, uuid, amount, day, forma } of history) {
     if (kind === 'P') {
-      paid += amount
+      if (!(forma === '30' && namesAdvance(invoice))) till.push({ day, left: amount })
       toPay = toPay > amount ? toPay - amount : 0n
       continue
     }
     const forgiven = amount < toPay ? amount : toPay
-    const back = amount - forgiven < paid ? amount - forgiven : paid
     toPay -= forgiven
-    paid -= back
-    if (uuid === note.uuid) return { returned: portion(part, back, amount), of, day }
+    let back = amount - forgiven
+    const byDay = new Map<Day, Micros>()
+    for (const one of [...till].reverse()) {
+      const some = one.left < back ? one.left : back
+      one.left -= some
+      back -= some
+      const counted = isRestated && one.day !== null ? one.day : ownDay
+      byDay.set(counted, (byDay.get(counted) ?? 0n) + some)
+    }
+    if (uuid !== note.uuid) continue
+    const days = new Set(before.map((one) => one.day))
+    return [...byDay].map(([on, some]) => ({
+      returned: portion(part, some, amount),
+      of: isRestated && !isAtOnce && days.size > 1 ? of.filter((_, n) => before[n]!.day === on) : of,
+      day: on,
+    }))
   }
   // It cannot be converted to the invoice's currency, so that it lowers nothing.
-  return { returned: part, of, day }
+  return [{ returned: part, of, day: ownDay }]
 }
 
 function eventOf(pago: Pago, docto: Docto, invoice: Document, own: Tax[], convert: (amount: Micros) => Micros) {

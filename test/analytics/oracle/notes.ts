@@ -1,5 +1,6 @@
 import { type Micros, micros, over, sum, times } from './amounts.ts'
 import { isVigenteAt, unsubstituted } from './counting.ts'
+import { IVA, ivaFigures, type Tax, taxesOf } from './taxes.ts'
 import type { Document, World } from './world.ts'
 
 /** The relations by which a credit note takes something off an invoice. */
@@ -19,18 +20,52 @@ export function converted(amount: Micros, from: Document, to: Document): Micros 
   return rate === null || other === null ? null : over(times(amount, rate), other)
 }
 
-/** The documents that a note lowers: those it names, and in the place of an advance the newest invoice until then that applies it. */
-function named(world: World, note: Document): string[] {
-  const appliers = (advance: string) =>
-    world.documents
-      .filter((one) => one.tipo_comprobante === 'I' && one.has_xml && one.uuid !== advance && isBetweenSame(one, note))
-      .filter((one) => one.relacionados.some(({ tipo_relacion, uuid }) => tipo_relacion === '07' && uuid === advance))
-      .filter((one) => instant(one) <= instant(note))
-      .sort((a, b) => instant(b) - instant(a) || (a.uuid < b.uuid ? 1 : -1))
+/**
+ * The documents that a note lowers: those it names. In the place of what it names in relation 07, the invoice that counts of those that apply
+ * it, or else of those that replace it: the newest until the note, else the first one after it.
+ */
+function namedAt(documents: readonly Document[], note: Document, until: number): string[] {
+  const invoices = documents.filter((one) => one.tipo_comprobante === 'I' && one.has_xml && one.origin === note.origin)
+  const shown = documents.filter(
+    (one) => one.kind === 'cfdi' && one.origin === note.origin && isVigenteAt(one, null) && instant(one) <= until,
+  )
+  const counted = unsubstituted(shown)
+  const reached = (from: string, relations: readonly string[]): Set<string> => {
+    const found = new Set([from])
+    for (const uuid of found)
+      for (const one of invoices)
+        if (one.relacionados.some((other) => relations.includes(other.tipo_relacion) && other.uuid === uuid)) found.add(one.uuid)
+    return found
+  }
+  const bestOf = (uuids: ReadonlySet<string>): string | undefined => {
+    const found = invoices.filter((one) => uuids.has(one.uuid) && counted.has(one.uuid) && isBetweenSame(one, note))
+    const rank = (one: Document) => (instant(one) <= instant(note) ? instant(note) - instant(one) : instant(one))
+    return found.sort((a, b) => rank(a) - rank(b) || (a.uuid < b.uuid ? 1 : -1))[0]?.uuid
+  }
   const uuids = note.relacionados
     .filter(({ tipo_relacion }) => CREDITING.includes(tipo_relacion))
-    .map(({ tipo_relacion, uuid }) => (tipo_relacion === '07' ? (appliers(uuid)[0]?.uuid ?? uuid) : uuid))
+    .map(({ tipo_relacion, uuid }) => {
+      if (tipo_relacion !== '07') return uuid
+      const itself = reached(uuid, ['04'])
+      return bestOf(reached(uuid, ['04', '07']).difference(itself)) ?? bestOf(itself) ?? uuid
+    })
   return [...new Set(uuids)].sort()
+}
+
+/** The same for everything that is shown, and since when it has been so. */
+function named(world: World, note: Document): { from: number; uuids: string[] } {
+  const begin = instant(note)
+  if (note.tipo_comprobante !== 'E' || !note.has_xml) return { from: begin, uuids: [] }
+  if (note.relacionados.every(({ tipo_relacion }) => tipo_relacion !== '07')) return { from: begin, uuids: namedAt([], note, begin) }
+  const linked = world.documents.filter((one) => one.emisor_rfc === note.emisor_rfc && one.receptor_rfc === note.receptor_rfc)
+  const later = [...new Set(linked.map(instant))].filter((one) => one > begin).sort((a, b) => a - b)
+  return [begin, ...later].reduce(
+    (found, from) => {
+      const uuids = namedAt(linked, note, from)
+      return uuids.join() === found.uuids.join() ? found : { from, uuids }
+    },
+    { from: begin, uuids: namedAt(linked, note, begin) },
+  )
 }
 
 /** Parts of an amount that are to each other as weights are; each sum of the first of them is rounded down. */
@@ -40,32 +75,126 @@ function inProportion(amount: Micros, weights: readonly Micros[]): Micros[] {
   return used.map((_, n) => upTo(n + 1) - upTo(n))
 }
 
-const kept = new WeakMap<World, Map<Document, Map<string, Micros>>>()
+/** What a note takes off an invoice, in its own currency; its taxes where they are not in proportion to those of the note. */
+interface Part {
+  amount: Micros
+  taxes: Tax[] | null
+}
+
+const kept = new WeakMap<World, Map<Document, Map<string, Part>>>()
 
 /**
- * What a credit note takes off each invoice, in its own currency: what is open of each when it is issued, then by their totals. Nobody who sees
- * the note knows of what is issued after it.
+ * What a credit note takes off each invoice: at each rate what is open of each when it is issued, then by their totals. Nobody who sees the note
+ * there knows of what is issued later.
  */
-export function loweredBy(world: World, note: Document): Map<string, Micros> {
-  const known = kept.get(world) ?? new Map<Document, Map<string, Micros>>()
+export function partsOf(world: World, note: Document): Map<string, Part> {
+  const known = kept.get(world) ?? new Map<Document, Map<string, Part>>()
   kept.set(world, known)
   const found = known.get(note) ?? divided(world, note)
   known.set(note, found)
   return found
 }
 
-function divided(world: World, note: Document): Map<string, Micros> {
-  const uuids = note.tipo_comprobante === 'E' && note.has_xml ? named(world, note) : []
+export const loweredBy = (world: World, note: Document): Map<string, Micros> =>
+  new Map([...partsOf(world, note)].map(([uuid, { amount }]) => [uuid, amount]))
+
+type Open = { open: Micros; total: Micros } | null
+
+/** Divides an amount by what is open, then by totals. What is not known gets an equal part. */
+function dividedAmong(amount: Micros, invoices: readonly Open[]): Micros[] {
+  const shown = invoices.filter((one) => one !== null)
+  const equal = amount / BigInt(invoices.length)
+  const rest = shown.length === 0 ? 0n : amount - equal * BigInt(invoices.length - shown.length)
+  const open = sum(shown.map((one) => one.open))
+  const first = inProportion(
+    rest < open ? rest : open,
+    shown.map((one) => one.open),
+  )
+  const second = inProportion(
+    rest > open ? rest - open : 0n,
+    shown.map(({ total }) => total),
+  )
+  let n = 0
+  const parts = invoices.map((one) => (one === null ? equal : first[n]! + second[n++]!))
+  if (shown.length === 0) parts[0]! += amount - equal * BigInt(invoices.length)
+  return parts
+}
+
+const RATES = ['16', '8', '0', 'exento', 'otras'] as const
+const isOf = (rate: (typeof RATES)[number], figure: string): boolean => figure.split('_')[1] === rate
+
+/** What a document transfers at each rate with its IVA, and what is withheld of it by tax. */
+function transfers(document: Document) {
+  const taxes = taxesOf(document)
+  const figures = taxes.flatMap(ivaFigures)
+  const at = RATES.map((rate) => sum(figures.filter(([figure]) => isOf(rate, figure)).map(([, amount]) => amount)))
+  const withheld = (impuesto: string) =>
+    sum(taxes.filter((tax) => tax.kind === 'retencion' && tax.impuesto === impuesto).map(({ importe }) => importe))
+  return { taxes, at, gross: sum(at), withheld }
+}
+
+function byRate(note: Document, invoices: readonly (Document | null)[], opens: readonly Open[]): Part[] {
   const amount = micros(note.total)
-  if (uuids.length < 2) return new Map(uuids.map((uuid) => [uuid, amount]))
+  const whole = () => dividedAmong(amount, opens).map((part): Part => ({ amount: part, taxes: null }))
+  const [own, kinds] = [transfers(note), invoices.map((one) => one && { ...transfers(one), total: micros(one.total) })]
+  if (own.gross === 0n) return whole()
+  const isAct = (n: number) => kinds[n] != null && opens[n] !== null && kinds[n].withheld(IVA) > 0n
+  const acts = kinds.flatMap((one, n) => (isAct(n) ? [one!] : []))
+  const [ofActs, withheldOfActs] = [sum(acts.map(({ gross }) => gross)), sum(acts.map(({ withheld }) => withheld(IVA)))]
+  const returned = acts.length === 0 ? 0n : (own.withheld(IVA) * ofActs) / withheldOfActs
+  const share = (part: Micros, r: number, isOfActs: boolean): Micros[] => {
+    const scaled = (isStrict: boolean) =>
+      opens.map((one, n): Open => {
+        const kind = kinds[n]
+        if (one === null || !kind || kind.gross === 0n || kind.total === 0n) return one
+        const rate = isStrict && isAct(n) !== isOfActs ? 0n : kind.at[r]!
+        return { open: (one.open * rate) / kind.total, total: (one.total * rate) / kind.total }
+      })
+    const isAny = (list: readonly Open[]) => list.some((one) => one === null || one.total > 0n)
+    const [strict, loose] = [scaled(true), scaled(false)]
+    return dividedAmong(part, isAny(strict) ? strict : isAny(loose) ? loose : opens)
+  }
+  const rates = own.at.map((part, r) => {
+    const most = ofActs === 0n ? 0n : (returned * sum(acts.map(({ at }) => at[r]!))) / ofActs
+    const some = most < part ? most : part
+    const [one, other] = [share(some, r, true), share(part - some, r, false)]
+    return one.map((a, n) => a + other[n]!)
+  })
+  const gross = opens.map((_, n) => sum(rates.map((parts) => parts[n]!)))
+  const withheld = (impuesto: string): Micros[] => {
+    const weights = opens.map((one, n) => {
+      const kind = kinds[n]
+      return one === null || !kind || kind.gross === 0n ? 0n : (gross[n]! * kind.withheld(impuesto)) / kind.gross
+    })
+    return inProportion(own.withheld(impuesto), weights.some((one) => one > 0n) ? weights : gross)
+  }
+  const [isr, iva, ieps] = ['001', IVA, '003'].map(withheld) as [Micros[], Micros[], Micros[]]
+  const taken = opens.map((_, n) => isr[n]! + iva[n]! + ieps[n]!)
+  const rest = inProportion(amount + sum(taken) - own.gross, gross)
+  const amounts = gross.map((one, n) => one + rest[n]! - taken[n]!)
+  if (amounts.some((one) => one < 0n)) return whole()
+  return amounts.map((part, n) => {
+    const taxes = own.taxes.map((tax): Tax => {
+      const of = (value: Micros, weights: readonly Micros[]) => inProportion(value, weights)[n]!
+      if (tax.kind === 'retencion') return { ...tax, importe: { '001': isr, [IVA]: iva, '003': ieps }[tax.impuesto]?.[n] ?? 0n }
+      const [figure] = ivaFigures(tax)[0] ?? [null]
+      const weights = figure === null ? gross : rates[RATES.findIndex((rate) => isOf(rate, figure))]!
+      return { ...tax, base: of(tax.base, weights), importe: of(tax.importe, weights) }
+    })
+    return { amount: part, taxes }
+  })
+}
+
+function divided(world: World, note: Document): Map<string, Part> {
+  const { from, uuids } = named(world, note)
+  if (uuids.length < 2) return new Map(uuids.map((uuid) => [uuid, { amount: micros(note.total), taxes: null }]))
   const then = world.documents.filter(
-    (one) => one.kind === 'cfdi' && one.origin === note.origin && isVigenteAt(one, null) && instant(one) <= instant(note),
+    (one) => one.kind === 'cfdi' && one.origin === note.origin && isVigenteAt(one, null) && instant(one) <= from,
   )
   const counted = unsubstituted(then)
   const openOf = (uuid: string) => {
     const invoice = world.documents.find((one) => one.uuid === uuid && one.origin === note.origin)
-    if (invoice?.tipo_comprobante !== 'I' || !invoice.has_xml || !isBetweenSame(invoice, note) || instant(invoice) > instant(note))
-      return null
+    if (invoice?.tipo_comprobante !== 'I' || !invoice.has_xml || !isBetweenSame(invoice, note) || instant(invoice) > from) return null
     const total = converted(micros(invoice.total), invoice, note)
     if (total === null) return null
     const acting = then.filter((one) => counted.has(one.uuid) && one.has_xml && one.emisor_rfc === invoice.emisor_rfc)
@@ -84,21 +213,7 @@ function divided(world: World, note: Document): Map<string, Micros> {
     const left = micros(invoice.total) - sum([...paid, ...earlier])
     return { open: converted(left > 0n ? left : 0n, invoice, note)!, total }
   }
-  const invoices = uuids.map(openOf)
-  const shown = invoices.filter((one) => one !== null)
-  const equal = amount / BigInt(uuids.length)
-  const rest = amount - equal * BigInt(uuids.length - shown.length)
-  const open = sum(shown.map((one) => one.open))
-  const first = inProportion(
-    rest < open ? rest : open,
-    shown.map((one) => one.open),
-  )
-  const second = inProportion(
-    rest > open ? rest - open : 0n,
-    shown.map(({ total }) => total),
-  )
-  let n = 0
-  const parts = invoices.map((one) => (one === null ? equal : first[n]! + second[n++]!))
-  if (shown.length === 0) parts[0]! += amount - equal * BigInt(uuids.length)
-  return new Map(uuids.map((uuid, at) => [uuid, parts[at]!]))
+  const invoices = uuids.map((uuid) => world.documents.find((one) => one.uuid === uuid && one.origin === note.origin) ?? null)
+  const parts = byRate(note, invoices, uuids.map(openOf))
+  return new Map(uuids.map((uuid, n) => [uuid, parts[n]!]))
 }

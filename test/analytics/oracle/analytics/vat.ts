@@ -177,7 +177,8 @@ function monthRow(world: World, month: Month, tally: Tally): Computed {
       ({ refund, document }) =>
         refund !== null &&
         monthOf(refund.note.fecha) > month &&
-        (micros(refund.note.iva_retenido) !== 0n || micros(document.iva_retenido) !== 0n),
+        micros(document.iva_retenido) !== 0n &&
+        ![refund.note, document].every(({ relacionados }) => relacionados.some(({ tipo_relacion }) => tipo_relacion === '07')),
     ),
     diferencia: !isKnown ? null : declarado && money(saldo - micros(declarado.iva_a_cargo) + micros(declarado.iva_a_favor)),
   }
