@@ -6,6 +6,7 @@ import { idsFrom, newId, suffixOf } from '../db/id.ts'
 import { bare, prepared } from '../db/statement.ts'
 import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
+import { countHourly } from '../locks/hourly.ts'
 import { openCursor, paginate } from '../paging/cursor.ts'
 import { leaveReceipt, UNUSED } from '../receipts/receipts.ts'
 import type { Actor } from '../tenant/tenant.ts'
@@ -75,7 +76,8 @@ export const auditedFound = (
 
 /**
  * Commits a change of the control plane together with its audit row. Under an Idempotency-Key the same commit marks the key; Failure 409
- * when another request has claimed the key since. Every write for a customer goes through here or through changeEvents.
+ * when another request has claimed the key since, and 429 organization.hourly_limit. Every write for a customer goes through here or through
+ * changeEvents.
  */
 export function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
   const { db, claim } = ctx
@@ -104,8 +106,11 @@ export function changeEvents(ctx: Ctx, what: Change, statements: readonly Statem
 }
 
 /** The marks come first, so that a request that has lost its key is refused for that, and not for what the other request changed. */
-const commitMarked = async (ctx: Ctx, d1: D1Database, what: Change, marks: readonly Statement[], statements: readonly Statement[]) =>
-  (await commit(d1, [...marks, ...statements, audited(ctx, ctx.organization.id, what)])).slice(marks.length)
+async function commitMarked(ctx: Ctx, d1: D1Database, what: Change, marks: readonly Statement[], statements: readonly Statement[]) {
+  // Under a key the request has been counted with it.
+  if (ctx.actor.kind === 'credential' && !ctx.claim) await countHourly(ctx, 'changes')
+  return (await commit(d1, [...marks, ...statements, audited(ctx, ctx.organization.id, what)])).slice(marks.length)
+}
 
 /** Audit events are deleted after this time. */
 const KEPT_YEARS = 2

@@ -3,6 +3,7 @@ import { type Ctx, eventsOf, type KeyClaim, type System } from '../context.ts'
 import { base64ToBytes, bytesToBase64, type Key, keyOf } from '../crypto/keyring.ts'
 import { commit } from '../db/commit.ts'
 import { Failure, type FirstAnswer, invalid } from '../failures.ts'
+import { countHourly } from '../locks/hourly.ts'
 import { log } from '../log.ts'
 import { deleteReceipts, findReceipt } from '../receipts/receipts.ts'
 import { localDayOf } from '../time/calendar.ts'
@@ -84,7 +85,7 @@ export const expiredAt = (now: Date): Date => new Date(now.getTime() - LIFETIME_
 /**
  * Carries a request out, or returns the answer that it got before. Keys are valid for 24 hours, per organization. Throws Failure 422 for a
  * malformed key or one that belongs to another request, and 409 while the first request is being carried out or when its answer cannot be
- * repeated. `carryOut` gets the claim in its ctx; an answer that is not final releases the key.
+ * repeated, and 429 organization.hourly_limit. `carryOut` gets the claim in its ctx; an answer that is not final releases the key.
  */
 export async function answerOnce(
   ctx: Ctx,
@@ -107,10 +108,21 @@ export async function answerOnce(
     return { ...answer, isReplayed: true }
   }
   if (found.isRepeated) await refuseDone(ctx, claim)
+  else await countChange(ctx, claim)
   const { answer, isFinal } = await carryOut({ ...ctx, claim })
   if (isFinal) await keep(ctx, claim, request.api_secret, answer)
   else await release(ctx, claim)
   return { ...answer, isReplayed: false }
+}
+
+/** Counts a request that its key makes one of a kind. Throws Failure 429, and leaves no row of the key. */
+async function countChange(ctx: Ctx, claim: KeyClaim): Promise<void> {
+  try {
+    await countHourly(ctx, 'changes')
+  } catch (error) {
+    await release(ctx, claim)
+    throw error
+  }
 }
 
 /**

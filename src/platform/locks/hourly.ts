@@ -5,6 +5,8 @@ const HOUR_SECONDS = 3_600
 
 /** What is expensive, and how much of it an organization may ask for in an hour, all its credentials together. */
 export const HOURLY = {
+  /** Each leaves an audit event, or a row of its Idempotency-Key, in a database of all organizations. */
+  changes: { most: 5_000, things: 'changes' },
   logins: { most: 3_000, things: 'verifications of CIECs and of resumed RFCs' },
   efirmas: { most: 600, things: 'openings of e.firmas' },
   status_checks: { most: 1_000, things: 'status checks' },

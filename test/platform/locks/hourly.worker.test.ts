@@ -33,6 +33,52 @@ describe('a cooldown for several actions', () => {
   })
 })
 
+describe('what stays', () => {
+  it('of changes in an hour there are so many audit events and keys: then nothing is left behind, and what was done is still answered', async () => {
+    at('2026-11-29T12:00:00Z')
+    const owner = await signUp()
+    const webhook = (n: number) => ({ name: `a${n}`, url: `https://hooks.example.com/${n}`, event_keys: ['sync.completed'] })
+    const ask = (method: string, path: string, body: object, key?: string) => {
+      const sent = json(body)
+      return send(method, path, {
+        ...sent,
+        headers: { ...sent.headers, ...(key && { 'idempotency-key': key }) },
+        authorization: basic(owner),
+      })
+    }
+    const left = async () => [
+      await env.DB.prepare('select count(*) from idempotency_keys where organization_id = ?').bind(owner.organization_id).first('count(*)'),
+      (await api(owner, 'GET', '/v1/audit-events?limit=100')).body.data.length,
+    ]
+    const before = await left()
+    await use(owner.organization_id, 'changes', 3)
+    const first = await ask('POST', '/v1/webhooks', webhook(1), 'first')
+    const path = `/v1/webhooks/${first.body.webhook_id}`
+    expect([first.status, (await ask('PATCH', path, { name: 'b' })).status]).toEqual([201, 200])
+    // A refusal keeps a row of its key.
+    expect(
+      (await ask('POST', '/v1/webhooks', { ...webhook(2), event_keys: ['sync.completed'], url: 'https://127.0.0.1/' }, 'refused')).status,
+    ).toBe(422)
+    const full = await left()
+    expect(full).toEqual([Number(before[0]) + 2, Number(before[1]) + 2])
+    for (const [method, where, body, key] of [
+      ['POST', '/v1/webhooks', webhook(3), 'later'],
+      ['POST', '/v1/webhooks', webhook(4)],
+      ['PATCH', path, { name: 'c' }],
+    ] as const) {
+      const refused = await ask(method, where, body, key)
+      expect([refused.status, refused.body.code, refused.headers.get('ratelimit')]).toEqual([
+        ...[429, 'organization.hourly_limit', '"changes";r=0;t=3600'],
+      ])
+    }
+    expect(await left()).toEqual(full)
+    const again = await ask('POST', '/v1/webhooks', webhook(1), 'first')
+    expect([again.status, again.headers.get('idempotency-replayed'), again.body]).toEqual([201, 'true', first.body])
+    at('2026-11-29T13:00:00Z')
+    expect((await ask('POST', '/v1/webhooks', webhook(3), 'later')).status).toBe(201)
+  })
+})
+
 describe('what is expensive', () => {
   it('is counted for all credentials of an organization together, and told in the refusal; nothing is made beyond', async () => {
     at('2026-11-29T12:00:00Z')
