@@ -7,6 +7,7 @@ import {
   LINE_HEADER,
   newConcepto,
   newDocument,
+  type Repair,
   type Tax,
 } from '../xml/document.ts'
 
@@ -49,6 +50,12 @@ export function contentText(document: DocumentDetail, lines: readonly string[]):
   const { conceptos: _, ...detail } = detailOf(document)
   const kept = Object.fromEntries(Object.entries(detail).filter(([, member]) => !isEmpty(member)))
   return `[${JSON.stringify(kept)},[${lines.join(',')}]]`
+}
+
+/** A document's part of a chunk with one more repair. */
+export function withRepair(content: string, repair: Repair): string {
+  const [detail, lines] = JSON.parse(content) as [Partial<DocumentDetail>, unknown]
+  return JSON.stringify([{ ...detail, repairs: [...new Set([...(detail.repairs ?? []), repair])] }, lines])
 }
 
 /** A detail of which members may be unknown, because only metadata is known. */

@@ -18,6 +18,7 @@ import {
   type Room,
   readStored,
   replaceDocuments,
+  TooManyApplications,
   type XmlContent,
 } from '../ingest/ingest.ts'
 import { ingestUpload, type UploadProgress } from '../ingest/upload.ts'
@@ -54,19 +55,25 @@ const OBJECTS_AT_ONCE = 1_000
 
 /** Continues to delete an import, as far as one message may. Returns whether something is left. */
 async function continueDeletion(system: System, ledger: D1Database, row: Leased<ImportRow>, markDue: MarkDue): Promise<boolean> {
-  for (let step = 0; step < STEPS; step++)
-    if (!(await takeOutSlice(system, ledger, row))) {
+  let most = SLICE
+  for (let step = 0; step < STEPS && (step === 0 || system.budget.allows(SLICE_STATEMENTS)); step++)
+    try {
+      if (await takeOutSlice(system, ledger, row, most)) continue
       await finish(system, ledger, row, markDue)
       return false
+    } catch (error) {
+      if (!(error instanceof TooManyApplications) || most === 1) throw error
+      most = Math.ceil(most / 4)
     }
   return true
 }
 
 /**
  * Takes out some documents of a part: removes those that only this import holds, and leaves the others to other imports. Those of one chunk
- * come together. False when the import holds nothing any more.
+ * come together. False when the import holds nothing any more. Throws TooManyApplications for more than one document that too much is applied
+ * with.
  */
-async function takeOutSlice(system: System, ledger: D1Database, row: Leased<ImportRow>): Promise<boolean> {
+async function takeOutSlice(system: System, ledger: D1Database, row: Leased<ImportRow>, most: number): Promise<boolean> {
   const { import_id, import_partition } = row
   const own = await partsOfImport(ledger, import_id)
   const [part] = own
@@ -75,7 +82,7 @@ async function takeOutSlice(system: System, ledger: D1Database, row: Leased<Impo
   const stored = [...(await readStored(ledger, import_partition, [...new Set(importSources.map(({ uuid }) => uuid))])).values()]
     .filter(({ stored }) => partsIn(stored).includes(part))
     .sort((a, b) => (a.chunk ?? 0) - (b.chunk ?? 0))
-  const uuids = await withinWeight(ledger, import_partition, own, withinParts(own, stored))
+  const uuids = await withinWeight(ledger, import_partition, own, withinParts(own, stored, most))
   let [heirs, lost]: [Map<string, string[]>, number] = [new Map(), 0]
   await replaceDocuments(
     { ledger, files: system.env.FILES, entity: import_partition, rfc: row.rfc, now: system.now },
@@ -133,11 +140,11 @@ async function recordHeirs(
 }
 
 /** As many of the documents as one commit takes out, and as lie in few parts of other imports; at least one. */
-function withinParts(own: readonly number[], documents: readonly KnownCfdi[]): KnownCfdi[] {
+function withinParts(own: readonly number[], documents: readonly KnownCfdi[], most: number): KnownCfdi[] {
   const parts = new Set(own)
   const end = documents.findIndex(({ stored }, n) => {
     for (const part of partsIn(stored)) parts.add(part)
-    return n === SLICE || (n > 0 && parts.size > own.length + PARTS_AT_ONCE)
+    return n === most || (n > 0 && parts.size > own.length + PARTS_AT_ONCE)
   })
   return end < 0 ? [...documents] : documents.slice(0, end)
 }

@@ -4,7 +4,7 @@ import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import { LineProducts } from '../products.ts'
 import { converted } from '../taxes/breakdown.ts'
 import { LineTaxes, paidTaxesOf } from '../taxes/taxes.ts'
-import type { CfdiDocument, Concepto, DoctoRelacionado, LineReader, Pago } from '../xml/document.ts'
+import { type CfdiDocument, type Concepto, type DoctoRelacionado, isUuid, type LineReader, type Pago } from '../xml/document.ts'
 
 /** The lines that are kept of a document, and their bytes as JSON. */
 const MOST_LINES = 30_000
@@ -64,7 +64,7 @@ export const advancesOf = ({ relacionados, uuid, tipo_comprobante }: CfdiDocumen
   tipo_comprobante === 'I' || tipo_comprobante === 'E' ? relatedBy(relacionados, [ADVANCE]).filter((named) => named !== uuid) : []
 
 const relatedBy = (relacionados: CfdiDocument['relacionados'], relations: readonly string[]): string[] =>
-  [...new Set(relacionados.filter(({ tipo_relacion }) => relations.includes(tipo_relacion)).map(({ uuid }) => uuid))].filter(Boolean)
+  [...new Set(relacionados.filter(({ tipo_relacion }) => relations.includes(tipo_relacion)).map(({ uuid }) => uuid))].filter(isUuid)
 
 /** The `related` column: the invoices whose balances change when the document is cancelled. */
 export const relatedOf = (applications: readonly ApplicationRow[]): string | null =>
@@ -74,7 +74,7 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
   const rows: ApplicationRow[] = []
   for (const pago of pagos) {
     for (const docto of pago.documentos) {
-      if (docto.uuid === '') continue
+      if (!isUuid(docto.uuid)) continue
       const amount = micros(docto.imp_pagado) ?? 0n
       const conversion = conversionOf(pago, docto)
       const convert = (one: Micros): Micros | null =>

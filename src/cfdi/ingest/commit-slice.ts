@@ -6,10 +6,12 @@ import type { CfdiRow } from '../columns.ts'
 import type { Rejection } from '../package/rejections.ts'
 import { type PartKey, partKeyOf } from '../supplier-totals.ts'
 import { type MonthKey, monthKey } from '../totals.ts'
+import { MOST_RELATED } from '../xml/document.ts'
 import { packXml, type XmlLocation } from '../xml/xml-store.ts'
 import { applyChanges, type CancelledCfdi, type Incoming, invoicesOf, recountedIn, relatedTo, type SliceChanges } from './apply-changes.ts'
 import { isTurning } from './credit-notes.ts'
-import { type AffectedKeys, type AffectedRows, type KnownCfdi, readAffected, readKnown } from './reads.ts'
+import { type AffectedKeys, type AffectedRows, type KnownCfdi, readAffected, readKnown, TooManyApplications } from './reads.ts'
+import { cutRelations, cutTo } from './relation-limits.ts'
 import { type ImportSource, type ImportSourcePart, importSourceParts, partsIn, type ReportedCancellation } from './row.ts'
 import { type SliceWrites, writeStatements } from './writes.ts'
 
@@ -126,14 +128,57 @@ const MOST_SHARED = 10_000
 /** How often relations that have been read lead to further ones, 04 and 07 in turns. */
 const MOST_TURNS = 6
 
-/** Reads the stored rows that the changes affect: one call, and more when the rows themselves lead to others. */
-export async function readAffectedBy(ledger: D1Database, entity: number, changes: SliceChanges): Promise<AffectedRows> {
+/** The stored credit notes of several invoices, until one exceeds the limit. */
+function notesOfSeveral({ applications }: AffectedRows): Set<string> {
+  let invoices = 0
+  const notes = new Set<string>()
+  for (const { kind, names, source } of applications) {
+    if (kind !== 'E' || names < 2 || notes.has(source)) continue
+    if (invoices > MOST_SHARED) break
+    notes.add(source)
+    invoices += names
+  }
+  return notes
+}
+
+/**
+ * Reads the stored rows that the changes affect: one call, and more when the rows themselves lead to others. Leaves out relations beyond the
+ * limits; `cut` gets the UUIDs of their documents. Throws TooManyApplications when the changes have to be divided: `isAlone` says that they
+ * cannot be.
+ */
+export async function readAffectedBy(
+  ledger: D1Database,
+  entity: number,
+  changes: SliceChanges,
+  isAlone: boolean,
+  cut: string[] = [],
+): Promise<AffectedRows> {
+  const incoming = [...changes.created, ...changes.completed]
+  try {
+    const read = await readLinked(ledger, entity, changes, isAlone)
+    const gone = new Set(changes.removed)
+    const stays = <Relation extends { source: string }>(list: Relation[]) => list.filter(({ source }) => !gone.has(source))
+    const { applications, substitutions, advances } = read
+    cut.push(
+      ...cutRelations(incoming, { applications: stays(applications), substitutions: stays(substitutions), advances: stays(advances) }),
+    )
+    return read
+  } catch (error) {
+    const naming = incoming.filter(({ applications }) => applications.length > 0)
+    if (!(error instanceof TooManyApplications && isAlone && naming.length > 0)) throw error
+    for (const document of naming) cutTo(document, { ...document, applications: [] })
+    cut.push(...naming.map(({ row }) => row.uuid))
+    return readAffectedBy(ledger, entity, changes, isAlone, cut)
+  }
+}
+
+async function readLinked(ledger: D1Database, entity: number, changes: SliceChanges, isAlone: boolean): Promise<AffectedRows> {
   const asked: AffectedKeys = { rows: [], applied: [], linked: [], advances: [], months: [], suppliers: [] }
   const read: AffectedRows = { rows: [], applications: [], substitutions: [], advances: [], months: [], suppliers: [] }
   let keys = keysOf(changes)
   for (let turn = 1; Object.values(keys).some(({ length }) => length > 0); turn++) {
     append(asked, keys)
-    append(read, await readAffected(ledger, entity, keys))
+    append(read, await readAffected(ledger, entity, keys, isAlone))
     keys = keysOfStored(changes, read, asked)
     if (turn > MOST_TURNS) keys = { ...keys, linked: [], advances: [] }
   }
@@ -176,15 +221,12 @@ function keysOfStored(changes: SliceChanges, read: AffectedRows, asked: Affected
   const before = [...read.rows.filter(({ uuid }) => changed.has(uuid)), ...recounted]
   const advanced = new Set(read.advances.map(({ source }) => source))
   const notes = read.rows.filter((row) => row.tipo_comprobante === 'E' && advanced.has(row.uuid))
-  const shared = asked.applied.length > MOST_SHARED ? [] : read.applications.flatMap((one) => one.shared || [])
-  const related = [
-    ...relatedTo([...read.rows.filter(({ uuid }) => withdrawn.has(uuid)), ...recounted, ...notes]),
-    ...[...new Set(shared)].flatMap((text) => JSON.parse(text) as string[]),
-  ]
+  const shared = asked.applied.length > MOST_SHARED ? new Set<string>() : notesOfSeveral(read)
+  const related = relatedTo([...read.rows.filter(({ uuid }) => withdrawn.has(uuid) || shared.has(uuid)), ...recounted, ...notes])
   const [substituted, advancing] = [read.substitutions, read.advances].map((list) => [
     ...new Set(list.flatMap((one) => Object.values(one) as string[])),
   ]) as [string[], string[]]
-  const rows = [...new Set([...related, ...except([...substituted, ...advancing], created)])]
+  const rows = [...new Set([...shared, ...related, ...except([...substituted, ...advancing], created)])]
   return {
     rows: except(rows, asked.rows),
     applied: except(rows, asked.applied),
@@ -264,9 +306,16 @@ export interface Slice {
   read(known: ReadonlyMap<string, KnownCfdi>, visible: ReadonlyMap<string, XmlContent>): SliceContent
   /** Forgets what has been opened, once the statements hold it. It is opened again after a conflict. */
   forget?(): void
+  /** How many of its files or rows are in the slice. It is known once the slice has been read. */
+  taken(): number
+  /** Leaves half of them to the next slice. */
+  divide(): void
+  isDivided(): boolean
 }
 
 const MAX_ATTEMPTS = 8
+/** What the result of a document says with the repair `related_cut`. */
+export const RELATED_CUT = `The document names or pays more than ${MOST_RELATED} documents, or some that too many others name. It does not act on the others.`
 /** The code of a file or row for whose document the plan leaves no room. */
 export const QUOTA_EXCEEDED = 'import.quota_exceeded'
 
@@ -280,7 +329,13 @@ export const importPrefix = (import_id: string): string => `xml/${import_id}/`
 export async function commitSlice(target: IngestTarget, slice: Slice): Promise<SliceOutcome> {
   await target.beforeSlice?.()
   const storedObjects = new Set<string>()
-  return retryFenced(() => tryCommit(target, slice, storedObjects))
+  for (;;)
+    try {
+      return await retryFenced(() => tryCommit(target, slice, storedObjects))
+    } catch (error) {
+      if (!(error instanceof TooManyApplications) || slice.taken() < 2) throw error
+      slice.divide()
+    }
 }
 
 /** Repeats an attempt to read, compute and commit while somebody else changes the partition; throws after 8 attempts. */
@@ -301,16 +356,19 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const { sequence, known: rows } = await readKnown(ledger, entity, slice.uuids)
   const known = new Map(rows.map((row) => [row.uuid, row]))
   const content = await readSlice(target, slice, known)
-  const entries = await refuseWithoutRoom(target, content, known)
+  let entries = await refuseWithoutRoom(target, content, known)
   const changes = changesOf(content.documents, content.cancelled, known)
   const added = newImportSources(target, content.importSources, known)
   const parts = importSourceParts(added, sequence)
   const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + parts.length === 0
   if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], [], known), [])
+  const cut: string[] = []
   const [affected] = await Promise.all([
-    readAffectedBy(ledger, entity, changes),
+    readAffectedBy(ledger, entity, changes, slice.taken() < 2, cut),
     target.import_id === undefined ? putXml(target.files, changes, storedObjects) : putStoredXml(target, content, storedObjects),
   ])
+  if (cut.length > 0)
+    entries = entries.map((entry) => (entry.code === undefined && cut.includes(entry.uuid) ? { ...entry, detail: RELATED_CUT } : entry))
   const { writes, cancellations } = applyChanges(changes, affected)
   const stored = hold(changes, parts)
   const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, stored }, target.now.getTime())

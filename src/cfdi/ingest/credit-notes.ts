@@ -254,15 +254,12 @@ const incomingNotes = (documents: readonly Incoming[]): Note[] =>
 /** The stored notes of which every part has been read. */
 function storedNotes(applications: readonly StoredApplication[], rows: ReadonlyMap<string, Invoice>, advances: readonly Advance[]): Note[] {
   const advanced = new Set(advances.map(({ source }) => source))
-  const meant = applications.filter((one) => one.kind === 'E' && (advanced.has(one.source) || (one.shared !== null && !isTurning(one))))
+  const meant = applications.filter((one) => one.kind === 'E' && (advanced.has(one.source) || (one.names > 1 && !isTurning(one))))
   return [...Map.groupBy(meant, ({ source }) => source)].flatMap(([uuid, before]): Note[] => {
     const [one] = before
-    const first = before.find(({ shared }) => shared)
     const read = new Set(before.map(({ invoice }) => invoice))
-    if (one === undefined || read.size < (one.shared === null ? 1 : (JSON.parse(first?.shared ?? '[]') as string[]).length)) return []
+    if (one === undefined || read.size < one.names) return []
     const amount = before.reduce((sum, part) => (part.seen_until === null ? sum + part.amount : sum), 0n)
-    return [
-      { ...one, uuid, fecha: one.fecha_pago, amount, taxes: rows.get(uuid)?.taxes ?? first?.note_taxes ?? null, before, incoming: null },
-    ]
+    return [{ ...one, uuid, fecha: one.fecha_pago, amount, taxes: rows.get(uuid)?.taxes ?? null, before, incoming: null }]
   })
 }

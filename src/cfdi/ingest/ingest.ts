@@ -23,7 +23,7 @@ export {
   type XmlContent,
 } from './commit-slice.ts'
 export { CONFLICT, replaceDocuments } from './read-entries.ts'
-export { type KnownCfdi, readStored } from './reads.ts'
+export { type KnownCfdi, readStored, TooManyApplications } from './reads.ts'
 export { type ImportSource, type ImportSourcePart, partsIn } from './row.ts'
 export { deleteCommits } from './writes.ts'
 
@@ -105,9 +105,12 @@ export async function* ingestFiles(
   limit = USUAL,
 ): Outcomes {
   const waiting: UnopenedFile[] = []
+  let most = limit.entries
   const commit = async (): Promise<SliceOutcome> => {
-    const slice = xmlSlice(target, waiting, reported)
+    const slice = xmlSlice(target, waiting.slice(0, most), reported)
     const outcome = await memory.hold(bytesOf(waiting), () => commitSlice(target, slice))
+    // The next ones may name the same documents.
+    most = slice.isDivided() ? slice.taken() : Math.min(2 * most, limit.entries)
     for (const file of waiting.splice(0, slice.taken())) file.release()
     return outcome
   }
@@ -138,8 +141,9 @@ export async function* ingestMetadata(target: IngestTarget, read: () => Few<List
   let slice: ListedRow[] = []
   let [later, passed] = [0, 0]
   const commit = async (): Promise<SliceOutcome> => {
-    const outcome = await memory.hold(slice.length * METADATA_ROW_BYTES, () => commitSlice(target, metadataSlice(target, slice)))
-    slice = []
+    const part = metadataSlice(target, slice)
+    const outcome = await memory.hold(slice.length * METADATA_ROW_BYTES, () => commitSlice(target, part))
+    slice = slice.slice(part.taken())
     return outcome
   }
   for (const pass of ['first', 'last'] as const) {
@@ -150,11 +154,11 @@ export async function* ingestMetadata(target: IngestTarget, read: () => Few<List
         if (isLater && pass === 'first') later++
         if (isLater !== (pass === 'last') || passed++ < done) continue
         slice.push(detach(row))
-        if (slice.length === USUAL.entries) yield await commit()
+        while (slice.length >= USUAL.entries) yield await commit()
       }
     }
   }
-  if (slice.length > 0) yield await commit()
+  while (slice.length > 0) yield await commit()
 }
 
 /** Documents of one look-up. It takes one statement, and an unchanged slice two for a fifth as many. */

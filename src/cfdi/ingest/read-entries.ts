@@ -10,14 +10,22 @@ import type { ZipEntry } from '../package/entries.ts'
 import type { ListedRow, MetadataRow } from '../package/package.ts'
 import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
 import type { StatusLookup } from '../package/rejections.ts'
-import { type CfdiDocument, MOST_RELATED } from '../xml/document.ts'
+import type { CfdiDocument } from '../xml/document.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { readXml } from '../xml/xml-store.ts'
 import { advancesOf, applicationsOf, Lines, NO_RELATIONS, relatedOf, substitutesOf } from './applications.ts'
 import { applyChanges, type Incoming } from './apply-changes.ts'
 import type { ReadEntry } from './commit-slice.ts'
-import { type IngestTarget, readAffectedBy, retryFenced, type Slice, type SliceImportSource, type XmlContent } from './commit-slice.ts'
+import {
+  type IngestTarget,
+  RELATED_CUT,
+  readAffectedBy,
+  retryFenced,
+  type Slice,
+  type SliceImportSource,
+  type XmlContent,
+} from './commit-slice.ts'
 import { type KnownCfdi, readChunks, readKnown, type StoredRow } from './reads.ts'
 import {
   CANCELLED,
@@ -111,7 +119,6 @@ const LARGE_BYTES = 100_000
 /** A document, or why there is none; nothing for a file that need not be one. */
 type ReadFile = { document: Incoming; detail: string | null } | { document: null; entry: ReadEntry | null }
 
-const RELATED_CUT = `The document names or pays more than ${MOST_RELATED} documents. The others of them are left out.`
 /** Why a document is not kept whose UUID another content has. */
 export const CONFLICT = { code: 'cfdi.conflict', detail: 'A document with this UUID and another content is kept already.' }
 
@@ -126,19 +133,22 @@ const APPLICATION_BYTES = 1_000
 const rowBytesOf = ({ content, applications, substitutes, advances }: Incoming): number =>
   (content?.length ?? 0) + (applications.length + substitutes.length + advances.length) * APPLICATION_BYTES
 
-/** A slice of as many of these XML files as fit, and at least one. */
-export interface XmlSlice extends Slice {
-  /** How many of the files are in the slice. It is known once the slice has been read. */
-  taken(): number
-}
-
-/** A slice of XML files. `reported` is the metadata of the same download by UUID: it gives new documents their status. */
-export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: StatusLookup): XmlSlice {
+/**
+ * A slice of as many of these XML files as fit, and at least one. `reported` is the metadata of the same download by UUID: it gives new
+ * documents their status.
+ */
+export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: StatusLookup): Slice {
   const opened = new Map<UnopenedFile, ReadFile>()
   let taken: number | null = null
+  let isDivided = false
   return {
     uuids: [...new Set(files.flatMap(({ uuid }) => uuid ?? []))],
-    taken: () => taken ?? 0,
+    taken: () => taken ?? files.length,
+    divide: () => {
+      taken = half(taken ?? files.length)
+      isDivided = true
+    },
+    isDivided: () => isDivided,
     forget: () => opened.clear(),
     read(known, visible) {
       const documents = new Map<string, Incoming>()
@@ -279,16 +289,24 @@ const importSourceOf = (uuid: string, { packed, method, size, crc }: UnopenedFil
   metadata: null,
 })
 
-/** A slice of metadata rows. It inserts unknown documents and cancels known ones. A cancelled document never becomes valid again. */
+const half = (n: number): number => Math.ceil(n / 2)
+
+/** A slice of metadata rows, or of the first of them. It inserts unknown documents and cancels known ones. A cancelled document never becomes valid again. */
 export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: readonly ListedRow[]): Slice {
+  let taken = rows.length
   return {
     uuids: [...new Set(rows.map(({ uuid }) => uuid))],
+    taken: () => taken,
+    divide: () => {
+      taken = half(taken)
+    },
+    isDivided: () => taken < rows.length,
     read(known, visible) {
       const documents = new Map<string, Incoming>()
       const cancelled = new Map<string, MetadataRow>()
       const importSources = new Map<string, SliceImportSource>()
       const entries: ReadEntry[] = []
-      for (const row of rows) {
+      for (const row of rows.slice(0, taken)) {
         const { uuid, file: name, line } = row
         const entry = { n: line, name, line, uuid }
         const stored = known.get(uuid)
@@ -328,7 +346,7 @@ type ReplaceTarget = Pick<IngestTarget, 'ledger' | 'files' | 'entity' | 'rfc' | 
 /**
  * Stores documents as if only their remaining import sources had ever been imported. One that nobody holds is taken out, with its content,
  * applications and totals; one that others hold as it is stored keeps its row and gets their copy of its XML; any other is replaced. One
- * commit, with the statements in `also`. `remainingOf` reads the import sources, in the order of their imports; it is called again in a
+ * commit, with the statements in `also`. Throws TooManyApplications when it has to be divided. `remainingOf` reads the import sources, in the order of their imports; it is called again in a
  * retry.
  */
 export const replaceDocuments = <Remaining extends StillStored>(
@@ -357,7 +375,7 @@ export const replaceDocuments = <Remaining extends StillStored>(
       }
     }
     const changes = { created, completed: [], cancelled: [], removed }
-    const affected = await readAffectedBy(ledger, entity, changes)
+    const affected = await readAffectedBy(ledger, entity, changes, known.length < 2)
     const { writes } = applyChanges(changes, affected)
     const chunks = await chunksWithout(ledger, entity, affected.rows, new Set(removed))
     const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, moved, chunks }, now.getTime())

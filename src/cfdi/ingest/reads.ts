@@ -79,13 +79,9 @@ export interface StoredApplication extends Applied {
   source: string
   n: number
   forma_pago: string | null
-  /**
-   * All invoices that a credit note of several lowers, as JSON, in one of its applications, because they can be thousands; '' in the others;
-   * null for a note of a single invoice, and for payments.
-   */
-  shared: string | null
-  /** The taxes of such a note, where `shared` has its invoices, and those of its part, as columns. */
-  note_taxes: string | null
+  /** How many documents the source pays or credits. */
+  names: number
+  /** The taxes of a credit note's part, as columns. */
   taxes: string | null
   seen_from: number | null
   seen_until: number | null
@@ -115,6 +111,21 @@ export interface StoredSuppliers {
 /** Reads the rows of a partition that a JSON list names. */
 type Select = (entity: number, json: string) => SQL
 
+/** How many applications are read for one slice. A usual one has one or two for each of its documents. */
+const MOST_APPLICATIONS = 40_000
+/** The same for a document alone, whose invoices have 30,000 of them at the most (relation-limits.ts). */
+const MOST_OF_ONE = 2 * MOST_APPLICATIONS
+/** To how many documents relations 04 or 07 lead, the nearest ones first, and how many relations are read of them. Real chains have a few. */
+const MOST_LED_TO = 12_000
+export const MOST_RELATIONS = 20_000
+
+/** More is applied to the documents that a slice names than is read at once: the slice has to be divided. */
+export class TooManyApplications extends Error {
+  constructor() {
+    super('More is applied to the documents that a slice names than is read at once.')
+  }
+}
+
 // With CROSS JOIN the planner seeks each element; otherwise it walks the whole partition for each.
 const selectDocuments =
   (columns: SQL): Select =>
@@ -122,19 +133,24 @@ const selectDocuments =
     sql`select ${columns} from json_each(${json}) j cross join ${cfdi} ${c} where ${c.entity} = ${entity} and ${c.uuid} = j.value`
 const selectKnown = selectDocuments(listOf(KNOWN.map((name) => c[name])))
 const selectRows = selectDocuments(listOf([...ROW, ...ROW_MICROS].map((name) => c[name])))
+/** About the bytes of a UUID in a list as JSON. */
+const UUID_BYTES = 39
 const APPLICATION = listOf([
-  ...[p.invoice, p.source, p.n, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago, p.forma_pago],
-  ...[c.emisor_rfc, c.receptor_rfc, c.issued_at, c.cancelled, c.substituted_from, p.seen_from, p.seen_until],
+  ...[p.invoice, p.source, p.n, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago, p.forma_pago, p.seen_from, p.seen_until],
   sql`iif(${p.kind} = 'E', ${p.taxes}, null) as taxes`,
-  sql`iif(${p.kind} = 'E' and instr(${c.related}, ',') > 0, iif(row_number() over (partition by ${p.source}) = 1, ${c.related}, ''), null) as shared`,
-  sql`iif(${p.kind} = 'E' and instr(${c.related}, ',') > 0 and row_number() over (partition by ${p.source}) = 1, ${c.taxes}, null) as note_taxes`,
 ])
-const selectApplications: Select = (entity, json) =>
-  sql`select ${APPLICATION} from json_each(${json}) j cross join ${cfdiPayments} ${p} cross join ${cfdi} ${c}
-    where ${p.entity} = ${entity} and ${p.invoice} = j.value and ${c.entity} = ${entity} and ${c.uuid} = ${p.source}`
-/** How many documents relations 04 or 07 lead to, the nearest ones first, and how many relations are read of them. Real chains have a few. */
-const MAX_LINKED = 12_000
-const MAX_RELATIONS = 20_000
+const SOURCE = listOf([c.emisor_rfc, c.receptor_rfc, c.issued_at, c.cancelled, c.substituted_from])
+/** Each source is sought once: the row of one with thousands of invoices is so long that SQLite copies it wherever it compares its key. */
+const selectApplications =
+  (most: number): Select =>
+  (entity, json) =>
+    sql`with a as materialized (
+      select ${APPLICATION} from json_each(${json}) j cross join ${cfdiPayments} ${p}
+        where ${p.entity} = ${entity} and ${p.invoice} = j.value limit ${sql.raw(String(most + 1))}),
+    s as materialized (
+      select ${c.uuid} as source, ${SOURCE}, octet_length(${c.related}) / ${sql.raw(String(UUID_BYTES))} as names
+        from (select distinct source from a) d cross join ${cfdi} ${c} where ${c.entity} = ${entity} and ${c.uuid} = d.source)
+    select * from a cross join s using (source)`
 const selectLinked =
   (table: SQL, relations: { entity: SQLiteColumn; source: SQLiteColumn }, named: SQLiteColumn): Select =>
   (entity, json) => {
@@ -144,8 +160,8 @@ const selectLinked =
         where exists (select 1 from ${from} and ${named} = j.value) or exists (select 1 from ${from} and ${relations.source} = j.value)
       union select ${relations.source} from linked cross join ${from} and ${named} = linked.uuid
       union select ${named} from linked cross join ${from} and ${relations.source} = linked.uuid
-      limit ${sql.raw(String(MAX_LINKED))})
-    select ${named}, ${relations.source} from linked cross join ${from} and ${named} = linked.uuid limit ${sql.raw(String(MAX_RELATIONS))}`
+      limit ${sql.raw(String(MOST_LED_TO))})
+    select ${named}, ${relations.source} from linked cross join ${from} and ${named} = linked.uuid limit ${sql.raw(String(MOST_RELATIONS))}`
   }
 const selectSubstitutions = selectLinked(sql`${cfdiSubstitutions} ${s}`, s, s.substituted)
 const selectAdvances = selectLinked(sql`${cfdiAdvances} ${a}`, a, a.advance)
@@ -222,15 +238,17 @@ export interface AffectedRows {
   suppliers: StoredSuppliers[]
 }
 
-/** Reads the stored rows that changes affect. One call, or none without keys. */
+/** Reads the stored rows that changes affect. One call, or none without keys. Throws TooManyApplications. */
 export async function readAffected(
   ledger: D1Database,
   entity: number,
   { rows, applied, linked, advances, months, suppliers }: AffectedKeys,
+  isAlone = false,
 ): Promise<AffectedRows> {
+  const most = isAlone ? MOST_OF_ONE : MOST_APPLICATIONS
   const parts = [
     statementsOf(ledger, selectRows, entity, rows),
-    statementsOf(ledger, selectApplications, entity, applied),
+    statementsOf(ledger, selectApplications(most), entity, applied),
     statementsOf(ledger, selectSubstitutions, entity, linked),
     statementsOf(ledger, selectAdvances, entity, advances),
     statementsOf(ledger, selectMonths, entity, months.map(pairOf)),
@@ -239,13 +257,14 @@ export async function readAffected(
   const statements = parts.flat()
   const results = statements.length === 0 ? [] : await ledger.batch(statements)
   const take = <Row>(part: D1PreparedStatement[] | undefined): Row[] => resultsOf<Row>(results.splice(0, part?.length ?? 0))
+  const found = take<Record<string, unknown>>(parts[0])
+  const applications = take<Record<keyof StoredApplication, unknown>>(parts[1])
+  if (applications.length > most) throw new TooManyApplications()
   return {
-    rows: take<Record<string, unknown>>(parts[0]).map(storedRow),
-    applications: take<Omit<StoredApplication, 'amount' | 'cancelled'> & { amount: string; cancelled: number }>(parts[1]).map((row) => ({
-      ...row,
-      amount: BigInt(row.amount),
-      cancelled: row.cancelled === 1,
-    })),
+    rows: found.map(storedRow),
+    applications: applications.map(
+      (row) => ({ ...row, amount: BigInt(row.amount as string), cancelled: row.cancelled === 1 }) as StoredApplication,
+    ),
     substitutions: take<Substitution>(parts[2]),
     advances: take<Advance>(parts[3]),
     months: take<StoredMonth>(parts[4]),

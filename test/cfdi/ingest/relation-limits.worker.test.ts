@@ -1,0 +1,123 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { type IngestTarget, ingestMetadata, replaceDocuments, TooManyApplications } from '../../../src/cfdi/ingest/ingest.ts'
+import { costOf } from '../../support/meter.ts'
+import { randomOf, uuidFrom } from '../../support/random.ts'
+import { all, contentsOf, newBook, reported } from '../support/book.ts'
+import { type Plain, packageOf, plainOf } from '../support/documents.ts'
+import { ingestZip } from '../support/ingest-zip.ts'
+
+const random = randomOf(3504)
+const uuids = (count: number) => Array.from({ length: count }, () => uuidFrom(random))
+const several = (count: number, one: () => Plain) => Array.from({ length: count }, one)
+const paying = (named: readonly string[]) =>
+  plainOf(random, '2026-01', {
+    tipo: 'P',
+    pagos: [{ fecha: '2026-01-05T12:00:00', documentos: named.map((uuid) => ({ uuid, pagado: '10.00', moneda: 'MXN' })) }],
+  })
+const naming = (tipo: string, named: readonly string[]) =>
+  plainOf(random, '2026-01', { tipo: tipo === '01' ? 'E' : 'I', relacion: { tipo, uuids: [...named] } })
+
+const rowsOf = ({ entity }: IngestTarget, table: string) =>
+  env.LEDGER_0.prepare(`select count(*) as n from ${table} where entity = ?`).bind(entity).first<number>('n')
+const DETAIL = 'The document names or pays more than 10000 documents, or some that too many others name. It does not act on the others.'
+
+/** Ingests documents one by one. Says of which something is left out, and how many rows the statement with the most of them has read. */
+async function ingested(target: IngestTarget, documents: readonly Plain[]) {
+  const each: { isCut: boolean; rows_read: number }[] = []
+  for (const document of documents) {
+    const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => all(ingestZip(target, packageOf([document]))))
+    expect(result).toMatchObject([{ created: 1 }])
+    const { detail } = result[0]!.entries[0]!
+    expect([null, DETAIL]).toContain(detail)
+    each.push({ isCut: detail !== null, rows_read: cost.rows_read })
+  }
+  const contents = await contentsOf(target)
+  expect(documents.map(({ uuid }) => contents.get(uuid)!.repairs)).toEqual(each.map(({ isCut }) => (isCut ? ['related_cut'] : [])))
+  return each
+}
+
+/** What breaks without the limits: a few documents of a free account that name the same thousands hold up everybody, each longer than the one before. */
+describe('documents that name the same thousands', () => {
+  it.each([
+    ['payments', paying, 'cfdi_payments', 6, 30_000],
+    ['credit notes', (named: readonly string[]) => naming('01', named), 'cfdi_payments', 6, 30_000],
+    ['substitutes', (named: readonly string[]) => naming('04', named.slice(0, 2_000)), 'cfdi_substitutions', 2, 4_000],
+    ['advances', (named: readonly string[]) => naming('07', named.slice(0, 2_000)), 'cfdi_advances', 2, 4_000],
+  ] as const)('act on them up to a number, and cost no more from then on: %s', async (_, documentOf, table, first, rows) => {
+    const target = newBook('import')
+    const named = uuids(5_000)
+    const each = await ingested(
+      target,
+      several(first + 3, () => documentOf(named)),
+    )
+    expect(each.map(({ isCut }) => isCut)).toEqual(each.map((_, n) => n >= first))
+    expect(await rowsOf(target, table)).toBe(rows)
+    expect(each.at(-1)!.rows_read).toBeLessThanOrEqual(each[first]!.rows_read)
+    expect(each.at(-1)!.rows_read).toBeLessThan(4 * rows)
+  })
+
+  it('a source is read once, however many of its invoices another document names', async () => {
+    const target = newBook('import')
+    const named = uuids(3_000)
+    const [first, second] = await ingested(target, [paying(named), paying(named)])
+    // An element of the list, an application and what SQLite notes of it; no row of the source for each.
+    expect(second!.rows_read - first!.rows_read).toBeLessThan(3_000 * 4)
+  })
+
+  it('what is no UUID is no relation', async () => {
+    const target = newBook('import')
+    await ingested(target, [paying(['ABC', ...uuids(1)]), naming('04', ['', 'X'.repeat(1_000), ...uuids(1)])])
+    expect([await rowsOf(target, 'cfdi_payments'), await rowsOf(target, 'cfdi_substitutions')]).toEqual([1, 1])
+  })
+})
+
+describe('documents whose invoices were paid hundreds of times', () => {
+  /** A book with 100 invoices, each of which was paid 450 times, by documents of a single invoice. */
+  async function paidOften(): Promise<{ target: IngestTarget; invoices: string[]; source: Plain }> {
+    const target = newBook('import')
+    const invoices = uuids(100)
+    const source = paying(invoices)
+    await all(ingestZip(target, packageOf([source])))
+    await env.LEDGER_0.batch([
+      env.LEDGER_0.prepare("update cfdi set related = '[\"' || uuid || '\"]' where entity = ?").bind(target.entity),
+      env.LEDGER_0.prepare(
+        `with recursive n (i) as (select 1001 union all select i + 1 from n where i < 1449)
+         insert into cfdi_payments (entity, invoice, source, n, kind, amount, currency, fecha_pago)
+           select entity, invoice, source, i, kind, amount, currency, fecha_pago from cfdi_payments, n where entity = ?`,
+      ).bind(target.entity),
+    ])
+    expect(await rowsOf(target, 'cfdi_payments')).toBe(45_000)
+    return { target, invoices, source }
+  }
+
+  it('come in as smaller slices, and nothing is left out', async () => {
+    const { target, invoices } = await paidOften()
+    const outcomes = await all(ingestZip(target, packageOf(invoices.map((uuid) => paying([uuid])))))
+    expect(outcomes.map(({ created }) => created)).toEqual([50, 50])
+    expect(outcomes.flatMap(({ entries }) => entries.map(({ detail }) => detail))).toEqual(invoices.map(() => null))
+    expect(await rowsOf(target, 'cfdi_payments')).toBe(45_100)
+  })
+
+  it('are cancelled and taken out some at a time', async () => {
+    const { target, invoices } = await paidOften()
+    const payments = invoices.map((uuid) => paying([uuid]))
+    await all(ingestZip(target, packageOf(payments)))
+    const nothing = async () => ({ importSources: new Map(), stored: new Map() })
+    const takeOut = (list: readonly Plain[]) =>
+      replaceDocuments(
+        target,
+        list.map(({ uuid }) => uuid),
+        nothing,
+        () => [],
+      )
+    await expect(takeOut(payments)).rejects.toThrow(TooManyApplications)
+    await takeOut(payments.slice(0, 40))
+    await takeOut(payments.slice(40, 80))
+    expect(await rowsOf(target, 'cfdi_payments')).toBe(45_020)
+    const more = invoices.map((uuid) => paying([uuid]))
+    await all(ingestZip(target, packageOf(more)))
+    const outcomes = await all(ingestMetadata(target, () => [more.map((one) => reported(one, true))]))
+    expect(outcomes.map(({ cancelled }) => cancelled)).toEqual([50, 50])
+  })
+})
