@@ -53,36 +53,59 @@ export function substitutionsAmong(documents: Iterable<Substitutable>, relations
   const all = new Map([...documents].map((document) => [document.uuid, document]))
   const states = new Map([...all.keys()].map((uuid) => [uuid, { ...NOT_SUBSTITUTED }]))
   const sources = new Map<Substitutable, Substitutable[]>()
+  const named = new Map<Substitutable, Substitutable[]>()
   for (const relation of relations) {
     const [source, substituted] = [all.get(relation.source), all.get(relation.substituted)]
     if (source === undefined || substituted === undefined || !isValid(source, substituted)) continue
-    sources.set(substituted, [...(sources.get(substituted) ?? []), source])
+    append(sources, substituted, source)
+    append(named, source, substituted)
     const state = states.get(source.uuid)!
     state.substitutes_from = Math.min(state.substitutes_from ?? substituted.issued_at, substituted.issued_at)
   }
-  /** The documents that substitute one, directly or through others. In a cycle it is itself among them. */
-  const successors = (document: Substitutable, until: number): Set<Substitutable> => {
-    const found = new Set<Substitutable>()
-    const next = [document]
-    for (let one = next.pop(); one !== undefined; one = next.pop())
-      for (const source of sources.get(one) ?? [])
-        if (source.issued_at <= until && !found.has(source)) {
-          found.add(source)
-          next.push(source)
-        }
-    return found
+  /** In a cycle all documents substitute each other; one outside of it, or newer, is none that this one substitutes in turn. */
+  const isSubstitutedAt = (document: Substitutable, until: number): boolean => {
+    const substitutedInTurn = reachable(named, document, until)
+    return [...reachable(sources, document, until)].some((one) => isNewer(one, document) || !substitutedInTurn.has(one))
   }
-  const isSubstitutedAt = (document: Substitutable, until: number): boolean =>
-    [...successors(document, until)].some((one) => isNewer(one, document) || !successors(one, until).has(document))
   for (const [document, direct] of sources) {
     // Only an older document can close a cycle in which this one is the newest.
     const isPlain = direct.every((one) => isNewer(one, document))
-    const later = isPlain ? direct : successors(document, Number.POSITIVE_INFINITY)
-    const instants = [...later].map(({ issued_at }) => Math.max(issued_at, document.issued_at)).sort((a, b) => a - b)
-    const from = instants.find((until) => isPlain || isSubstitutedAt(document, until))
-    states.get(document.uuid)!.substituted_from = from ?? null
+    const later = isPlain ? direct : [...reachable(sources, document, Number.POSITIVE_INFINITY)]
+    const instants = [...new Set(later.map(({ issued_at }) => Math.max(issued_at, document.issued_at)))].sort((a, b) => a - b)
+    states.get(document.uuid)!.substituted_from =
+      instants[isPlain ? 0 : firstIndex(instants.length, (n) => isSubstitutedAt(document, instants[n]!))] ?? null
   }
   return states
+}
+
+function append<T>(lists: Map<T, T[]>, key: T, one: T): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [one])
+  else list.push(one)
+}
+
+/** Everything to which a document leads, directly or through others that were issued until then. In a cycle it is itself among them. */
+function reachable(edges: ReadonlyMap<Substitutable, Substitutable[]>, document: Substitutable, until: number): Set<Substitutable> {
+  const found = new Set<Substitutable>()
+  const next = [document]
+  for (let one = next.pop(); one !== undefined; one = next.pop())
+    for (const other of edges.get(one) ?? [])
+      if (other.issued_at <= until && !found.has(other)) {
+        found.add(other)
+        next.push(other)
+      }
+  return found
+}
+
+/** The first of so many indices for which a condition holds that holds for all later ones too; their number if there is none. */
+function firstIndex(length: number, holds: (n: number) => boolean): number {
+  let [low, high] = [0, length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 const isValid = (source: Substitutable, substituted: Substitutable): boolean =>

@@ -11,7 +11,7 @@ import { packXml, type XmlLocation } from '../xml/xml-store.ts'
 import { applyChanges, type CancelledCfdi, type Incoming, invoicesOf, recountedIn, relatedTo, type SliceChanges } from './apply-changes.ts'
 import { isTurning } from './credit-notes.ts'
 import { type AffectedKeys, type AffectedRows, type KnownCfdi, readAffected, readKnown, TooManyApplications } from './reads.ts'
-import { cutRelations, cutTo } from './relation-limits.ts'
+import { cutEach, cutRelations } from './relation-limits.ts'
 import { type ImportSource, type ImportSourcePart, importSourceParts, partsIn, type ReportedCancellation } from './row.ts'
 import { type SliceWrites, writeStatements } from './writes.ts'
 
@@ -153,26 +153,25 @@ export async function readAffectedBy(
   isAlone: boolean,
   cut: string[] = [],
 ): Promise<AffectedRows> {
-  const incoming = [...changes.created, ...changes.completed]
   try {
-    const read = await readLinked(ledger, entity, changes, isAlone)
+    const read = await readRounds(ledger, entity, changes, isAlone)
     const gone = new Set(changes.removed)
     const stays = <Relation extends { source: string }>(list: Relation[]) => list.filter(({ source }) => !gone.has(source))
     const { applications, substitutions, advances } = read
     cut.push(
-      ...cutRelations(incoming, { applications: stays(applications), substitutions: stays(substitutions), advances: stays(advances) }),
+      ...cutRelations(changes, { applications: stays(applications), substitutions: stays(substitutions), advances: stays(advances) }),
     )
     return read
   } catch (error) {
-    const naming = incoming.filter(({ applications }) => applications.length > 0)
-    if (!(error instanceof TooManyApplications && isAlone && naming.length > 0)) throw error
-    for (const document of naming) cutTo(document, { ...document, applications: [] })
-    cut.push(...naming.map(({ row }) => row.uuid))
+    if (!(error instanceof TooManyApplications && isAlone)) throw error
+    const applying = cutEach(changes, () => ({ applications: [] }))
+    if (applying.length === 0) throw error
+    cut.push(...applying)
     return readAffectedBy(ledger, entity, changes, isAlone, cut)
   }
 }
 
-async function readLinked(ledger: D1Database, entity: number, changes: SliceChanges, isAlone: boolean): Promise<AffectedRows> {
+async function readRounds(ledger: D1Database, entity: number, changes: SliceChanges, isAlone: boolean): Promise<AffectedRows> {
   const asked: AffectedKeys = { rows: [], applied: [], linked: [], advances: [], months: [], suppliers: [] }
   const read: AffectedRows = { rows: [], applications: [], substitutions: [], advances: [], months: [], suppliers: [] }
   let keys = keysOf(changes)

@@ -1,6 +1,6 @@
 import { withRepair } from '../chunks/content.ts'
 import { relatedOf } from './applications.ts'
-import type { Incoming } from './apply-changes.ts'
+import type { Incoming, SliceChanges } from './apply-changes.ts'
 import { type AffectedRows, MOST_RELATIONS } from './reads.ts'
 
 /**
@@ -13,39 +13,55 @@ const MOST_APPLIED = 2_000
  * can be one of three for each of them, and one of 1,000 one of thirty.
  */
 const MOST_TOGETHER = 30_000
-/** How many relations 04, or 07, may lead to each other. Real ones are a few. */
-const MOST_LINKED = 4_000
+/** How many relations 04 may lead to each other, and how many relations 07. Real ones are a few; an advance can have hundreds of invoices. */
+const MOST_SUBSTITUTIONS = 1_000
+const MOST_ADVANCES = 4_000
 
 /**
  * Leaves out what documents of a slice name beyond these limits: otherwise each of many documents that name the same thousands would take
  * longer than the one before. Returns the UUIDs of the documents that have lost something, and notes it in them.
  */
 export function cutRelations(
-  documents: readonly Incoming[],
+  changes: Pick<SliceChanges, 'created' | 'completed'>,
   { applications, substitutions, advances }: Pick<AffectedRows, 'applications' | 'substitutions' | 'advances'>,
 ): string[] {
   const isApplicable = applicable(applications)
-  const isSubstitutable = linkable(substitutions.map(({ substituted, source }) => [substituted, source]))
-  const isAdvance = linkable(advances.map(({ advance, source }) => [advance, source]))
-  return documents.flatMap((document) => {
-    const { uuid } = document.row
+  const isSubstitutable = linkable(
+    substitutions.map(({ substituted, source }) => [substituted, source]),
+    MOST_SUBSTITUTIONS,
+  )
+  const isAdvance = linkable(
+    advances.map(({ advance, source }) => [advance, source]),
+    MOST_ADVANCES,
+  )
+  return cutEach(changes, ({ row: { uuid }, ...document }) => {
     const names = new Set(document.applications.map(({ invoice }) => invoice)).size
-    const kept = {
+    return {
       applications: document.applications.filter(({ invoice }) => isApplicable(invoice, names)),
       substitutes: document.substitutes.filter((named) => isSubstitutable(uuid, named)),
       advances: document.advances.filter((named) => isAdvance(uuid, named)),
     }
-    if ((['applications', 'substitutes', 'advances'] as const).every((name) => kept[name].length === document[name].length)) return []
-    cutTo(document, kept)
-    return [uuid]
   })
 }
 
-/** Leaves of a document what it names only these relations. */
-export function cutTo(document: Incoming, kept: Pick<Incoming, 'applications' | 'substitutes' | 'advances'>): void {
-  Object.assign(document, kept)
-  document.row.related = relatedOf(kept.applications)
-  if (document.content !== null) document.content = withRepair(document.content, 'related_cut')
+type Relations = Pick<Incoming, 'applications' | 'substitutes' | 'advances'>
+
+/** Leaves some relations of each document. The documents are copied, but for their rows, because a retry begins with all relations. */
+export function cutEach(
+  changes: Pick<SliceChanges, 'created' | 'completed'>,
+  keptOf: (document: Incoming) => Pick<Incoming, 'applications'> & Partial<Relations>,
+): string[] {
+  const cut: string[] = []
+  const left = (document: Incoming): Incoming => {
+    const after = { ...document, ...keptOf(document) }
+    after.row.related = relatedOf(after.applications)
+    if ((['applications', 'substitutes', 'advances'] as const).every((name) => after[name].length === document[name].length)) return after
+    cut.push(after.row.uuid)
+    return { ...after, content: after.content && withRepair(after.content, 'related_cut') }
+  }
+  changes.created = changes.created.map(left)
+  changes.completed = changes.completed.map(left)
+  return cut
 }
 
 /** Says whether one more document, which names so many, may be applied to an invoice. */
@@ -65,7 +81,7 @@ function applicable(stored: AffectedRows['applications']): (invoice: string, nam
 }
 
 /** Says whether a document may name another one, by how many relations then lead to each other. */
-function linkable(stored: readonly (readonly [named: string, source: string])[]): (source: string, named: string) => boolean {
+function linkable(stored: readonly (readonly [named: string, source: string])[], most: number): (source: string, named: string) => boolean {
   // There may be more.
   if (stored.length >= MOST_RELATIONS) return () => false
   const next = new Map<string, string>()
@@ -76,14 +92,14 @@ function linkable(stored: readonly (readonly [named: string, source: string])[])
     if (root !== uuid) next.set(uuid, root)
     return root
   }
-  const link = (source: string, named: string, most: number): boolean => {
+  const link = (source: string, named: string, limit: number): boolean => {
     const [a, b] = [rootOf(source), rootOf(named)]
     const size = (sizes.get(a) ?? 0) + (a === b ? 0 : (sizes.get(b) ?? 0)) + 1
-    if (size > most) return false
+    if (size > limit) return false
     if (a !== b) next.set(b, a)
     sizes.set(a, size)
     return true
   }
   for (const [named, source] of stored) link(source, named, Number.POSITIVE_INFINITY)
-  return (source, named) => link(source, named, MOST_LINKED)
+  return (source, named) => link(source, named, most)
 }
