@@ -56,9 +56,8 @@ describe('what stays', () => {
     const path = `/v1/webhooks/${first.body.webhook_id}`
     expect([first.status, (await ask('PATCH', path, { name: 'b' })).status]).toEqual([201, 200])
     // A refusal keeps a row of its key.
-    expect(
-      (await ask('POST', '/v1/webhooks', { ...webhook(2), event_keys: ['sync.completed'], url: 'https://127.0.0.1/' }, 'refused')).status,
-    ).toBe(422)
+    const { fiscal_entity_id } = await connect(await signUp())
+    expect((await ask('POST', '/v1/exports', { fiscal_entity_id, kind: 'cfdi', format: 'csv' }, 'refused')).status).toBe(404)
     const full = await left()
     expect(full).toEqual([Number(before[0]) + 2, Number(before[1]) + 2])
     for (const [method, where, body, key] of [
