@@ -308,8 +308,7 @@ export interface Slice {
   /** How many of its files or rows are in the slice. It is known once the slice has been read. */
   taken(): number
   /** Leaves half of them to the next slice. */
-  divide(): void
-  isDivided(): boolean
+  divide?(): void
 }
 
 const MAX_ATTEMPTS = 8
@@ -333,7 +332,7 @@ export async function commitSlice(target: IngestTarget, slice: Slice): Promise<S
       return await retryFenced(() => tryCommit(target, slice, storedObjects))
     } catch (error) {
       if (!(error instanceof TooManyApplications) || slice.taken() < 2) throw error
-      slice.divide()
+      slice.divide?.()
     }
 }
 

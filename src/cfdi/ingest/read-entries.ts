@@ -133,11 +133,15 @@ const APPLICATION_BYTES = 1_000
 const rowBytesOf = ({ content, applications, substitutes, advances }: Incoming): number =>
   (content?.length ?? 0) + (applications.length + substitutes.length + advances.length) * APPLICATION_BYTES
 
+interface XmlSlice extends Slice {
+  isDivided(): boolean
+}
+
 /**
  * A slice of as many of these XML files as fit, and at least one. `reported` is the metadata of the same download by UUID: it gives new
  * documents their status.
  */
-export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: StatusLookup): Slice {
+export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: StatusLookup): XmlSlice {
   const opened = new Map<UnopenedFile, ReadFile>()
   let taken: number | null = null
   let isDivided = false
@@ -300,7 +304,6 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
     divide: () => {
       taken = half(taken)
     },
-    isDivided: () => taken < rows.length,
     read(known, visible) {
       const documents = new Map<string, Incoming>()
       const cancelled = new Map<string, MetadataRow>()

@@ -71,6 +71,7 @@ export const cancelDocument = (
     { ...target, sideStatements: also },
     {
       uuids: [uuid],
+      taken: () => 1,
       read: (known) => ({
         documents: new Map(),
         cancelled: known.get(uuid)?.cancelled === 0 ? [{ ...REPORTED, uuid }] : [],
