@@ -313,7 +313,7 @@ export function complements(
 
 /**
  * Selects the parts of invoices that complements of a direction pay on some days, and why some do not count, with the columns of
- * `cashEvents`. With `acting`, also hidden parts that act on balances, which a column `is_hidden` marks.
+ * `cashEvents`. With `acting`, also hidden parts that act on balances, which a column `is_hidden` marks, and what advances pay, without amounts.
  */
 export function paidByComplement(
   partition: Partition,
@@ -327,7 +327,8 @@ export function paidByComplement(
   return sql`${partsOf(partition, more, acting ? { is_hidden: sql`not (${all(partition.conditions('own'))})` } : {})}
     from (${usual} union all ${late}) own cross join json_each(${own.related}) related cross join ${cfdiPayments} ${p}
     left join ${cfdi} ${i} on ${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')}
-    where ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${isPaidOn(days)}`
+    where ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${isPaidOn(days)}
+      ${acting ? sql`` : sql`and not ${isAdvance(p.forma_pago, i)}`}`
 }
 
 const isPaidOn = ({ first, last }: Days): SQL =>
@@ -407,7 +408,8 @@ export function cashEventsOf(
     sql`${own.direction} = ${sql.raw(String(direction))} and not ${isSubstituted(partition, 'own')} and ${isVisible(partition, 'own')}`,
   ])
   return sql`${whole} union all select * from (${returned}) union all ${partsOf(partition, NOTHING)} from ${cfdi} ${i} indexed by cfdi_cpd cross join ${cfdiPayments} ${p} cross join ${cfdi} ${own}
-    where ${isMeant} and ${p.entity} = ${partition.number} and ${p.invoice} = ${i.uuid} and ${own.uuid} = ${p.source} and ${isComplement} and ${isPaidOn(days)}`
+    where ${isMeant} and ${p.entity} = ${partition.number} and ${p.invoice} = ${i.uuid} and ${own.uuid} = ${p.source} and ${isComplement} and ${isPaidOn(days)}
+      and not ${isAdvance(p.forma_pago, i)}`
 }
 
 /**
