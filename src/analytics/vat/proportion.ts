@@ -36,7 +36,7 @@ export type SignedColumns = readonly (readonly [sign: 1 | -1, column: Sum])[]
 const isOfThirdParties = (name: Sum): name is (typeof OF_THIRD_PARTIES)[number] => (OF_THIRD_PARTIES as readonly string[]).includes(name)
 
 /** Columns of what was collected, with or without what was invoiced on behalf of third parties. */
-export const signedColumns = (columns: readonly Sum[], withoutThirdParties: boolean): SignedColumns =>
+const signedColumns = (columns: readonly Sum[], withoutThirdParties: boolean): SignedColumns =>
   columns.flatMap((name): SignedColumns => {
     const whole: SignedColumns = [[1, name]]
     return withoutThirdParties && isOfThirdParties(name) ? [...whole, [-1, `tercero_${name}`]] : whole
@@ -44,6 +44,21 @@ export const signedColumns = (columns: readonly Sum[], withoutThirdParties: bool
 
 export const addColumns = (columns: SignedColumns, amounts: Record<Sum, Micros>): Micros =>
   columns.reduce((all, [sign, name]) => all + BigInt(sign) * amounts[name], 0n)
+
+/** The part of the proportion that a figure is; null for others. */
+export const proportionPart = (figure: string): ProportionFigure | null =>
+  figure.startsWith('proporcion.') ? (figure.slice('proporcion.'.length) as ProportionFigure) : null
+
+/** The columns of movements that a figure without risk adds up. */
+export function columnsIn(figure: string, withoutThirdParties: boolean): SignedColumns {
+  const part = proportionPart(figure)
+  if (part !== null) return signedColumns(PROPORTION[part].columns, withoutThirdParties)
+  const name = figure.slice(figure.indexOf('.') + 1)
+  if (figure.startsWith('terceros.')) return [[1, `tercero_${name}` as Sum]]
+  return signedColumns([WITHHELD.includes(figure) ? 'iva_retenido' : (name as Sum)], withoutThirdParties && figure.startsWith('cobrado.'))
+}
+
+const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
 
 /** The condition of a part on movements. */
 export const whereOf = (part: ProportionFigure): SQL => sql.raw(WHERE[PROPORTION[part].is])

@@ -38,14 +38,14 @@ import {
 import { type GroupRow, monthsOf, statementsOf, type VatReading } from './position.ts'
 import {
   addColumns,
+  columnsIn,
   isPartOf,
-  PROPORTION,
   type ProportionFigure,
   proportionOf,
+  proportionPart,
   type SignedColumns,
   SUMS,
   type Sum,
-  signedColumns,
   whereOf,
 } from './proportion.ts'
 import { IVA, movements, NO_USES } from './store.ts'
@@ -171,20 +171,6 @@ function sumsOf(
   return sums
 }
 
-/** The part of the proportion that a figure is; null for others. */
-const proportionPart = (figure: string): ProportionFigure | null =>
-  figure.startsWith('proporcion.') ? (figure.slice('proporcion.'.length) as ProportionFigure) : null
-
-/** The columns of movements that a figure without risk adds up. */
-function columnsIn(figure: string, withoutThirdParties: boolean): SignedColumns {
-  const part = proportionPart(figure)
-  if (part !== null) return signedColumns(PROPORTION[part].columns, withoutThirdParties)
-  const name = figure.slice(figure.indexOf('.') + 1)
-  if (figure.startsWith('terceros.')) return [[1, `tercero_${name}` as Sum]]
-  return signedColumns([WITHHELD.includes(figure) ? 'iva_retenido' : (name as Sum)], withoutThirdParties && figure.startsWith('cobrado.'))
-}
-
-const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
 const COLLECTED = VAT_FIGURES.filter((figure) => /^(cobrado|terceros|proporcion)\./.test(figure))
 const PAID = VAT_FIGURES.filter((figure) => figure.startsWith('pagado.'))
 
