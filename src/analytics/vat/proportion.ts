@@ -73,23 +73,20 @@ export function proportionOf(taxed: Micros, others: Micros): Micros {
   return taxed <= 0n ? 0n : dividedBy(taxed * ONE, (taxed + others).toString())
 }
 
-const begins = (column: string, starts: readonly string[]): string =>
-  starts.map((start) => `${column} like '${start}%'`).join(' or ') || '0'
+const some = (starts: readonly string[]): string => `(${starts.map((start) => `',' || products like '%,${start}%'`).join(' or ') || '0'})`
 
 /**
  * The conditions on collected movements that all product keys of the invoice are out of the proportion, and that some are or may be. The
  * values of the rule are digits.
  */
 export function proportionFlags(rules: Rules, days: Days): [isOut: SQL, isReview: SQL] {
-  const keys = `json_each('["' || replace(products, ',', '","') || '"]') one`
-  const some = (starts: readonly string[]) => `exists (select 1 from ${keys} where ${begins('one.value', starts)})`
   const startsOf = (on: Rules, treatment: 'out' | 'review') =>
     on.get('vat.proportion').flatMap((one) => (one.treatment === treatment ? one.claves : []))
   const outOn = (on: Rules): string => {
     const out = startsOf(on, 'out')
-    return out.length === 0
-      ? '0'
-      : `coalesce(${some(out)} and not exists (select 1 from ${keys} where not (${begins('one.value', out)})), 0)`
+    const isOther = `exists (select 1 from json_each('["' || replace(products, ',', '","') || '"]') one
+      where not (${out.map((start) => `one.value like '${start}%'`).join(' or ')}))`
+    return out.length === 0 ? '0' : `coalesce(${some(out)} and not ${isOther}, 0)`
   }
   const reviewOn = (on: Rules): string => `coalesce(${some([...startsOf(on, 'out'), ...startsOf(on, 'review')])} and not ${outOn(on)}, 0)`
   return [sql.raw(byDay(rules, 'day', days, outOn)), sql.raw(byDay(rules, 'day', days, reviewOn))]
