@@ -3,8 +3,12 @@ import { pageOf } from '../../platform/http/shapes.ts'
 import { Cfdi, Estatus, PaymentStatus } from '../contract.ts'
 import { NOT_COUNTED_REASONS } from '../totals.ts'
 import { REPAIRS } from '../xml/document.ts'
+import { PARTS } from '../xml/tree.ts'
+import { DEDUCCION, HORAS_EXTRA, INCAPACIDAD, JUBILACION, OTRO_PAGO, PERCEPCION, SEPARACION } from './payroll.ts'
 
 const text = z.string().nullable()
+const texts = <Name extends string>(names: readonly Name[]) =>
+  z.strictObject(Object.fromEntries(names.map((name) => [name, text])) as Record<Name, typeof text>)
 
 /** A payment or credit note that refers to an invoice. */
 export const Application = z
@@ -79,7 +83,21 @@ const Tax = z.strictObject({
 const Taxes = z.strictObject({ traslados: z.array(Tax), retenciones: z.array(Tax) })
 const LocalTax = z.strictObject({ nombre: z.string(), tasa: text, importe: z.string() })
 
-const Concepto = z
+const XmlElement = z
+  .strictObject({
+    name: z.string().meta({ description: 'Without its prefix.' }),
+    namespace: text.meta({ description: 'Null for that of the element around it.' }),
+    attributes: z.record(z.string(), z.string()).meta({
+      description: 'As the XML states them, with its references resolved and without declarations of namespaces.',
+    }),
+    text,
+    get children() {
+      return z.array(XmlElement)
+    },
+  })
+  .meta({ id: 'XmlElement', description: 'An element of the XML.' })
+
+export const Concepto = z
   .strictObject({
     clave_prod_serv: text,
     no_identificacion: text,
@@ -90,7 +108,7 @@ const Concepto = z
     valor_unitario: text,
     importe: text,
     descuento: text,
-    objeto_imp: text,
+    objeto_imp: text.meta({ description: '`01` to `08`. Null before 4.0.' }),
     impuestos: Taxes,
     a_cuenta_terceros_rfc: text,
     cuenta_predial: z.array(z.string()),
@@ -105,6 +123,18 @@ const Concepto = z
       'A line. Its texts are as the XML states them, without white space at their ends; in all other texts of a document several spaces ' +
       'are one.',
   })
+
+const ConceptoDetail = Concepto.extend({
+  a_cuenta_terceros: z
+    .strictObject({ rfc: text, nombre: text, regimen_fiscal: text, domicilio_fiscal: text })
+    .nullable()
+    .meta({ description: 'The third party on whose behalf the line is invoiced (4.0). Before 4.0 it is a complement of the line.' }),
+  complement_trees: z.array(XmlElement).meta({ description: 'The complements of the line.' }),
+  other_elements: z.array(XmlElement).meta({
+    description:
+      'The elements of the line that no other member states whole: its parts (Parte) and customs documents (InformacionAduanera).',
+  }),
+}).meta({ description: 'A line with everything that the XML states of it.' })
 
 const Docto = z.strictObject({
   uuid: z.string().meta({ description: 'IdDocumento, in upper case. Empty when the document does not state it.' }),
@@ -156,6 +186,17 @@ const Nomina = z.strictObject({
   periodicidad_pago: text,
   salario_diario_integrado: text,
   antiguedad: text,
+  percepciones: z
+    .array(texts(PERCEPCION).extend({ horas_extra: z.array(texts(HORAS_EXTRA)) }))
+    .meta({ description: 'With the values of AccionesOTitulos, and the overtime of version 1.2.' }),
+  deducciones: z.array(texts(DEDUCCION)).meta({ description: 'Version 1.2 states `importe`, and 1.1 the taxed and the exempt part.' }),
+  otros_pagos: z.array(texts(OTRO_PAGO)).meta({
+    description: 'With SubsidioCausado of SubsidioAlEmpleo and the values of CompensacionSaldosAFavor.',
+  }),
+  incapacidades: z.array(texts(INCAPACIDAD)).meta({ description: 'Version 1.2 states `importe_monetario`, and 1.1 `descuento`.' }),
+  horas_extra: z.array(texts(HORAS_EXTRA)).meta({ description: 'The overtime of version 1.1, which names no percepcion.' }),
+  separacion_indemnizacion: texts(SEPARACION).nullable(),
+  jubilacion_pension_retiro: texts(JUBILACION).nullable(),
 })
 
 const Retencion = z.strictObject({
@@ -193,11 +234,30 @@ export const CfdiDetail = Cfdi.extend({
     .meta({ description: 'Of the whole document. Null while only metadata is known.' }),
   impuestos_locales: z.strictObject({ traslados: z.array(LocalTax), retenciones: z.array(LocalTax) }).nullable(),
   relacionados: z.array(z.strictObject({ tipo_relacion: z.string(), uuid: z.string() })),
-  conceptos: z.array(Concepto),
+  conceptos: z.array(ConceptoDetail),
   pagos: z.array(Pago),
   nominas: z.array(Nomina),
   retencion: Retencion.nullable(),
   complementos: z.array(z.string()).meta({ description: '`LocalName:version` of each complement, sorted.' }),
+  complement_trees: z.array(XmlElement).meta({
+    description:
+      'Each complement of the document with everything in it, known to the service or not, the stamp too. Those of a line stand with the line.',
+  }),
+  xml: XmlElement.nullable().meta({
+    description:
+      'The root of the XML with its attributes, Sello and Certificado too, and its elements. Conceptos and Complemento are left out, because ' +
+      '`conceptos` and `complement_trees` have them, and so is the Addenda, which is no part of the fiscal document: `GET …/xml` has it. ' +
+      'Null while only metadata is known.',
+  }),
+  xml_left_out: z
+    .strictObject(Object.fromEntries(PARTS.map((part) => [part, z.int()])) as Record<(typeof PARTS)[number], z.ZodInt>)
+    .nullable()
+    .meta({
+      description:
+        'How many elements (and texts) of a very large document `xml`, the lines in `conceptos` and `complement_trees`, payroll lines ' +
+        'included, lack. They show about 1 MiB, 4 MiB and 4 MiB of it, from its beginning; `GET …/xml` has the rest. Null while only ' +
+        'metadata is known.',
+    }),
   has_addenda: z.boolean().nullable().meta({ description: 'Null while only metadata is known.' }),
   repairs: z.array(z.enum(REPAIRS)).meta({
     description:

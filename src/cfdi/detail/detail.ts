@@ -11,8 +11,10 @@ import { afterDay } from '../literal-day.ts'
 import type { ReadRow } from '../read-row.ts'
 import { leftOf, payableOf, type RowContext, view, visibleBalance } from '../read-row.ts'
 import { creditOf, hasOtherReceiver, isDeferred, notCountedReason } from '../totals.ts'
+import { readTree } from '../xml/tree.ts'
 import { readXml } from '../xml/xml-store.ts'
 import type { Application, CfdiDetail, CfdiPayments } from './contract.ts'
+import { statedBy } from './stated.ts'
 import { type FoundCfdi, findCfdi, findWithContent } from './store.ts'
 
 /**
@@ -23,7 +25,8 @@ export async function getCfdi(ctx: Ctx, uuid: string, as_of?: string): Promise<C
   const ledger = openLedger(ctx)
   const found = await findWithContent(ledger, uuid, pastDay(ctx, as_of))
   if (!found || (as_of !== undefined && found.row.fecha >= afterDay(as_of))) throw notFound('cfdi')
-  return { ...(await shownAs(ctx, ledger, found)), ...found.content, aplicaciones: applicationsOf(found) }
+  const tree = found.xml && readTree(await readXml(ctx.env.FILES, found.xml))
+  return { ...(await shownAs(ctx, ledger, found)), ...statedBy(found.content, tree), aplicaciones: applicationsOf(found) }
 }
 
 /** Finds a visible document with its content, as it is now. One call. */

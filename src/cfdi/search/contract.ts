@@ -3,7 +3,7 @@ import { isSituacion, isSource, SITUACIONES, SOURCE_FAULT } from '../../lists/ca
 import { GivenDay, GivenInstant, Paging, requireOrder, trimmedText } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { AsOf, Cfdi, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
-import { CfdiDetail } from '../detail/contract.ts'
+import { CfdiDetail, Concepto } from '../detail/contract.ts'
 import { DataStatusName } from '../quality/data-quality.ts'
 
 const isListed = (text: string): boolean => isSource(text) || isSituacion(text)
@@ -69,12 +69,12 @@ const SORTS = ['-issued_at', 'issued_at', '-total', 'total'] as const
 /** Members of the detail of a document that a list may include. */
 export const INCLUDED = ['conceptos', 'pagos', 'relacionados'] as const
 
-const { conceptos, pagos, relacionados } = CfdiDetail.shape
+const { pagos, relacionados } = CfdiDetail.shape
 const INCLUDES = 'Only with `include`. Empty while only metadata is known.'
 
 /** A document of a page. */
 export const ListedCfdi = Cfdi.extend({
-  conceptos: conceptos.optional().meta({ description: INCLUDES }),
+  conceptos: z.array(Concepto).optional().meta({ description: INCLUDES }),
   pagos: pagos.optional().meta({ description: INCLUDES }),
   relacionados: relacionados.optional().meta({ description: INCLUDES }),
 }).meta({ id: 'ListedCfdi' })

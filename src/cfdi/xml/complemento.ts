@@ -221,11 +221,11 @@ const prefixed = (alias: string, node: Node): Node =>
 
 const listed = (node: Node, versions?: readonly string[]): Node => ({
   ...node,
-  open: (state, a, name) => {
+  open: (state, a, name, namespace) => {
     const version = versionOf(a)
     state.complementos.add(`${name}:${version}`)
     if (versions?.includes(version) === false) state.oddities.add('unknown_version')
-    node.open?.(state, a, name)
+    node.open?.(state, a, name, namespace)
   },
 })
 

@@ -316,10 +316,10 @@ export const single = (named: Record<string, Node>, of?: string): Record<string,
 
 const once = (name: string, node: Node): Node => ({
   ...node,
-  open: (state, a, local) => {
+  open: (state, a, local, namespace) => {
     if (state.opened.has(name)) throw new CfdiRejected('cfdi.repeated_element', `The document has more than one ${name}.`)
     state.opened.add(name)
-    node.open?.(state, a, local)
+    node.open?.(state, a, local, namespace)
   },
 })
 

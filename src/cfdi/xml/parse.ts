@@ -399,9 +399,9 @@ const GRAMMAR: Grammar<ParseState> = { namespaces: COMPLEMENT_NAMESPACES, root }
 /** Takes the lines of the document that is being read; without one they are in its `conceptos`. */
 let lineReader: LineReader | null = null
 
-const walk = (text: string): { state: ParseState; addenda: boolean } => {
+const walk = <State>(text: string, grammar: Grammar<State>): Read<State> => {
   refuseDoctype(text)
-  return new Walker(GRAMMAR).walk(text)
+  return new Walker(grammar).walk(text)
 }
 
 /**
@@ -425,11 +425,19 @@ export const parseCfdi = (bytes: Uint8Array, lines: LineReader | null = null): C
  * Reads what a document says. A required text that is missing is empty, and `repairs` lists how the text was repaired. Throws CfdiRejected
  * when the document is not a CFDI.
  */
-export const readCfdi = (bytes: Uint8Array): CfdiDocument => {
+export const readCfdi = (bytes: Uint8Array): CfdiDocument => finish(readBy(bytes, GRAMMAR))
+
+/** Reads a document by a grammar, after the repairs that its text needs. Throws CfdiRejected. */
+export const readBy = <State>(bytes: Uint8Array, grammar: Grammar<State>): Read<State> & { repairs: Repair[] } => {
   if (bytes.length > MAX_XML_BYTES) throw new CfdiRejected('cfdi.too_large', 'The document is larger than 10 MiB.')
   const { text, repairs } = decode(bytes)
   if (text.trim() === '') throw new CfdiRejected('cfdi.empty', 'The file is empty.')
-  return finish(read(text, repairs), repairs)
+  return { ...read(text, repairs, grammar), repairs }
+}
+
+interface Read<State> {
+  state: State
+  addenda: boolean
 }
 
 const withLines = <T>(lines: LineReader | null, read: () => T): T => {
@@ -441,7 +449,7 @@ const withLines = <T>(lines: LineReader | null, read: () => T): T => {
   }
 }
 
-const finish = ({ state, addenda }: { state: ParseState; addenda: boolean }, repairs: Repair[]): CfdiDocument => {
+const finish = ({ state, addenda, repairs }: ReturnType<typeof readBy<ParseState>>): CfdiDocument => {
   const { document } = state
   if (state.timbres > 1) repairs.push('several_timbres')
   if ((document.retencion?.monto_total_operacion ?? document.total)?.startsWith('-')) state.oddities.add('negative_total')
@@ -452,11 +460,11 @@ const finish = ({ state, addenda }: { state: ParseState; addenda: boolean }, rep
   return document
 }
 
-const read = (text: string, repairs: Repair[]): { state: ParseState; addenda: boolean } => {
+const read = <State>(text: string, repairs: Repair[], grammar: Grammar<State>): Read<State> => {
   let current = text
   for (;;) {
     try {
-      return walk(current)
+      return walk(current, grammar)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       const repaired = repair(current, error, repairs)

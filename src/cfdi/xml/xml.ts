@@ -5,7 +5,7 @@ export type Attributes = Readonly<Record<string, string>>
 
 /** How an element is read. A child that is not listed is skipped with everything inside it. */
 export interface Element<State> {
-  readonly open?: (state: State, attributes: Attributes, name: string) => void
+  readonly open?: (state: State, attributes: Attributes, name: string, namespace: string) => void
   readonly close?: (state: State) => void
   /** By local name in the root's namespace, by `alias:LocalName` in another namespace of the grammar. */
   readonly children?: ReadonlyMap<string, Element<State>>
@@ -18,6 +18,8 @@ export interface Grammar<State> {
   readonly namespaces: ReadonlyMap<string, string>
   /** Throws CfdiRejected when no CFDI has this root. */
   readonly root: (namespace: string, name: string, attributes: Attributes) => { state: State; element: Element<State> }
+  /** Takes the text inside the element that is open. Without it no text is read. */
+  readonly text?: (state: State, text: string) => void
 }
 
 /** The text is not well-formed XML. */
@@ -34,10 +36,13 @@ export class Malformed extends Error {
 const MAX_DEPTH = 64
 const MAX_ATTRIBUTES = 512
 const MAX_ELEMENTS = 400_000
+/** Names of a scope that are resolved once; any others are resolved wherever they stand. */
+const MAX_NAMES = 1_000
 
 interface Name {
   readonly key: string
   readonly local: string
+  readonly namespace: string
   /** Whether nothing declares its prefix. */
   readonly isUndeclared: boolean
 }
@@ -88,8 +93,10 @@ export class Walker<State> {
   /** Throws Malformed, or CfdiRejected by the limits and the grammar. */
   walk(text: string): { state: State; addenda: boolean } {
     const reader = new XmlReader(text)
+    const take = this.#grammar.text
     try {
       reader.read({
+        ...(take && { text: (value) => this.#skipped > 0 || take(this.#state as State, value) }),
         attribute: (name, value) => this.#onAttribute(name, value),
         open: (name, attributes, at) => this.#onOpen(name, attributes, at),
         close: () => this.#onClose(),
@@ -134,15 +141,16 @@ export class Walker<State> {
     }
     const name = this.#scope.names.get(qualified) ?? this.#resolve(qualified)
     const parent = this.#stack[this.#depth - 1] as Element<State>
-    const element = parent.children?.get(name.key) ?? parent.other
+    const isAddenda = this.#depth === 1 && name.key === 'Addenda'
+    const element = isAddenda ? undefined : (parent.children?.get(name.key) ?? parent.other)
     if (name.isUndeclared) refuseUndeclared(parent, name.local)
     if (element === undefined) {
       this.#skipped = 1
-      if (this.#depth === 1 && name.key === 'Addenda') this.#enterAddenda(at)
+      if (isAddenda) this.#enterAddenda(at)
       return
     }
     this.#stack[this.#depth++] = element
-    element.open?.(this.#state as State, attributes, name.local)
+    element.open?.(this.#state as State, attributes, name.local, name.namespace)
   }
 
   #openRoot(qualified: string, attributes: Attributes): void {
@@ -153,7 +161,7 @@ export class Walker<State> {
     this.#state = state
     this.#stack[0] = element
     this.#depth = 1
-    element.open?.(state, attributes, qualified.slice(colon + 1))
+    element.open?.(state, attributes, qualified.slice(colon + 1), this.#rootNamespace)
   }
 
   #enterAddenda(at: number): void {
@@ -188,8 +196,8 @@ export class Walker<State> {
     const local = qualified.slice(colon + 1)
     const namespace = this.#scope.namespaceOf(colon < 0 ? '' : qualified.slice(0, colon))
     const key = namespace === this.#rootNamespace ? local : `${this.#grammar.namespaces.get(namespace) ?? ''}:${local}`
-    const name = { key, local, isUndeclared: colon >= 0 && namespace === '' }
-    this.#scope.names.set(qualified, name)
+    const name = { key, local, namespace, isUndeclared: colon >= 0 && namespace === '' }
+    if (this.#scope.names.size < MAX_NAMES) this.#scope.names.set(qualified, name)
     return name
   }
 }

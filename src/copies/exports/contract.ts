@@ -8,7 +8,8 @@ const Kind = z.enum(EXPORT_KINDS).meta({
   id: 'ExportKind',
   description:
     '`cfdi`: a row for each document, as `GET /v1/cfdi` has it. `conceptos`: a row for each line. `pagos`: a row for each document that a ' +
-    'payment complement pays. `xml`: the XML of each document.',
+    'payment complement pays. `nominas`: a row for each payroll line. `complementos`: a row for each attribute of a complement, whether ' +
+    'of a document or of a line. `xml`: the XML of each document.',
 })
 const Format = z.enum(EXPORT_FORMATS).meta({
   id: 'ExportFormat',
@@ -68,7 +69,9 @@ export const Export = z
     }),
     rows: z.int().meta({ description: 'Rows that are written so far, without headings; files of a ZIP.' }),
     documents: z.int().meta({ description: 'Documents that matched so far.' }),
-    documents_without_xml: z.int().meta({ description: 'Of these, those that a ZIP lacks, because only their metadata is known.' }),
+    documents_without_xml: z.int().meta({
+      description: 'Of these, those that `nominas`, `complementos` and a ZIP lack, because only their metadata is known.',
+    }),
     scanned_through: Instant.nullable().meta({
       description:
         'Documents are written newest first: those issued after this instant are written. Null before the first, and ' +

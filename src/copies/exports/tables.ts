@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-export const EXPORT_KINDS = ['cfdi', 'conceptos', 'pagos', 'xml'] as const
+export const EXPORT_KINDS = ['cfdi', 'conceptos', 'pagos', 'nominas', 'complementos', 'xml'] as const
 export const EXPORT_FORMATS = ['csv', 'xlsx', 'ndjson', 'zip'] as const
 /** The words for columns and for values of enumerations: the names of the API, or Spanish words. */
 export const EXPORT_HEADINGS = ['api', 'es'] as const
@@ -27,7 +27,7 @@ export const exports_ = sqliteTable(
     status: text({ enum: EXPORT_STATES }).notNull(),
     rows: integer().notNull(),
     documents: integer().notNull(),
-    /** Documents whose XML is not known, in an export of XML. */
+    /** Documents whose XML is not known, in an export that reads XML. */
     without_xml: integer().notNull(),
     bytes: integer().notNull(),
     /** issued_at of the last document that was looked at, in seconds. */

@@ -1,9 +1,12 @@
-import type { CfdiDetail } from '../../../src/cfdi/detail/contract.ts'
+import type * as z from 'zod'
+import type { CfdiDetail, Concepto } from '../../../src/cfdi/detail/contract.ts'
 import type { RateTable, Rules } from './rules.ts'
 import type { Day, Direction, Month, Situacion } from './shapes.ts'
 
 /** A document as GET /v1/cfdi/{uuid} answers it. */
-export type Document = CfdiDetail
+export type Document = Omit<CfdiDetail, 'conceptos' | 'complement_trees' | 'xml' | 'xml_left_out'> & {
+  conceptos: z.infer<typeof Concepto>[]
+}
 
 /** A taxpayer on a list, with the steps of its procedure; a list without steps has none. */
 export interface ListEntry {

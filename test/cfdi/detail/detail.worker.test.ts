@@ -89,9 +89,20 @@ describe('GET /v1/cfdi/{uuid}', () => {
     expect(detail).toMatchObject({ es_cancelable: null, estatus_cancelacion: null, status_checked_at: null })
   })
 
+  it('reads what only the XML says out of it, with one get', async () => {
+    const { result, cost } = await costOf(env.LEDGER_0, env.FILES, () => getCfdi(contextOf(), uuid(1)))
+    expect(cost).toMatchObject({ d1_calls: 1, r2_gets: 1 })
+    const { xml, complement_trees, xml_left_out } = CfdiDetail.parse(result)
+    expect(xml!.attributes).toMatchObject({ Sello: 'abcdefgh12345678', Exportacion: '01' })
+    expect(xml!.children.map(({ name }) => name)).toEqual(['Emisor', 'Receptor'])
+    expect(complement_trees.map(({ name, attributes }) => [name, attributes['UUID']])).toEqual([['TimbreFiscalDigital', uuid(1)]])
+    expect(xml_left_out).toEqual({ xml: 0, conceptos: 0, complement_trees: 0 })
+  })
+
   it('has no detail and no lines while only metadata is known', async () => {
     const detail = CfdiDetail.parse(await getCfdi(contextOf(), uuid(3)))
     expect(detail).toMatchObject({ impuestos: null, has_addenda: null, no_certificado: null })
+    expect(detail).toMatchObject({ xml: null, xml_left_out: null, complement_trees: [] })
     expect(detail).toMatchObject({ conceptos: [], pagos: [], nominas: [], relacionados: [], complementos: [], repairs: [] })
   })
 

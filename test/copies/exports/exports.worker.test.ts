@@ -65,6 +65,12 @@ const FILTERS: Record<string, string>[] = [
   { serie: 'nobody has it' },
 ]
 
+/** The lines of a document without what its XML alone says, which lists and rows of lines do not read. */
+const linesOf = (uuid: unknown): object[] =>
+  (details.get(uuid as string)!['conceptos'] as Record<string, unknown>[]).map(
+    ({ a_cuenta_terceros: _, complement_trees: __, other_elements: ___, ...line }) => line,
+  )
+
 describe('rows', () => {
   it.each(FILTERS)('are those of the list, with %j', async (filters) => {
     const expected = await walked(of.owner, '/v1/cfdi', { fiscal_entity_id, ...filters })
@@ -85,7 +91,7 @@ describe('rows', () => {
   it('are lines and payments as the details have them', async () => {
     const conceptos = await exported(of.owner, { fiscal_entity_id, kind: 'conceptos', format: 'ndjson' })
     const expected = all.flatMap(({ uuid, fecha, estatus }) =>
-      (details.get(uuid as string)!['conceptos'] as object[]).map((line, n) => ({ uuid, fecha, estatus, concepto: n + 1, ...line })),
+      linesOf(uuid).map((line, n) => ({ uuid, fecha, estatus, concepto: n + 1, ...line })),
     )
     expect(expected.length).toBeGreaterThan(all.length / 2)
     expect(conceptos.made.rows).toBe(expected.length)
@@ -109,6 +115,62 @@ describe('rows', () => {
     const none = await exported(of.owner, { fiscal_entity_id, kind: 'pagos', format: 'csv', filters: { tipo_comprobante: 'I' } })
     expect([none.made.rows, csvRows(text(none.bytes).slice(1))]).toEqual([0, [expect.arrayContaining(['documento_uuid'])]])
   })
+
+  it('are payroll lines as the details have them', async () => {
+    const nominas = await exported(of.owner, { fiscal_entity_id, kind: 'nominas', format: 'ndjson' })
+    const receipts = all.filter(({ tipo_comprobante }) => tipo_comprobante === 'N')
+    const expected = receipts.flatMap(({ uuid, estatus }) =>
+      (details.get(uuid as string)!['nominas'] as Record<string, Record<string, string>[]>[]).flatMap((one, n) => {
+        const row = (linea: string, at: number, tipo: unknown, rest: object) => ({
+          ...{ uuid, estatus, nomina: n + 1, num_empleado: one['num_empleado'], fecha_pago: one['fecha_pago'] },
+          ...{ linea, numero: at + 1, tipo, ...rest },
+        })
+        return [
+          ...one['percepciones']!.map(({ tipo_percepcion, clave, concepto, importe_gravado, importe_exento }, at) =>
+            row('percepcion', at, tipo_percepcion, { clave, descripcion: concepto, importe_gravado, importe_exento }),
+          ),
+          ...one['deducciones']!.map(({ tipo_deduccion, concepto, importe }, at) =>
+            row('deduccion', at, tipo_deduccion, { descripcion: concepto, importe }),
+          ),
+          ...one['otros_pagos']!.map(({ tipo_otro_pago, importe, subsidio_causado }, at) =>
+            row('otro_pago', at, tipo_otro_pago, { importe, subsidio_causado }),
+          ),
+        ]
+      }),
+    )
+    expect(expected.length).toBeGreaterThan(5)
+    expect(lines(nominas.bytes)).toEqual(expected.map((one) => expect.objectContaining(one)))
+    expect(nominas.made).toMatchObject({ rows: expected.length, documents: receipts.length })
+  })
+
+  it('are the attributes of complements as the details have them', async () => {
+    const complementos = await exported(of.owner, { fiscal_entity_id, kind: 'complementos', format: 'ndjson' })
+    interface Tree {
+      name: string
+      attributes: Record<string, string>
+      children: Tree[]
+    }
+    const valuesOf = ({ attributes, children }: Tree): [string, string][] => [...Object.entries(attributes), ...children.flatMap(valuesOf)]
+    const expected = all.flatMap(({ uuid }) => {
+      const { complement_trees, conceptos } = details.get(uuid as string) as {
+        complement_trees: Tree[]
+        conceptos: typeof complement_trees
+      }
+      const ofLines = (conceptos as unknown as { complement_trees: Tree[] }[]).map((line, n) => [n + 1, line.complement_trees] as const)
+      return [[null, complement_trees] as const, ...ofLines].flatMap(([concepto, trees]) =>
+        trees.flatMap(valuesOf).map(([atributo, valor]) => [uuid, concepto, atributo, valor].join(' ')),
+      )
+    })
+    expect(expected.length).toBeGreaterThan(all.length)
+    const rows = lines(complementos.bytes)
+    expect(rows.map(({ uuid, concepto, atributo, valor }) => [uuid, concepto, atributo, valor].join(' ')).sort()).toEqual(expected.sort())
+    const stamp = rows.find(({ atributo }) => atributo === 'SelloSAT')
+    expect(stamp).toMatchObject({ complemento: 'TimbreFiscalDigital:1.1', nodo: 'TimbreFiscalDigital', concepto: null })
+    const paid = new Set(rows.filter(({ atributo }) => atributo === 'IdDocumento').map(({ nodo }) => nodo as string))
+    expect([...paid].every((nodo) => /^Pagos\/Pago(\[\d+\])?\/DoctoRelacionado(\[\d+\])?$/.test(nodo))).toBe(true)
+    const without = all.filter(({ has_xml }) => !has_xml).length
+    expect(complementos.made).toMatchObject({ rows: expected.length, documents: all.length, documents_without_xml: without })
+  })
 })
 
 const at = (row: Record<string, unknown>, heading: string): unknown =>
@@ -120,7 +182,7 @@ describe('a list', () => {
     const include = ['conceptos', 'pagos', 'relacionados']
     const rows = await walked(of.owner, path, { fiscal_entity_id, include: include.join() })
     const pick = (from: Record<string, unknown>) => Object.fromEntries(include.map((name) => [name, from[name]]))
-    expect(rows.map(pick)).toEqual(all.map(({ uuid }) => pick(details.get(uuid as string)!)))
+    expect(rows.map(pick)).toEqual(all.map(({ uuid }) => ({ ...pick(details.get(uuid as string)!), conceptos: linesOf(uuid) })))
     expect(rows.map(({ conceptos: _, pagos: __, relacionados: ___, ...row }) => row)).toEqual(all)
     const [one] = await walked(of.owner, path, { fiscal_entity_id, include: 'relacionados', uuid: all[0]!['uuid'] as string })
     expect(Object.keys(one!).filter((name) => include.includes(name))).toEqual(['relacionados'])
@@ -144,37 +206,41 @@ describe('the formats', () => {
     expect(csvRows(list.body as string)[0]).toEqual(headings)
   })
 
-  it.each(['cfdi', 'conceptos', 'pagos'])('xlsx of %s says what csv says, amounts as numbers and times as times', async (kind) => {
-    const csv = await exported(of.owner, { fiscal_entity_id, kind, format: 'csv' })
-    const xlsx = await exported(of.owner, { fiscal_entity_id, kind, format: 'xlsx' })
-    const [sheet, ...others] = sheetsOf(xlsx.bytes)
-    expect(others).toEqual([])
-    // Every column has a width, and a filter of all rows.
-    const xml = text(entriesOf(xlsx.bytes).find(({ name }) => name === 'xl/worksheets/sheet1.xml')!.bytes)
-    expect(xml.match(/<col /g)).toHaveLength(sheet!.rows[0]!.length)
-    expect(xml).toMatch(new RegExp(`</sheetData><autoFilter ref="A1:[A-Z]+${sheet!.rows.length}"/></worksheet>$`))
-    const [headings, ...rows] = csvRows(text(csv.bytes).slice(1))
-    expect(sheet!.name).toBe(kind)
-    expect(sheet!.rows[0]).toEqual(headings)
-    expect(sheet!.rows.length).toBe(rows.length + 1)
-    const types = new Map<string, Set<string>>()
-    for (const [n, row] of rows.entries())
-      for (const [i, heading] of headings!.entries()) {
-        const cell = sheet!.rows[n + 1]![i] ?? null
-        const said = row[i]!.replace(/^'(?=[=+\-@])/, '')
-        if (cell !== null) types.set(heading, (types.get(heading) ?? new Set()).add(cell instanceof Date ? 'time' : typeof cell))
-        if (cell instanceof Date) expect(cell.toISOString().slice(0, 19)).toBe(said.length === 10 ? `${said}T00:00:00` : said.slice(0, 19))
-        else if (typeof cell === 'number') expect(cell).toBe(Number(said))
-        else expect(String(cell ?? '')).toBe(said)
-      }
-    const typeOf = (heading: string) => [...(types.get(heading) ?? [])]
-    expect(typeOf('issued_at')).toEqual(['time'])
-    if (kind === 'cfdi') expect([...typeOf('due_date'), ...typeOf('balance_mxn')]).toEqual(['time', 'number'])
-    expect(typeOf('folio')).toEqual(['string'])
-    expect(typeOf({ cfdi: 'total', conceptos: 'importe', pagos: 'imp_pagado' }[kind]!)).toEqual(['number'])
-  })
+  it.each(['cfdi', 'conceptos', 'pagos', 'nominas'])(
+    'xlsx of %s says what csv says, amounts as numbers and times as times',
+    async (kind) => {
+      const csv = await exported(of.owner, { fiscal_entity_id, kind, format: 'csv' })
+      const xlsx = await exported(of.owner, { fiscal_entity_id, kind, format: 'xlsx' })
+      const [sheet, ...others] = sheetsOf(xlsx.bytes)
+      expect(others).toEqual([])
+      // Every column has a width, and a filter of all rows.
+      const xml = text(entriesOf(xlsx.bytes).find(({ name }) => name === 'xl/worksheets/sheet1.xml')!.bytes)
+      expect(xml.match(/<col /g)).toHaveLength(sheet!.rows[0]!.length)
+      expect(xml).toMatch(new RegExp(`</sheetData><autoFilter ref="A1:[A-Z]+${sheet!.rows.length}"/></worksheet>$`))
+      const [headings, ...rows] = csvRows(text(csv.bytes).slice(1))
+      expect(sheet!.name).toBe(kind)
+      expect(sheet!.rows[0]).toEqual(headings)
+      expect(sheet!.rows.length).toBe(rows.length + 1)
+      const types = new Map<string, Set<string>>()
+      for (const [n, row] of rows.entries())
+        for (const [i, heading] of headings!.entries()) {
+          const cell = sheet!.rows[n + 1]![i] ?? null
+          const said = row[i]!.replace(/^'(?=[=+\-@])/, '')
+          if (cell !== null) types.set(heading, (types.get(heading) ?? new Set()).add(cell instanceof Date ? 'time' : typeof cell))
+          if (cell instanceof Date)
+            expect(cell.toISOString().slice(0, 19)).toBe(said.length === 10 ? `${said}T00:00:00` : said.slice(0, 19))
+          else if (typeof cell === 'number') expect(cell).toBe(Number(said))
+          else expect(String(cell ?? '')).toBe(said)
+        }
+      const typeOf = (heading: string) => [...(types.get(heading) ?? [])]
+      expect(typeOf('issued_at')).toEqual(['time'])
+      if (kind === 'cfdi') expect([...typeOf('due_date'), ...typeOf('balance_mxn')]).toEqual(['time', 'number'])
+      expect(typeOf('folio')).toEqual(['string'])
+      expect(typeOf({ cfdi: 'total', conceptos: 'importe', pagos: 'imp_pagado', nominas: 'importe_gravado' }[kind]!)).toEqual(['number'])
+    },
+  )
 
-  it.each(['cfdi', 'conceptos', 'pagos'] as const)(
+  it.each(['cfdi', 'conceptos', 'pagos', 'nominas', 'complementos'] as const)(
     'in Spanish have the columns of %s in their order, with words for values',
     async (kind) => {
       const api = await exported(of.owner, { fiscal_entity_id, kind, format: 'csv', headings: 'api' })
@@ -185,12 +251,12 @@ describe('the formats', () => {
       expect(headings).toEqual(names!.map((name) => HEADINGS[name]))
       expect(rows).toEqual(plain.map((row) => row.map((value, n) => saidOf(names![n]!, value))))
       expect(new Set(rows.map((row) => row[headings!.indexOf('Sentido')]))).toEqual(
-        new Set(kind === 'pagos' ? plain.map((row) => saidOf('direction', row[1]!)) : ['Emitido', 'Recibido']),
+        new Set(kind === 'pagos' || kind === 'nominas' ? plain.map((row) => saidOf('direction', row[1]!)) : ['Emitido', 'Recibido']),
       )
       const xlsx = await exported(of.owner, { fiscal_entity_id, kind, format: 'xlsx', headings: 'es' })
       const [sheet] = sheetsOf(xlsx.bytes)
       expect([sheet!.name, sheet!.rows[0], sheet!.rows.length]).toEqual([
-        { cfdi: 'CFDI', conceptos: 'Conceptos', pagos: 'Pagos' }[kind],
+        { cfdi: 'CFDI', conceptos: 'Conceptos', pagos: 'Pagos', nominas: 'Nóminas', complementos: 'Complementos' }[kind],
         ...[headings, rows.length + 1],
       ])
       const inSheet = (heading: string) => sheet!.rows.slice(1).map((row) => row[headings!.indexOf(heading)])
@@ -287,7 +353,7 @@ describe('an export', () => {
   it.each([
     [{ kind: 'xml', format: 'csv' }, ['format']],
     [{ kind: 'cfdi', format: 'zip' }, ['format']],
-    [{ kind: 'nominas', format: 'csv' }, ['kind']],
+    [{ kind: 'facturas', format: 'csv' }, ['kind']],
     [{ kind: 'cfdi', format: 'ndjson', headings: 'es' }, ['headings']],
     [{ kind: 'xml', format: 'zip', headings: 'es' }, ['headings']],
     [{ kind: 'cfdi', format: 'xlsx', headings: 'fr' }, ['headings']],

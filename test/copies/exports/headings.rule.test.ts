@@ -4,7 +4,7 @@ import { Cfdi } from '../../../src/cfdi/contract.ts'
 import { COLUMNS_OF, columnsFor, HEADINGS, WORDS } from '../../../src/copies/exports/making/columns.ts'
 import { columnsOf } from '../../../src/platform/csv.ts'
 
-const KINDS = ['cfdi', 'conceptos', 'pagos'] as const
+const KINDS = ['cfdi', 'conceptos', 'pagos', 'nominas', 'complementos'] as const
 
 /** The member of a shape that a column shows. */
 function memberAt(shape: z.ZodType, path: readonly string[]): z.ZodType {

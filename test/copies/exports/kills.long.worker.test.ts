@@ -14,7 +14,7 @@ vi.spyOn(console, 'log').mockImplementation(() => {})
 /** Each step is a few documents, and all that a state can leave to objects of their own is left to them. */
 const SMALL: ExportLimits = {
   ...LIMITS,
-  page: { cfdi: 60, conceptos: 60, pagos: 60, xml: 60 },
+  page: { cfdi: 60, conceptos: 60, pagos: 60, nominas: 60, complementos: 60, xml: 60 },
   commit: 1,
   xmlBytes: 60_000,
   sheet: { rows: 50, bytes: 1e9 },
@@ -133,6 +133,8 @@ describe('an export whose worker dies', () => {
     ['cfdi', 'csv', 'es'],
     ['conceptos', 'xlsx', 'es'],
     ['pagos', 'ndjson', 'api'],
+    ['nominas', 'csv', 'es'],
+    ['complementos', 'xlsx', 'api'],
     ['xml', 'zip', 'api'],
   ])('at any call has the same bytes in the end: %s as %s, headings %s', async (kind, format, headings) => {
     expect(await expectSurvival({ fiscal_entity_id, kind, format, headings }, SMALL)).toBeGreaterThan(5)

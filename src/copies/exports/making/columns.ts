@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { KnownDetail } from '../../../cfdi/chunks/content.ts'
 import { readContents, readStoredLocations, type StoredLocation } from '../../../cfdi/chunks/contents.ts'
 import { Cfdi } from '../../../cfdi/contract.ts'
+import { JUBILACION, SEPARACION } from '../../../cfdi/detail/payroll.ts'
 import { eachPacked, inflated, type XmlLocation } from '../../../cfdi/mirrored/mirrored.ts'
 import { view } from '../../../cfdi/read-row.ts'
 import type { PageItem } from '../../../cfdi/search/search.ts'
@@ -15,6 +16,7 @@ import type { Partition, ScopedLedger } from '../../../taxpayers/visibility/scop
 import type { ExportRow } from '../store.ts'
 import { type Columns, type ColumnType, type ExportColumn, valuesOf, Workbook, Zip } from './formats/zip.ts'
 import type { ExportLimits, FileOutput, MakingState } from './output.ts'
+import { PAYROLL } from './xml-rows.ts'
 
 /** Codes and numbers of documents are text, so that they keep their zeros. */
 const NUMBERS = new Set([
@@ -32,11 +34,22 @@ const NUMBERS = new Set([
     'imp_pagado',
     'imp_saldo_insoluto',
   ],
+  ...[
+    'nomina',
+    'num_dias_pagados',
+    'numero',
+    'importe_gravado',
+    'importe_exento',
+    'importe_pagado',
+    'importe_monetario',
+    'subsidio_causado',
+  ],
+  ...['valor_mercado', 'precio_al_otorgarse', 'saldo_a_favor', 'remanente_sal_fav', 'dias', 'horas_extra', 'dias_incapacidad'],
+  ...[...SEPARACION, ...JUBILACION],
 ])
 const TIMES = new Set([
   ...['issued_at', 'fecha', 'certified_at', 'cancelled_at', 'status_checked_at', 'last_payment_at', 'fully_paid_at', 'updated_at'],
-  'due_date',
-  'fecha_pago',
+  ...['due_date', 'fecha_pago', 'fecha_inicial_pago', 'fecha_final_pago'],
 ])
 
 const typeOf = (heading: string): ColumnType => (NUMBERS.has(heading) ? 'number' : TIMES.has(heading) ? 'time' : 'text')
@@ -99,7 +112,7 @@ const taxesOf = (member: string): ExportColumn[] => [
 ]
 
 /** The columns of each kind of rows, by the names of the API. */
-export const COLUMNS_OF: Readonly<Record<'cfdi' | 'conceptos' | 'pagos', Columns>> = {
+export const COLUMNS_OF: Readonly<Record<Exclude<ExportRow['kind'], 'xml'>, Columns>> = {
   cfdi: columnsOf(Cfdi).map(({ heading, path }) => column(heading, (row) => at(row, path))),
   conceptos: [
     ...named(...REPEATED, 'concepto', 'clave_prod_serv', 'no_identificacion', 'cantidad', 'clave_unidad', 'unidad', 'descripcion'),
@@ -113,9 +126,15 @@ export const COLUMNS_OF: Readonly<Record<'cfdi' | 'conceptos' | 'pagos', Columns
     ...named('imp_saldo_ant', 'imp_pagado', 'imp_saldo_insoluto', 'objeto_imp_dr'),
     ...taxesOf('impuestos_dr'),
   ],
+  nominas: named(...REPEATED, ...PAYROLL),
+  complementos: named(...REPEATED, 'concepto', 'complemento', 'nodo', 'atributo', 'valor'),
 }
 
-const repeated = (cfdi: Cfdi): Repeated => Object.fromEntries(REPEATED.map((name) => [name, cfdi[name]])) as Repeated
+/** The members of a document that each of its rows repeats. */
+export function repeatedOf({ row, context }: PageItem, listed: ListedParties): Repeated {
+  const cfdi = view(row, context, listed)
+  return Object.fromEntries(REPEATED.map((name) => [name, cfdi[name]])) as Repeated
+}
 
 /** The documents of a page by their partitions. */
 const byPartition = (items: readonly PageItem[]): Map<Partition, PageItem[]> =>
@@ -133,8 +152,7 @@ export async function rowsOf(
   const itemOf = new Map(items.map((item) => [item.row.uuid, item]))
   for (const [partition, some] of byPartition(items))
     await readContents(ledger, partition, some, (uuid, content) => {
-      const { row, context } = itemOf.get(uuid)!
-      const common = repeated(view(row, context, listed))
+      const common = repeatedOf(itemOf.get(uuid)!, listed)
       found.set(uuid, kind === 'conceptos' ? linesOf(common, content) : paidOf(common, content))
     })
   return items.flatMap(({ row }) => found.get(row.uuid) ?? [])
@@ -161,6 +179,7 @@ const isKnown = (one: StoredLocation | undefined): one is Known => one !== undef
 /** A document of which the XML is known, with its place and the name of its file. */
 export interface FileOf {
   name: string
+  item: PageItem
   location: Known
 }
 
@@ -175,7 +194,7 @@ export async function filesOf(ledger: ScopedLedger, items: readonly PageItem[]):
     for (const [uuid, location] of await readStoredLocations(ledger, partition, some)) locations.set(uuid, location)
   return items.flatMap((item) => {
     const location = locations.get(item.row.uuid)
-    return isKnown(location) ? [{ name: nameOf(item), location }] : []
+    return isKnown(location) ? [{ name: nameOf(item), item, location }] : []
   })
 }
 
@@ -310,6 +329,42 @@ export const HEADINGS: Readonly<Record<string, string>> = {
   imp_pagado: 'Importe pagado',
   imp_saldo_insoluto: 'Saldo insoluto',
   objeto_imp_dr: 'Objeto de impuesto del documento pagado',
+  nomina: 'Número de nómina',
+  fecha_inicial_pago: 'Fecha inicial de pago',
+  fecha_final_pago: 'Fecha final de pago',
+  num_dias_pagados: 'Días pagados',
+  num_empleado: 'Número de empleado',
+  curp: 'CURP',
+  num_seguridad_social: 'Número de seguridad social',
+  linea: 'Clase de renglón',
+  numero: 'Número de renglón',
+  tipo: 'Tipo (clave del SAT)',
+  clave: 'Clave del patrón',
+  importe_gravado: 'Importe gravado',
+  importe_exento: 'Importe exento',
+  dias: 'Días con horas extra',
+  horas_extra: 'Horas extra',
+  importe_pagado: 'Importe de las horas extra',
+  dias_incapacidad: 'Días de incapacidad',
+  importe_monetario: 'Importe de la incapacidad',
+  subsidio_causado: 'Subsidio causado',
+  saldo_a_favor: 'Saldo a favor',
+  anio: 'Año del saldo a favor',
+  remanente_sal_fav: 'Remanente del saldo a favor',
+  valor_mercado: 'Valor de mercado',
+  precio_al_otorgarse: 'Precio al otorgarse',
+  total_pagado: 'Total de la separación',
+  num_anios_servicio: 'Años de servicio',
+  ultimo_sueldo_mens_ord: 'Último sueldo mensual ordinario',
+  total_una_exhibicion: 'Jubilación en una exhibición',
+  total_parcialidad: 'Jubilación en parcialidades',
+  monto_diario: 'Monto diario de la jubilación',
+  ingreso_acumulable: 'Ingreso acumulable',
+  ingreso_no_acumulable: 'Ingreso no acumulable',
+  complemento: 'Complemento',
+  nodo: 'Nodo',
+  atributo: 'Atributo',
+  valor: 'Valor',
 }
 
 type Enumerated =
@@ -376,8 +431,12 @@ const SPANISH: Readonly<Record<Kind, Columns>> = {
   cfdi: spanish(COLUMNS_OF.cfdi),
   conceptos: spanish(COLUMNS_OF.conceptos),
   pagos: spanish(COLUMNS_OF.pagos),
+  nominas: spanish(COLUMNS_OF.nominas),
+  complementos: spanish(COLUMNS_OF.complementos),
 }
-const SHEETS: Readonly<Record<Kind, string>> = { cfdi: 'CFDI', conceptos: 'Conceptos', pagos: 'Pagos' }
+const SHEETS: Readonly<Record<Kind, string>> = {
+  ...{ cfdi: 'CFDI', conceptos: 'Conceptos', pagos: 'Pagos', nominas: 'Nóminas', complementos: 'Complementos' },
+}
 
 /** The columns of a kind of rows, in the same order in both. */
 export const columnsFor = (kind: Kind, headings: ExportRow['headings']): Columns => (headings === 'es' ? SPANISH : COLUMNS_OF)[kind]

@@ -1,3 +1,4 @@
+import { inflated, readPacked } from '../../../cfdi/mirrored/mirrored.ts'
 import { type FixedFilters, findMatches, type PageItem } from '../../../cfdi/search/search.ts'
 import { listedOf } from '../../../lists/listed/counterparties.ts'
 import { type ListedParties, parseListed, writeListed } from '../../../lists/listed/listed.ts'
@@ -5,17 +6,19 @@ import type { Ctx } from '../../../platform/context.ts'
 import { openLedger, type ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
 import type { Start } from '../start.ts'
 import type { ExportRow } from '../store.ts'
-import { addFiles, batchesOf, filesOf, type RowWriter, rowsOf, rowWriterOf, zipOf } from './columns.ts'
+import { addFiles, batchesOf, type FileOf, filesOf, type RowWriter, repeatedOf, rowsOf, rowWriterOf, zipOf } from './columns.ts'
 import type { ExportLimits } from './output.ts'
 import { completeObject, FileOutput, type MakingState, newState, type SavedMaking } from './output.ts'
+import { isOfXml, type KindOfXml, rowsInXml } from './xml-rows.ts'
 
-const PAYMENTS = 'P'
+/** Documents of one type alone have payments, and those of another payroll. */
+const TYPES = { pagos: 'P', nominas: 'N' } as const
 
-/** Payment complements alone have payments. */
 const filtersOf = ({ filters }: Start, { kind }: ExportRow): FixedFilters | null => {
-  if (kind !== 'pagos') return filters
-  const { tipo_comprobante = [PAYMENTS] } = filters
-  return tipo_comprobante.includes(PAYMENTS) ? { ...filters, tipo_comprobante: [PAYMENTS] } : null
+  if (kind !== 'pagos' && kind !== 'nominas') return filters
+  const type = TYPES[kind]
+  const { tipo_comprobante = [type] } = filters
+  return tipo_comprobante.includes(type) ? { ...filters, tipo_comprobante: [type] } : null
 }
 
 /** Makes one export, step by step. Its state after a step is `saved`; once that is committed, another worker can continue from it. */
@@ -97,11 +100,8 @@ export class Maker {
     if (this.#state.after === null && this.#state.documents === 0) writer?.begin()
     const { items, next } = await this.#page()
     if (writer === null) await this.#addFiles(items)
-    else {
-      const rows = await rowsOf(this.#ledger, kind as Exclude<typeof kind, 'xml'>, items, this.#listed)
-      writer.write(rows)
-      this.#state.rows += rows.length
-    }
+    else if (isOfXml(kind)) await this.#addRows(items, kind, writer)
+    else this.#write(writer, await rowsOf(this.#ledger, kind as Exclude<typeof kind, 'xml' | KindOfXml>, items, this.#listed))
     this.#state.documents += items.length
     if (next !== null) {
       this.#state.after = next
@@ -117,16 +117,43 @@ export class Maker {
     return findMatches(this.#ledger, this.#filters, this.#listed, this.#state.after ?? undefined, this.#limits.page[this.#row.kind])
   }
 
+  #write(writer: RowWriter, rows: readonly unknown[]): void {
+    writer.write(rows)
+    this.#state.rows += rows.length
+  }
+
   async #addFiles(items: readonly PageItem[]): Promise<void> {
     const zip = zipOf(this.#row, this.#state, this.#output, this.#limits)
-    const files = await filesOf(this.#ledger, items)
-    for (const batch of batchesOf(files, this.#limits.xmlBytes)) {
-      this.objects += new Set(batch.map(({ location }) => location.xml_object)).size
+    for await (const batch of this.#batches(items)) {
       await addFiles(this.#files, zip, batch)
       await this.#output.flush()
+      this.#state.rows += batch.length
     }
-    this.#state.rows += files.length
+  }
+
+  /** Adds what the XML of documents says, one document at a time. */
+  async #addRows(items: readonly PageItem[], kind: KindOfXml, writer: RowWriter): Promise<void> {
+    for await (const batch of this.#batches(items)) {
+      const packed = await readPacked(
+        this.#files,
+        batch.map(({ location }) => location),
+      )
+      for (const { item, location } of batch)
+        for (const rows of rowsInXml(kind, repeatedOf(item, this.#listed), inflated(packed.get(location)!, location.xml_method))) {
+          this.#write(writer, rows)
+          await this.#output.flush()
+        }
+    }
+  }
+
+  /** The files of those documents whose XML is known, in batches. The others are counted. */
+  async *#batches(items: readonly PageItem[]): AsyncGenerator<FileOf[]> {
+    const files = await filesOf(this.#ledger, items)
     this.#state.without_xml += items.length - files.length
+    for (const batch of batchesOf(files, this.#limits.xmlBytes)) {
+      this.objects += new Set(batch.map(({ location }) => location.xml_object)).size
+      yield batch
+    }
   }
 
   async #endReading(): Promise<void> {

@@ -1,11 +1,12 @@
 import { Buffer } from 'node:buffer'
 import type { PagePosition } from '../../../cfdi/search/search.ts'
+import type { ExportRow } from '../store.ts'
 import { emptyWorkbook, emptyZip, type Sink, type WorkbookState, type ZipState } from './formats/zip.ts'
 
 /** Bounds of the steps and formats of an export. Tests have lower ones. */
 export interface ExportLimits {
   /** Documents that are read at once: for rows alone, for rows of contents, and for files. */
-  page: Readonly<Record<'cfdi' | 'conceptos' | 'pagos' | 'xml', number>>
+  page: Readonly<Record<ExportRow['kind'], number>>
   /** After so many documents a step is committed. */
   commit: number
   /** Compressed bytes of XML that are read at once. */
@@ -21,7 +22,7 @@ export interface ExportLimits {
 const MIB = 1024 ** 2
 
 export const LIMITS: ExportLimits = {
-  page: { cfdi: 500, conceptos: 250, pagos: 250, xml: 250 },
+  page: { cfdi: 500, conceptos: 250, pagos: 250, nominas: 250, complementos: 250, xml: 250 },
   commit: 5_000,
   xmlBytes: 2 * MIB,
   sheet: { rows: 1_048_576, bytes: 2 * 1024 * MIB },
