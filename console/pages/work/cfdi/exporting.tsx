@@ -14,7 +14,7 @@ import { type Filters, useFilterText } from './filters.tsx'
 import { useCfdiList } from './list.ts'
 import { words } from './words.ts'
 
-const KINDS: readonly ExportKind[] = ['cfdi', 'conceptos', 'pagos', 'xml']
+const KINDS: readonly ExportKind[] = ['cfdi', 'conceptos', 'pagos', 'nominas', 'complementos', 'xml']
 
 interface Props {
   entity: FiscalEntity

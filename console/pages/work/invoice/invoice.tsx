@@ -18,6 +18,7 @@ import { nameOf } from '../cfdi/name.ts'
 import { words as listWords } from '../cfdi/words.ts'
 import { History, Payments, Relations } from './around.tsx'
 import { AsOf } from './as-of.tsx'
+import { Trees } from './complements.tsx'
 import css from './invoice.module.css'
 import { Sheet } from './sheet.tsx'
 import { words } from './words.ts'
@@ -109,6 +110,7 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
         )
       )}
       <Sheet cfdi={data} title={`${type} ${name}`} />
+      <Trees cfdi={data} />
       {data.tipo_comprobante === 'I' && !as_of && <Payments cfdi={data} />}
       <div class={css.around}>
         {data.tipo_comprobante === 'I' && as_of && (
