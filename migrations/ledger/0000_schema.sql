@@ -128,6 +128,7 @@ CREATE TABLE `cfdi_payments` (
 	`tipo_cambio` text,
 	`conversion` text,
 	`amount_mxn` text,
+	`payment_mxn` text,
 	`taxes` text,
 	`fecha_pago` text NOT NULL,
 	`forma_pago` text,

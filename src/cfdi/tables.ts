@@ -246,6 +246,8 @@ export const cfdiPayments = sqliteTable(
     conversion: text('conversion'),
     /** `amount` of a P in MXN so far. Null when that is not known, and when `currency` is MXN. */
     amount_mxn: micros('amount_mxn'),
+    /** What the payment is of that pays this part of a P, in MXN (Monto). Null where this part is all of it, and where its rate is not known. */
+    payment_mxn: micros('payment_mxn'),
     /**
      * The taxes that a P states of the paid part (taxes/breakdown.ts), in MXN; in `currency` when its rate is not known. Null when it states
      * none: then they are in proportion to those of the invoice. Those of a part of an E that is divided by rate, in `currency`, and its amount

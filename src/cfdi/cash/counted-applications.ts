@@ -1,5 +1,7 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { inlined } from '../../platform/db/statement.ts'
+import { inPesos } from '../../platform/money.ts'
 import { isCounted, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { isSeen, isSubstitutedOn, isValidOn } from '../applied/applied.ts'
 import { cfdiAs } from '../columns.ts'
@@ -25,3 +27,7 @@ export function countedApplications(partition: Partition, past: string | null = 
       and ${source.emisor_rfc} = ${of.emisor_rfc} and (${p.kind} = 'P' or ${source.receptor_rfc} = ${of.receptor_rfc})
       and (${p.kind} = 'E' or coalesce(${p.currency}, ${of.currency}, 'MXN') = coalesce(${of.currency}, 'MXN')) and ${counts}`
 }
+
+/** What the payment `p` of the invoice `of` is of, in micros of MXN: it may pay other invoices too. Null when its rate is not known. */
+export const paymentInMxn = (of: { currency: SQLWrapper }): SQL =>
+  sql`(coalesce(${p.payment_mxn}, case when ${sql.raw(inPesos(inlined(sql`${p.currency}`), inlined(sql`${of.currency}`)))} then ${p.amount} else ${p.amount_mxn} end) + 0)`

@@ -19,7 +19,7 @@ import {
 } from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
 import { BREAKDOWN, isOfLines, SIGNS_OF_LINES } from '../taxes/breakdown.ts'
-import { countedApplications } from './counted-applications.ts'
+import { countedApplications, paymentInMxn } from './counted-applications.ts'
 import { APPLIED_ADVANCE } from './credits.ts'
 
 const own = cfdiAs('own')
@@ -195,7 +195,6 @@ export function refunds(
   const counted = countedApplications(partition, null, i)
   const isOther = sql`(${p.kind} = 'E' and coalesce(${p.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN'))`
   const isMoved = sql`(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)})`
-  const payment = sql`case when ${sql.raw(inPesos(inlined(sql`${p.currency}`), inlined(sql`${i.currency}`)))} then ${p.amount} else ${p.amount_mxn} end + 0`
   const paidOn = sql`substr(${p.fecha_pago}, 1, 10)`
   const history = sql`(select json_array(
       coalesce(sum(iif(${isBeforeNote}, ${p.amount} + 0, 0)), 0),
@@ -203,7 +202,7 @@ export function refunds(
       coalesce(sum(iif(${p.kind} = 'E', ${p.amount} + 0, 0)), 0),
       coalesce(max(length(${p.amount}) > ${LARGE} or ${isOther} or ${isMoved}), 0),
       json_group_array(distinct ${paidOn}) filter (where ${isBeforeNote}),
-      json_group_array(json_array(${p.forma_pago}, ${payment}, ${p.amount}, ${paidOn})) filter (where ${isBeforeNote})) ${counted})`
+      json_group_array(json_array(${p.forma_pago}, ${paymentInMxn(i)}, ${p.amount}, ${paidOn})) filter (where ${isBeforeNote})) ${counted})`
   const list = sql`(select json_group_array(json_array(${p.kind}, ${p.fecha_pago}, ${p.source}, ${p.amount}, ${p.currency}, ${p.tipo_cambio}, iif(${isMoved}, ${p.forma_pago}, null))) ${counted})`
   const day = sql`substr(${own.fecha}, 1, 10)`
   const named = { ...of('own', more) }
@@ -366,7 +365,7 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     invoice: i.uuid,
     reason,
     is_restated: sql`0`,
-    payment: sql`case when ${isPesos} then ${p.amount} else ${p.amount_mxn} end`,
+    payment: paymentInMxn(i),
     payments: sql`null`,
     payment_of: sql`null`,
     needs_exact: needsExact,
@@ -415,9 +414,9 @@ export function cashEventsOf(
 /**
  * Selects the cash events of a direction on some days, and the paid parts that are none (`reason`), one row each. Columns: `uuid` of the
  * document, `applies_to` and `n` of a complement or credit note, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice`
- * (what is paid), `reason`, `is_restated` (a refund that restates the month of its payment), `payment` (what was paid with `forma`, in micros
- * of MXN), `payment_of` (`[amount, currency, day]` where its rate is not stated) and `payments` (where a refund is of several, `[[forma, micros
- * of MXN, amount], …]`), `needs_exact`, `amount` in the stated
+ * (what is paid), `reason`, `is_restated` (a refund that restates the month of its payment), `payment` (what was paid with `forma`, of this and
+ * maybe other invoices, in micros of MXN), `payment_of` (`[amount, currency, day]` where its rate is not stated) and `payments` (where a refund is of several, `[[forma, micros
+ * of MXN, amount, FechaPago], …]`), `needs_exact`, `amount` in the stated
  * currency, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. Where `needs_exact` is set, `exactAmounts` computes the
  * amounts from `source` instead; it also computes the `net` of a paid part where that is null. `more` are further columns of the invoice, or
  * of a document of its own. Null when the window shows nothing of the direction.

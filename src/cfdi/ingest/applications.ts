@@ -4,6 +4,7 @@ import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import { LineProducts } from '../products.ts'
 import { converted } from '../taxes/breakdown.ts'
 import { LineTaxes, paidTaxesOf } from '../taxes/taxes.ts'
+import { inMxn } from '../totals.ts'
 import { type CfdiDocument, type Concepto, type DoctoRelacionado, isUuid, type LineReader, type Pago } from '../xml/document.ts'
 
 /** The lines that are kept of a document, and their bytes as JSON. */
@@ -73,13 +74,17 @@ export const relatedOf = (applications: readonly ApplicationRow[]): string | nul
 function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
   const rows: ApplicationRow[] = []
   for (const pago of pagos) {
-    for (const docto of pago.documentos) {
-      if (!isUuid(docto.uuid)) continue
+    const parts = pago.documentos.map((docto) => {
       const amount = micros(docto.imp_pagado) ?? 0n
       const conversion = conversionOf(pago, docto)
       const convert = (one: Micros): Micros | null =>
         docto.moneda_dr === 'MXN' ? one : conversion === null ? null : converted(one, conversion)
-      const amount_mxn = docto.moneda_dr === 'MXN' ? null : convert(amount)
+      return { docto, amount, conversion, convert, pesos: convert(amount) }
+    })
+    const payment = paymentInMxn(pago, parts)
+    for (const { docto, amount, conversion, convert, pesos } of parts) {
+      if (!isUuid(docto.uuid)) continue
+      const amount_mxn = docto.moneda_dr === 'MXN' ? null : pesos
       rows.push({
         invoice: docto.uuid,
         source,
@@ -88,6 +93,7 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
         amount,
         conversion,
         amount_mxn: amount_mxn !== null && fits(amount_mxn) ? amount_mxn : null,
+        payment_mxn: payment !== null && payment !== pesos && fits(payment) ? payment : null,
         taxes: paidTaxesOf(docto, convert),
         currency: docto.moneda_dr,
         tipo_cambio: null,
@@ -102,6 +108,14 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
     }
   }
   return rows
+}
+
+/** What a payment is of in MXN: its Monto, or what it pays where that is more. Null when its rate is not known. */
+function paymentInMxn({ monto, moneda_p, tipo_cambio_p }: Pago, parts: readonly { pesos: Micros | null }[]): Micros | null {
+  const rate = moneda_p === null || moneda_p === 'MXN' ? '1' : isPositive(tipo_cambio_p) ? tipo_cambio_p! : null
+  const stated = rate === null ? null : inMxn(micros(monto) ?? 0n, rate)
+  const paid = parts.reduce<Micros | null>((sum, { pesos }) => (sum === null || pesos === null ? null : sum + pesos), 0n)
+  return stated === null || (paid !== null && paid > stated) ? paid : stated
 }
 
 /** How amounts of a paid document in another currency become MXN (tables.ts). */
@@ -138,6 +152,7 @@ export const creditOn = (
   kind: 'E',
   conversion: null,
   amount_mxn: null,
+  payment_mxn: null,
   taxes: null,
   currency: note.currency,
   tipo_cambio: note.tipo_cambio,
