@@ -19,24 +19,43 @@ const KEYS_OF_DOCUMENT = 1_000
 const MOST_CELLS = 30_000
 
 const KEY = /^\d{8}$/
+/** The family of motor vehicles, each of which has a limit of its own (LISR 36-II). */
+const VEHICLES = '2510'
 
 /** The sums of the lines of one document, as they come, in its currency. */
 export class LineProducts {
   readonly #sums = new Map<string, Micros>()
+  /** How many vehicles of a key there are, and the cost of each; 0 when they differ. */
+  readonly #vehicles = new Map<string, { count: number; cost: Micros }>()
 
-  add({ clave_prod_serv, importe, descuento }: Record<'clave_prod_serv' | 'importe' | 'descuento', string | null>): void {
+  add({
+    clave_prod_serv,
+    importe,
+    descuento,
+    cantidad,
+  }: Record<'clave_prod_serv' | 'importe' | 'descuento' | 'cantidad', string | null>): void {
     const stated = KEY.test(clave_prod_serv ?? '') ? clave_prod_serv! : ''
     const key = this.#sums.has(stated) || this.#sums.size < KEYS_OF_DOCUMENT ? stated : ''
-    this.#sums.set(key, (this.#sums.get(key) ?? 0n) + (micros(importe) ?? 0n) - (micros(descuento) ?? 0n))
+    const net = (micros(importe) ?? 0n) - (micros(descuento) ?? 0n)
+    this.#sums.set(key, (this.#sums.get(key) ?? 0n) + net)
+    if (!key.startsWith(VEHICLES)) return
+    const count = Number(cantidad ?? 1)
+    const [known, isWhole] = [this.#vehicles.get(key), Number.isSafeInteger(count) && count > 0]
+    const cost = isWhole ? net / BigInt(count) : 0n
+    const isAlike = isWhole && (known === undefined || (known.count > 0 && known.cost === cost))
+    this.#vehicles.set(key, { cost, count: isAlike ? (known?.count ?? 0) + count : 0 })
   }
 
   /**
-   * The `products` column: `key=micros,…`, or the key alone that has the whole amount of the document. Null for other types than I and E.
+   * The `products` column: `key=micros,…`, or the key alone that has the whole amount of the document. Of several vehicles
+   * `keyxcount=micros`, where the count is 0 if their costs differ. Null for other types than I and E.
    */
   textOf(row: Stating & Pick<Countable, 'tipo_comprobante'>): string | null {
     if ((row.tipo_comprobante !== 'I' && row.tipo_comprobante !== 'E') || this.#sums.size === 0) return null
     const [[key, sum], ...others] = [...this.#sums] as [[string, Micros], ...[string, Micros][]]
-    return others.length === 0 && sum === netOf(row) ? key : [...this.#sums].map(([key, sum]) => `${key}=${sum}`).join()
+    const countOf = (key: string) => this.#vehicles.get(key)?.count ?? 1
+    if (others.length === 0 && sum === netOf(row) && countOf(key) === 1) return key
+    return [...this.#sums].map(([key, sum]) => `${key}${countOf(key) === 1 ? '' : `x${countOf(key)}`}=${sum}`).join()
   }
 }
 
@@ -44,11 +63,11 @@ type Stating = Pick<Countable, 'subtotal' | 'descuento'>
 
 const netOf = ({ subtotal, descuento }: Stating): Micros => (micros(subtotal) ?? 0n) - (micros(descuento) ?? 0n)
 
-/** The amounts of a document by product key, in its currency. */
-const amountsOf = (row: Stating, text: string): [string, Micros][] =>
-  text.split(',').map((one) => {
+/** The amounts by product key of the `products` column of a document with this net amount. */
+export const amountsIn = (products: string, net: Micros): [key: string, amount: Micros][] =>
+  products.split(',').map((one) => {
     const [key = '', sum] = one.split('=')
-    return [key, sum === undefined ? netOf(row) : BigInt(sum)]
+    return [key.slice(0, 8), sum === undefined ? net : BigInt(sum)]
   })
 
 /** Adds a document to the products of its month, or removes it with sign -1. `counted` is what it adds to its month. */
@@ -60,7 +79,7 @@ export function addProducts(
 ): void {
   if (row.products === null || !isInSums(row, null)) return
   const rate = rateOf(row.currency, row.tipo_cambio)
-  const amounts = amountsOf(row, row.products).map(([key, amount]) => [key, inMxn(amount, rate) ?? 0n] as const)
+  const amounts = amountsIn(row.products, netOf(row)).map(([key, amount]) => [key, inMxn(amount, rate) ?? 0n] as const)
   const isCounted = missing_rate + not_counted === 0 && amounts.every(([, amount]) => fits(amount))
   for (const [key, amount] of amounts) {
     const cell = `${row.tipo_comprobante}|${key}`

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { mainKeyOf } from '../../src/cfdi/main-key.ts'
 import { addProducts, LineProducts, parseProducts, writeProducts } from '../../src/cfdi/products.ts'
 import { type Countable, contribution } from '../../src/cfdi/totals.ts'
 
@@ -14,7 +15,9 @@ const added = (...rows: ReturnType<typeof row>[]) => {
   for (const one of rows) addProducts(products, one, contribution(one)!, 1)
   return products
 }
-const line = (clave_prod_serv: string | null, importe: string, descuento: string | null = null) => ({ clave_prod_serv, importe, descuento })
+const line = (clave_prod_serv: string | null, importe: string, descuento: string | null = null, cantidad: string | null = '1') => ({
+  ...{ clave_prod_serv, importe, descuento, cantidad },
+})
 const textOf = (lines: ReturnType<typeof line>[], more: Partial<Countable> = {}) => {
   const products = new LineProducts()
   for (const one of lines) products.add(one)
@@ -30,6 +33,17 @@ describe('the sums over the lines of a document', () => {
     expect(textOf([line('8411150', '4.00'), line(null, '6.00')])).toBe('')
     expect(textOf([])).toBeNull()
     expect(textOf([line('84111506', '10.00')], { tipo_comprobante: 'P' })).toBeNull()
+  })
+
+  it('name how many vehicles there are of a key, and 0 where their costs differ', () => {
+    expect(textOf([line('25101503', '10.00')])).toBe('25101503')
+    expect(textOf([line('25101503', '10.00', null, '2')])).toBe('25101503x2=10000000')
+    expect(textOf([line('25101503', '4.00'), line('25101503', '8.00', null, '2'), line('84111506', '1.00')])).toBe(
+      '25101503x3=12000000,84111506=1000000',
+    )
+    expect(textOf([line('25101503', '4.00'), line('25101503', '6.00')])).toBe('25101503x0=10000000')
+    expect(mainKeyOf('25101503x2=10000000,84111506=1000000')).toBe('25101503')
+    expect(writeProducts(added(row({ products: '25101503x2=10000000' })))).toBe('{"I|25101503":[1,0,"10000000"]}')
   })
 
   it('count in their month in MXN while the document counts', () => {

@@ -1,6 +1,7 @@
 import { partsOf } from '../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../cfdi/chunks/content.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
+import { amountsIn } from '../../cfdi/products.ts'
 import { addTax, type Groups, NOT_SUBJECT, transferred } from '../../cfdi/taxes/breakdown.ts'
 import { rateOf } from '../../cfdi/totals.ts'
 import type { Concepto } from '../../cfdi/xml/document.ts'
@@ -40,11 +41,7 @@ export async function documentsOf(system: System, texts: readonly (string | null
 export const pesosOf = ({ rate, sign }: Pick<ConvertedDocument, 'rate' | 'sign'>, own: Micros): Micros => (inPesos(own, rate) ?? 0n) * sign
 
 /** The amounts of the product keys of a document, in its currency. The key is empty where lines have none of eight digits. */
-const productsOf = ({ products, net }: Pick<Unrated, 'products' | 'net'>): [key: string, own: Micros][] =>
-  (products ?? '').split(',').map((one) => {
-    const [key = '', amount] = one.split('=')
-    return [key, amount === undefined ? net : BigInt(amount)]
-  })
+const productsOf = ({ products, net }: Pick<Unrated, 'products' | 'net'>): [key: string, own: Micros][] => amountsIn(products ?? '', net)
 
 /** Adds up the amounts of some keys. */
 export const ownOf = (document: Pick<Unrated, 'products' | 'net'>, isMeant: (key: string) => boolean): Micros =>
