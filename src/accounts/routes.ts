@@ -1,9 +1,9 @@
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { operation, params, refuses, returns, roles } from '../platform/http/operation.ts'
-import { OrganizationStats } from './contract.ts'
 import { CredentialPath } from './credentials/contract.ts'
 import { getOrganizationStats, revokeCredential } from './identity.ts'
+import { OrganizationStats } from './organization/contract.ts'
 
 /** Operations that concern several parts of identity, for /v1. */
 export const identityRoutes = new Hono<App>()

@@ -2,8 +2,8 @@ import type { System } from '../../platform/context.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { runOperatorCommands } from './operator/commands.ts'
 import { reviewOrganizations } from './subscription/review.ts'
-import { type ExpiryCursor, FIRST_EXPIRED, findExpired } from './subscription/review-store.ts'
 import { lastDueAnywhere } from './subscription/status.ts'
+import { type ExpiryCursor, FIRST_EXPIRED, findExpired } from './subscription/store.ts'
 import type { Resume } from './subscription/subscription.ts'
 
 /** The maximum number of organizations of each kind (grace period ended, trial ended) in one commit. */

@@ -53,3 +53,11 @@ export const OrganizationChanges = z
   })
   .meta({ id: 'OrganizationChanges' })
 export type OrganizationChanges = z.infer<typeof OrganizationChanges>
+
+export const OrganizationStats = z
+  .strictObject({
+    total_members: z.int().meta({ description: 'Members who were not removed.' }),
+    active_rfcs: z.int().meta({ description: 'Connections whose status is `active`.' }),
+  })
+  .meta({ id: 'OrganizationStats' })
+export type OrganizationStats = z.infer<typeof OrganizationStats>

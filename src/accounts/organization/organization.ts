@@ -1,11 +1,11 @@
+import { eq, type SQL, sql } from 'drizzle-orm'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
+import type { Database } from '../../platform/db/commit.ts'
+import { organizations } from '../../platform/tenant/tables.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
 import { findConnection, type WithGrantedRanges } from '../../taxpayers/taxpayers.ts'
 import type { OrganizationChanges, OrganizationProfile } from './contract.ts'
-import { findOrganization, type OrganizationRow, updateOrganization } from './store.ts'
-
-export { findOrganization, insertOrganization, type OrganizationRow, suspendOrganizations, updateOrganization } from './store.ts'
 
 /** Shows a stored organization. */
 export const viewOrganization = ({
@@ -65,3 +65,35 @@ const connectionView = (row: WithGrantedRanges): Connection => ({
   received_to: row.received_to?.getTime() ?? null,
   imported_at: row.imported_at?.getTime() ?? null,
 })
+
+export type OrganizationRow = typeof organizations.$inferSelect
+
+export const insertOrganization = (db: Database, row: OrganizationRow) => db.insert(organizations).values(row)
+
+export const updateOrganization = (db: Database, id: string, changes: Partial<OrganizationRow>) =>
+  db.update(organizations).set(changes).where(eq(organizations.id, id))
+
+export const suspendOrganizations = (db: Database, ids: readonly string[], suspension: OrganizationRow['suspension']) =>
+  db
+    .update(organizations)
+    .set({ suspension })
+    .where(sql`${organizations.id} in (select value from json_each(${JSON.stringify(ids)}))`)
+
+export const findOrganization = async (db: Database, id: string): Promise<OrganizationRow> =>
+  (await db.select().from(organizations).where(eq(organizations.id, id)).limit(1))[0]!
+
+/** Selects the number of the organization's extractors. */
+export const extractorsUsed = (organization_id: string): SQL =>
+  sql`select ${organizations.extractor_count} from ${organizations} where ${organizations.id} = ${organization_id}`
+
+/** Counts an extractor that the same batch inserts (1) or deletes (-1). */
+export const addToExtractorCount = (db: Database, organization_id: string, change: 1 | -1) =>
+  db
+    .update(organizations)
+    .set({
+      extractor_count: sql`${organizations.extractor_count} + ${change}`,
+      ...(change === 1 && {
+        extractors_since: sql`case when ${organizations.extractor_count} = 0 then ${Date.now()} else ${organizations.extractors_since} end`,
+      }),
+    })
+    .where(eq(organizations.id, organization_id))

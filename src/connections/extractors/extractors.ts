@@ -1,4 +1,4 @@
-import { addToExtractorCount, extractorsUsed } from '../../accounts/organization/extractor-count.ts'
+import { addToExtractorCount, extractorsUsed } from '../../accounts/organization/organization.ts'
 import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
 import type { DataSourceKey } from '../../authority/port/authority.ts'
 import { activeKeys, defaultKeys, refuseUnknownKeys, unknownKeyFaults, withMandatory } from '../../authority/sources.ts'

@@ -7,8 +7,7 @@ import { localDayOf } from '../../../platform/time/calendar.ts'
 import { pageByPage } from '../../../platform/work/pages.ts'
 import { CURRENCY, quoteMonth } from '../subscription/prices.ts'
 import { graceEnd } from '../subscription/status.ts'
-import { assertStillUnbilled, findUnbilled, markBilled, organizationZones, type UnbilledOrganization } from './issue-store.ts'
-import { insertInvoice } from './store.ts'
+import { assertStillUnbilled, findUnbilled, insertInvoice, markBilled, organizationZones, type UnbilledOrganization } from './store.ts'
 
 /** Organizations invoiced in one commit. */
 const PAGE = 50

@@ -1,5 +1,7 @@
+import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import type { Ctx, System } from '../../../platform/context.ts'
-import type { Statement } from '../../../platform/db/commit.ts'
+import type { Database, Statement } from '../../../platform/db/commit.ts'
+import { assertThat } from '../../../platform/db/guard.ts'
 import { Failure, invalid } from '../../../platform/failures.ts'
 import { log } from '../../../platform/log.ts'
 import { BudgetUsedUp } from '../../../platform/work/budget.ts'
@@ -7,10 +9,9 @@ import { each } from '../../../platform/work/pages.ts'
 import { actingFor } from '../../organization/organization.ts'
 import { PLAN_KEYS } from '../../plans/plans.ts'
 import { payInvoice } from '../invoices/invoices.ts'
-import { findSubscription } from '../subscription/store.ts'
-import type { Resume } from '../subscription/subscription.ts'
-import { changeSubscription } from '../subscription/subscription.ts'
-import { assertCommandOpen, finishCommand, isOpen, listOpenCommands, type OperatorCommandRow } from './store.ts'
+import { APPLIED_ONCE, findSubscription } from '../subscription/store.ts'
+import { changeSubscription, type Resume } from '../subscription/subscription.ts'
+import { operatorCommands } from '../tables.ts'
 
 const PAGE = 50
 /** The most statements of a command, apart from one for each ledger, unless concurrent changes make it repeat. */
@@ -76,3 +77,27 @@ async function changePlan(ctx: Ctx, command: OperatorCommandRow, resume: Resume)
   const what = { action: 'billing.plan_changed', resource_id: ctx.organization.id, changed: ['plan', 'rfc_allowance'] }
   await changeSubscription(ctx, what, () => ({ plan, rfc_allowance }), resume, finished(ctx, command))
 }
+
+export type OperatorCommandRow = typeof operatorCommands.$inferSelect
+
+const open = (command_id: string) => and(eq(operatorCommands.command_id, command_id), isNull(operatorCommands.done_at))
+
+/** Commands that are not done, oldest first. */
+export const listOpenCommands = (db: Database, limit: number) =>
+  db.select().from(operatorCommands).where(isNull(operatorCommands.done_at)).orderBy(asc(operatorCommands.created_at)).limit(limit)
+
+export const isOpen = async (db: Database, { command_id }: OperatorCommandRow): Promise<boolean> =>
+  (await db.select().from(operatorCommands).where(open(command_id)).limit(1)).length > 0
+
+/** Refuses its batch when the command was carried out. */
+export const assertCommandOpen = (db: Database, { command_id }: OperatorCommandRow): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from ${operatorCommands} where ${operatorCommands.command_id} = ${command_id}
+      and ${operatorCommands.done_at} is null)`,
+    APPLIED_ONCE,
+  )
+
+/** Marks the command as done, or as refused for this reason; one that is done stays as it is. */
+export const finishCommand = (db: Database, { command_id }: OperatorCommandRow, done_at: Date, refused: string | null = null) =>
+  db.update(operatorCommands).set({ done_at, refused }).where(open(command_id))

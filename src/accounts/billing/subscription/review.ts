@@ -4,9 +4,15 @@ import { commit } from '../../../platform/db/commit.ts'
 import { SUSPENSIONS, type Suspension } from '../../../platform/tenant/tenant.ts'
 import { pageByPage } from '../../../platform/work/pages.ts'
 import { actingFor } from '../../organization/organization.ts'
-import { clearReviews, findStaleSuspensions, restoreReview } from './review-store.ts'
 import { lastDueAnywhere, subscriptionStatus } from './status.ts'
-import { assertSubscriptions, type ListedSubscription, listSubscriptions } from './store.ts'
+import {
+  assertSubscriptions,
+  clearReviews,
+  findStaleSuspensions,
+  type ListedSubscription,
+  listSubscriptions,
+  restoreReview,
+} from './store.ts'
 import { commitBillingChange, effectsOf, getSubscription, type Resume, runAfterCommit, suspend } from './subscription.ts'
 
 /** The most statements of a review of one organization, apart from one for each ledger, unless concurrent changes make it repeat. */

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { instant } from '../../../platform/db/columns.ts'
+import { instant } from '../../platform/db/columns.ts'
 
 export const INVOICE_STATUSES = ['open', 'paid', 'void'] as const
 
@@ -52,3 +52,55 @@ export const invoices = sqliteTable(
     index('invoices_provider').on(table.provider_ref).where(sql`provider_ref is not null`),
   ],
 )
+
+/** Commands that operators recorded with `npm run billing`, and their outcome. */
+export const operatorCommands = sqliteTable(
+  'operator_orders',
+  {
+    command_id: text().primaryKey(),
+    /**
+     * `pay` and `settle` pay an invoice; only `settle` is accepted where the payment provider collects, after the invoice was voided
+     * there.
+     */
+    kind: text({ enum: ['pay', 'settle', 'plan'] }).notNull(),
+    organization_id: text().notNull(),
+    invoice_id: text(),
+    plan: text(),
+    /** Number of seats where it differs from the plan's. */
+    rfc_allowance: integer(),
+    created_at: instant().notNull(),
+    done_at: instant(),
+    /** Why the command was refused; null when it was carried out. */
+    refused: text(),
+  },
+  // The sweep of commands that are not done.
+  (table) => [index('operator_orders_open').on(table.created_at).where(sql`done_at is null`)],
+)
+
+/** References of organizations at the payment provider. */
+export const billingCustomers = sqliteTable('billing_customers', {
+  organization_id: text().primaryKey(),
+  customer_ref: text().notNull(),
+})
+
+/** Payment events, recorded in the commit that applies them, so that neither an event nor a payment counts twice. */
+export const providerEvents = sqliteTable(
+  'provider_events',
+  {
+    event_id: text().primaryKey(),
+    type: text().notNull(),
+    /** The provider's reference of the invoice or checkout that was paid. */
+    subject: text().notNull(),
+    created_at: instant().notNull(),
+  },
+  // Several events can report one payment.
+  (table) => [uniqueIndex('provider_events_subject').on(table.subject)],
+)
+
+/** The trials that were used: one for each e-mail address, from the commit that connects the organization's first RFC in it. */
+export const trials = sqliteTable('trials', {
+  /** The address of the sign-up in its normal form. */
+  email: text().primaryKey(),
+  organization_id: text().notNull(),
+  started_at: instant().notNull(),
+})
