@@ -1,11 +1,20 @@
 import { type Ctx, eventsOf, type System } from '../platform/context.ts'
 import { base64ToBytes, bytesToBase64 } from '../platform/crypto/keyring.ts'
-import { commit } from '../platform/db/commit.ts'
+import { commit, connect, type Database } from '../platform/db/commit.ts'
 import { notFound } from '../platform/failures.ts'
+import { pageByPage } from '../platform/work/pages.ts'
 import type { DestinationSpec, Learned } from './drivers/adapters.ts'
 import { type Destination, DestinationError } from './drivers/port.ts'
 import type { ConnectorCredentials, ConnectorScope, DestinationSettings } from './provider-contract.ts'
-import { type ConnectorRow, type CountedConnector, findConnector, keepDrive, replaceCredentials } from './store.ts'
+import {
+  type ConnectorRow,
+  type CountedConnector,
+  findConnector,
+  keepDrive,
+  listOutdatedCredentials,
+  replaceCredentials,
+  rewrapStatement,
+} from './store.ts'
 import { withPrefix } from './template.ts'
 
 /** The connector that credentials belong to. Credentials sealed for one connector cannot be opened for another. */
@@ -100,3 +109,26 @@ export async function openDestination(system: System, d1: D1Database, row: Opene
     remove: (path) => destination.remove(placed(path)),
   }
 }
+
+const PAGE = 100
+
+/**
+ * Encrypts all credentials with the current key, so that older keys can leave the keyring. Those that cannot be opened do not stop the
+ * others. A task, whose cursor is the shard and the number of the last connector.
+ */
+export const rewrapCredentials = (system: System, cursor = ''): Promise<string | null> =>
+  pageByPage(system, PAGE + 1, cursor, async (from, fail) => {
+    const { events, ciecKeys } = system.settings
+    const [shard = 0, after = 0] = from === '' ? [] : from.split('.').map(Number)
+    const db = connect(events[shard]!)
+    const rows = await listOutdatedCredentials(db, ciecKeys.current.version, after, PAGE)
+    for (const row of rows)
+      await rewrap(system, db, row).catch((error: unknown) =>
+        fail(new Error(`The credentials of ${row.connector_id} are still encrypted with an older key.`, { cause: error })),
+      )
+    if (rows.length === PAGE) return `${shard}.${rows.at(-1)!.connector}`
+    return shard + 1 < events.length ? `${shard + 1}.0` : null
+  })
+
+const rewrap = async (system: System, { $client }: Database, row: ConnectorRow) =>
+  rewrapStatement($client, row, await resealCredentials(system, row)).run()
