@@ -4,7 +4,7 @@ import type { Database, Statement } from '../../platform/db/commit.ts'
 import { readAll } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { connections } from '../../taxpayers/tables.ts'
-import type { Registration } from './expiry.ts'
+import type { Registration } from './status.ts'
 import { repseRecords, repseRounds } from './tables.ts'
 
 export type Round = typeof repseRounds.$inferSelect

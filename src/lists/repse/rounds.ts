@@ -2,9 +2,9 @@ import { raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { sendHints } from '../../platform/work/send.ts'
-import { alertOf } from './expiry.ts'
 import { askRegistry, type OwnName } from './repse.ts'
 import { advanceRound, claimForDay, dueRows, findRound, nextEntities, openRound, registrationsOf, stalledRound } from './round-store.ts'
+import { alertOf } from './status.ts'
 import { recordAnswer } from './store.ts'
 
 /** RFCs that one message covers. They are looked up one after the other. */

@@ -45,3 +45,10 @@ export const repseRounds = sqliteTable('repse_rounds', {
   is_done: flag().notNull(),
   moved_at: instant().notNull(),
 })
+
+/** Records that test helpers gave the sandbox registry. */
+export const sandboxRepseRecords = sqliteTable('sandbox_repse_records', {
+  rfc: text().primaryKey(),
+  /** A RegistryRecord as JSON. */
+  record: text().notNull(),
+})
