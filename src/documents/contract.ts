@@ -4,7 +4,7 @@ import { DATA_SOURCE_KEYS, DOCUMENT_KINDS } from '../authority/port/authority.ts
 import { CertificateList, ComplianceOpinion, DocumentFields, ObligationList, TaxStatus } from '../authority/port/fields-contract.ts'
 import { GivenDay, Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
-import { FIELDS_STATUSES } from './fields-status.ts'
+import { FIELDS_STATUSES } from './tables.ts'
 
 const DocumentKind = z.enum(DOCUMENT_KINDS).meta({
   id: 'DocumentKind',

@@ -1,7 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { DOCUMENT_KINDS } from '../authority/port/authority.ts'
-import { FIELDS_STATUSES } from './fields-status.ts'
+
+/** Whether a document has fields: it has none, they are to be read from its PDF, they are read, or they cannot be read. */
+export const FIELDS_STATUSES = ['none', 'pending', 'read', 'unreadable'] as const
 
 /** Documents that are not CFDIs. The same source, name, date and content is one row, however often it is downloaded. */
 export const documents = sqliteTable(

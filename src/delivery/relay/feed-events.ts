@@ -1,5 +1,5 @@
 import { alertOf } from '../../documents/mailbox/alert.ts'
-import { visibleSince } from '../../documents/mailbox/floor.ts'
+import { visibleSince } from '../../documents/mailbox/deadlines.ts'
 import { NOTIFICATION_RECEIVED, type NotificationBody } from '../../documents/mailbox/keep.ts'
 import { notificationIdOf } from '../../documents/mailbox/notifications.ts'
 import { type AskedDocuments, DOCUMENT_READ, NOTIFIED_SOURCES, readDocumentNews } from '../../documents/news.ts'

@@ -62,3 +62,6 @@ export function pendingSince(now: Date): Date {
   const tomorrow = dayOfEpoch(epochDayOf(localDayOf(now, AUTHORITY_ZONE)) + 1)
   return firstInstantOf(addBusinessDays(tomorrow, -DAYS_TO_EXPIRY), AUTHORITY_ZONE)
 }
+
+/** The first instant of sending, in milliseconds, that a floor does not hide; null without a floor. */
+export const visibleSince = (floor: Day | null): number | null => (floor === null ? null : firstInstantOf(floor, AUTHORITY_ZONE).getTime())
