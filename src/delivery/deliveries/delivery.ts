@@ -18,8 +18,7 @@ import {
   findStuckEndpoints,
   recordAttemptStatement,
 } from './delivery-store.ts'
-import { post } from './post.ts'
-import { outcomeOf, type Verdict, verdictAfter } from './retry.ts'
+import { outcomeOf, post, type Verdict, verdictAfter } from './post.ts'
 import { deliveryHeaders } from './signature.ts'
 import type { AttemptRecord } from './tables.ts'
 

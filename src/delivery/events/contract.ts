@@ -31,3 +31,6 @@ export const EventPage = pageOf(EventPayload).extend({
 })
 
 export const EventPath = z.strictObject({ event_id: Id('evt') })
+
+export const WatchQuery = z.strictObject({ ...Paging, since: EventQuery.shape.since })
+export type WatchQuery = z.infer<typeof WatchQuery>

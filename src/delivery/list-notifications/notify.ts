@@ -8,8 +8,8 @@ import type { Page } from '../../platform/paging/cursor.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
+import type { WatchQuery } from '../events/contract.ts'
 import { listEvents } from '../events/events.ts'
-import type { WatchQuery } from './contract.ts'
 import {
   findAllChanges,
   findChanges,

@@ -3,7 +3,7 @@ import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, returns } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { EventPayload } from '../catalog/payload-contract.ts'
-import { WatchQuery } from './contract.ts'
+import { WatchQuery } from '../events/contract.ts'
 import { watchBlacklists } from './notify.ts'
 
 /** The changes of lists, mounted at /v1/blacklists. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { outcomeOf } from '../../../src/delivery/deliveries/retry.ts'
+import { outcomeOf } from '../../../src/delivery/deliveries/post.ts'
 import { answerStatus } from '../../../src/platform/egress/answer-status.ts'
 
 it.each([
