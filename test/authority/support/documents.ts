@@ -1,8 +1,7 @@
 import type { DataSourceKey, Login, TaxAuthority } from '../../../src/authority/port/authority.ts'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import type { InventedFile, SandboxDocuments } from '../../../src/authority/sandbox/documents/port.ts'
-import { letterOf } from '../../../src/authority/sandbox/mailbox/letter.ts'
-import { notificationsOf } from '../../../src/authority/sandbox/mailbox/notifications.ts'
+import { letterOf, notificationsOf } from '../../../src/authority/sandbox/mailbox/notifications.ts'
 import { statusOf } from '../../../src/authority/sandbox/statuses.ts'
 
 /** The documents of the sandbox without the Worker that invents them. */

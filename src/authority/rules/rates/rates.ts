@@ -2,7 +2,7 @@ import type { System } from '../../../platform/context.ts'
 import { isPesos } from '../../../platform/money.ts'
 import type { Day } from '../../../platform/time/calendar.ts'
 import { sandboxRate } from '../../sandbox/rates.ts'
-import { findRates } from './store.ts'
+import { findRates } from '../store.ts'
 
 export interface FxRate {
   currency: string

@@ -1,7 +1,9 @@
 import { AUTHORITY_ZONE, addBusinessDays } from '../../port/business-days.ts'
 import { EFFECTIVE_KINDS, type MailboxNotification, type NotificationKind } from '../../port/mailbox.ts'
+import { pdfOf } from '../documents/pdf.ts'
 import { addMonths, localTime, withOffset } from '../world/places.ts'
 import { digitsOf, isDue, random } from '../world/seed.ts'
+import { circleOf } from '../world/taxpayers.ts'
 
 /** Months whose notifications the mailbox shows, this one included. */
 const MONTHS = 6
@@ -60,3 +62,15 @@ function draw(rfc: string, month: string, kind: NotificationKind, isOpened: bool
   const notification = digitsOf(`${rfc}|mailbox|${month}|${kind}|folio`, 14)
   return { notification, kind, ...draws.pick(TEXTS[kind]), document_number: `500-${notification.slice(0, 8)}`, sent_at, opened_at }
 }
+
+/** Returns the PDF of a notification's document. */
+export const letterOf = (rfc: string, { title, authority, document_number, sent_at }: MailboxNotification): Uint8Array =>
+  pdfOf(title, [
+    'Servicio de Administración Tributaria',
+    authority,
+    `Oficio: ${document_number ?? 'sin número'}`,
+    `Fecha: ${localTime(sent_at)}`,
+    `RFC: ${rfc}`,
+    `Contribuyente: ${circleOf(rfc).self.nombre}`,
+    `Asunto: ${title}`,
+  ])

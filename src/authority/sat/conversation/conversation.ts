@@ -22,8 +22,18 @@ import {
   unlistedRequests,
   xmlPeriods,
 } from './rules/plan.ts'
-import { type AuthorityRequest, heardAt, isDone, isLong, isUnfinished, SHORT, UNREADABLE, waitAfter } from './rules/requests.ts'
-import { type AnsweredRequest, roundsOf } from './rules/rounds.ts'
+import {
+  type AnsweredRequest,
+  type AuthorityRequest,
+  heardAt,
+  isDone,
+  isLong,
+  isUnfinished,
+  roundsOf,
+  SHORT,
+  UNREADABLE,
+  waitAfter,
+} from './rules/requests.ts'
 import { conversationLease, insertRequests, noteRefusal, readConversation, releaseLease, takeLease } from './store.ts'
 
 /** How often announced XML that does not come is requested. */

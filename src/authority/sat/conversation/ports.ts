@@ -15,10 +15,10 @@ import {
   hasWaitedLong,
   packageKey,
   type RequestPackage,
+  roundsOf,
   type WantedMonth,
   waitAfter,
 } from './rules/requests.ts'
-import { roundsOf } from './rules/rounds.ts'
 import { type ConversationLease, conversationLease, insertRequests, moveLease, updateRequest } from './store.ts'
 
 /** How often a period that is too short to be halved is tried. */
