@@ -1,7 +1,9 @@
+import { lt } from 'drizzle-orm'
 import type { System } from '../../platform/context.ts'
 import { base64ToBytes, type Keyring } from '../../platform/crypto/keyring.ts'
+import { commit, type Database } from '../../platform/db/commit.ts'
 import { Failure } from '../../platform/failures.ts'
-import { keepSignature } from './store.ts'
+import { fetcherSignatures } from './tables.ts'
 
 /** The signed parts of a request. */
 export interface SignedRequest {
@@ -44,4 +46,13 @@ export async function isSigned(keys: Keyring, request: SignedRequest, signature:
 export async function admitOnce({ db, now }: System, signature: string, timestamp: string): Promise<void> {
   if (!(await keepSignature(db, macOf(signature), endOf(timestamp), now.getTime())))
     throw new Failure('conflict', 'fetcher.repeated', 'A lease was asked for with this signature before. Sign another request.')
+}
+
+/** Keeps a signature until an instant, and forgets those whose instants have passed. Returns whether it is new. */
+export async function keepSignature(db: Database, mac: string, until: number, now: number): Promise<boolean> {
+  const [, kept] = await commit(db.$client, [
+    db.delete(fetcherSignatures).where(lt(fetcherSignatures.until, now)),
+    db.insert(fetcherSignatures).values({ mac, until }).onConflictDoNothing(),
+  ])
+  return kept!.meta.changes > 0
 }

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { dispatchRuns } from '../../../src/connections/extractors/runs/dispatch.ts'
-import { insertRun } from '../../../src/connections/extractors/runs/store.ts'
+import { insertRun } from '../../../src/connections/extractors/store.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { commit } from '../../../src/platform/db/commit.ts'
 import { newId } from '../../../src/platform/db/id.ts'

@@ -14,9 +14,6 @@ import { verifyOutstanding } from '../../../taxpayers/verification.ts'
 import { widenWindows } from '../../../taxpayers/widen-windows.ts'
 import { requireExtractor } from '../extractors.ts'
 import type { ExtractorRow } from '../store.ts'
-import type { ExtractorRun } from './contract.ts'
-import { isCfdiSource, sourcesFetched } from './preview.ts'
-import { askedRange, firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
 import {
   enabledExtractors,
   findExtractorOfRun,
@@ -29,8 +26,11 @@ import {
   type RunRow,
   saveCheckpoint,
   unfinishedRuns,
-} from './store.ts'
-import type { AskedRange } from './tables.ts'
+} from '../store.ts'
+import type { AskedRange } from '../tables.ts'
+import type { ExtractorRun } from './contract.ts'
+import { isCfdiSource, sourcesFetched } from './preview.ts'
+import { askedRange, firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
 
 export interface RunOutcome extends Queued {
   run_id: string

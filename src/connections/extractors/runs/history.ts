@@ -1,7 +1,6 @@
 import { activeKeys, refuseUnknownKeys } from '../../../authority/sources.ts'
 import { COOLDOWN_SECONDS } from '../../../downloads/downloads.ts'
-import { type RunJobPosition, readRunJobs } from '../../../downloads/states/run-jobs.ts'
-import { listRunsOf, type RunGroup, readRunGroups } from '../../../downloads/states/states.ts'
+import { listRunsOf, type RunGroup, type RunJobPosition, readRunGroups, readRunJobs } from '../../../downloads/states/states.ts'
 import { withdrawJobs } from '../../../downloads/withdrawn/withdraw.ts'
 import { change } from '../../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
@@ -15,12 +14,12 @@ import { notActive } from '../../../taxpayers/connection.ts'
 import { sourcesOf } from '../../../taxpayers/sources.ts'
 import { connectionsOfOrganization, findConnection } from '../../../taxpayers/taxpayers.ts'
 import { requireExtractor } from '../extractors.ts'
+import { cancelStatement, deleteRuns, findRuns, type RunRow, runsOfExtractor } from '../store.ts'
+import type { AskedRange } from '../tables.ts'
 import type { CancelledRun, ExtractionDraft, Run, RunJob, RunJobQuery, RunProgress, RunQuery } from './contract.ts'
 import { startExtraction } from './dispatch.ts'
 import { hasLoginFor } from './preview.ts'
 import { EARLIEST } from './scope.ts'
-import { cancelStatement, deleteRuns, findRuns, type RunRow, runsOfExtractor } from './store.ts'
-import type { AskedRange } from './tables.ts'
 
 const KEPT_MS = 30 * 86_400_000
 const RUNS_A_ROUND = 2_000

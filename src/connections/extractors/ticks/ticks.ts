@@ -6,7 +6,6 @@ import { pageByPage } from '../../../platform/work/pages.ts'
 import { type Message, sendHints } from '../../../platform/work/send.ts'
 import { cadencesBetween, lastDueDay } from '../rules.ts'
 import { runMessages } from '../runs/dispatch.ts'
-import { insertScheduledRuns } from '../runs/store.ts'
 import {
   advancePage,
   advanceZone,
@@ -15,11 +14,12 @@ import {
   extractorsOfCadence,
   findPage,
   insertPages,
+  insertScheduledRuns,
   listZones,
   openPages,
   type TickPage,
   type Zone,
-} from './store.ts'
+} from '../store.ts'
 
 /** Extractors that one message plans. */
 export const PAGE = 1_000
