@@ -1,3 +1,4 @@
+import { joined } from '../../platform/bytes/bytes.ts'
 import { quickXorHash } from '../../platform/hash.ts'
 import { OneByOne } from '../../platform/one-by-one.ts'
 import { targetFault } from '../../platform/target.ts'
@@ -80,13 +81,7 @@ async function bodyOf({ body }: Response, most: number, expired: Promise<never>)
     length += piece.value.length
     if (length > most) throw new DestinationError('refused', `The destination answered with more than ${most} bytes.`)
   }
-  const whole = new Uint8Array(length)
-  let at = 0
-  for (const piece of pieces) {
-    whole.set(piece, at)
-    at += piece.length
-  }
-  return whole
+  return joined(pieces)
 }
 
 /** The members of an answer that is a JSON object; none of any other answer. */

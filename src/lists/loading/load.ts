@@ -1,4 +1,5 @@
 import { LISTED } from '../../authority/sandbox/lists/listed.ts'
+import { joined } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure } from '../../platform/failures.ts'
@@ -23,13 +24,7 @@ async function bytesOf(response: Response, limit: number, name: string): Promise
     if (size > limit) throw new Error(`The response of ${name} exceeds ${limit} bytes.`)
     parts.push(part)
   }
-  const bytes = new Uint8Array(size)
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return bytes
+  return joined(parts)
 }
 
 /**

@@ -66,3 +66,14 @@ export function bytesOfObject(files: R2Bucket, key: string, size: number): Bytes
 export async function* partsOf(bytes: Bytes, offset: number, length: number, part: number): AsyncGenerator<Uint8Array, void, undefined> {
   for (let at = 0; at < length; at += part) yield await bytes.read(offset + at, Math.min(part, length - at))
 }
+
+/** The parts as one, with memory of its own. */
+export function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}

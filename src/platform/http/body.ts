@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { free } from '../bytes/bytes.ts'
+import { free, joined } from '../bytes/bytes.ts'
 import type { App, StoredUpload } from '../context.ts'
 import { Failure, invalid } from '../failures.ts'
 import { log } from '../log.ts'
@@ -44,19 +44,8 @@ async function* countedParts(request: Request, limit: number): AsyncGenerator<Ui
 /** Reads a body. Throws Failure 413 beyond the limit in bytes. */
 export async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of countedParts(request, limit)) {
-    size += part.length
-    parts.push(part)
-  }
-  if (parts.length === 1) return parts[0]!
-  const bytes = new Uint8Array(size)
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return bytes
+  for await (const part of countedParts(request, limit)) parts.push(part)
+  return parts.length === 1 ? parts[0]! : joined(parts)
 }
 
 export const mediaType = (request: Request): string => (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
