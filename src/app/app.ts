@@ -34,16 +34,13 @@ import { seatRoutes } from '../connections/seats-routes.ts'
 import { entitySyncRoutes, syncRoutes } from '../connections/sync/routes.ts'
 import { connectorRoutes } from '../copies/connectors/routes.ts'
 import { exportRoutes } from '../copies/exports/routes.ts'
-import { eventCatalogRoutes } from '../delivery/catalog/routes.ts'
 import { deliveryRoutes } from '../delivery/deliveries/routes.ts'
 import { webhookRoutes } from '../delivery/endpoints/routes.ts'
 import { eventRoutes } from '../delivery/events/routes.ts'
 import { watchRoutes } from '../delivery/list-notifications/routes.ts'
 import { mailboxRoutes } from '../documents/mailbox/routes.ts'
-import { obligationRoutes } from '../documents/obligations/routes.ts'
 import { documentRoutes } from '../documents/routes.ts'
-import { coverageRoutes } from '../downloads/completeness/routes.ts'
-import { syncJobRoutes } from '../downloads/routes.ts'
+import { downloadRoutes } from '../downloads/routes.ts'
 import { statusRoutes } from '../downloads/status/routes.ts'
 import { customListRoutes } from '../lists/custom/routes.ts'
 import { blacklistRoutes } from '../lists/lookups/routes.ts'
@@ -162,7 +159,6 @@ app
   .route('/v1', identityRoutes)
   .route('/v1/audit-events', auditRoutes)
   .route('/v1/alerts', alertRoutes)
-  .route('/v1/webhooks', eventCatalogRoutes)
   .route('/v1/webhooks', webhookRoutes)
   .route('/v1/webhooks', deliveryRoutes)
   .route('/v1/events', eventRoutes)
@@ -177,10 +173,8 @@ app
   .route('/v1/fiscal-entities', entityRunRoutes)
   .route('/v1/sync', syncRoutes)
   .route('/v1/fiscal-entities', entitySyncRoutes)
-  .route('/v1/fiscal-entities', syncJobRoutes)
-  .route('/v1/fiscal-entities', coverageRoutes)
+  .route('/v1/fiscal-entities', downloadRoutes)
   .route('/v1/fiscal-entities', documentRoutes)
-  .route('/v1/fiscal-entities', obligationRoutes)
   .route('/v1/fiscal-entities', mailboxRoutes)
   .route('/v1/fiscal-entities', importRoutes)
   .route('/v1/fiscal-entities', repseRoutes)

@@ -2,11 +2,13 @@ import { SourceWarnings } from '../authority/contract.ts'
 import { askedOf } from '../platform/content.ts'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { operation, params, query, refuses, returns, returnsContent } from '../platform/http/operation.ts'
+import { operation, params, query, refuses, returns, returnsContent, returnsTable } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
 import { Document, DocumentPath, DocumentQuery, TaxProfile } from './contract.ts'
 import { getDocument, getTaxProfile, listOfDocuments, readDocument } from './documents.ts'
+import { Obligations } from './obligations/contract.ts'
+import { listObligations } from './obligations/obligations.ts'
 
 const TAG = 'Documents'
 const TYPES = ['application/pdf', 'application/json', 'application/octet-stream'] as const
@@ -75,4 +77,18 @@ export const documentRoutes = new Hono<App>()
       const answer = await readDocument(c.var.ctx, c.req.valid('param').document_id, askedOf(c.req.raw))
       return c.newResponse(answer.body, answer)
     },
+  )
+  .get(
+    '/:fiscal_entity_id/obligations',
+    operation(
+      'listObligations',
+      TAG,
+      'List the tax obligations of an RFC by period',
+      'Returns each registered obligation for its last twelve months that are over, or its last three years, and for the current ' +
+        'period: when it is due, and whether a return that you can read shows that it was filed. The rows are in the order of their due dates.',
+    ),
+    params(FiscalEntityPath),
+    returnsTable(Obligations),
+    refuses(404, NOT_READABLE),
+    async (c) => c.json(await listObligations(c.var.ctx)),
   )

@@ -2,6 +2,7 @@ import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
+import { EventCatalog } from '../catalog/payload-contract.ts'
 import { NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookPath, WebhookQuery } from './contract.ts'
 import { changeWebhook, commitSecret, createWebhook, deleteWebhook, getWebhook, listWebhooks, rotateSecret } from './endpoints.ts'
 
@@ -9,6 +10,17 @@ const TAG = 'Webhooks'
 const NOT_FOUND = 'The webhook does not exist or belongs to another organization.'
 
 export const webhookRoutes = new Hono<App>()
+  .get(
+    '/event-catalog',
+    operation(
+      'getEventCatalog',
+      TAG,
+      'List the events that a webhook can subscribe to',
+      'Each available event comes with the JSON Schema of its payload and a sample.',
+    ),
+    returns(200, EventCatalog),
+    async (c) => c.json<EventCatalog>(await (await c.env.ASSETS.fetch('https://assets.invalid/event-catalog.json')).json()),
+  )
   .get(
     '/',
     operation('listWebhooks', TAG, 'List the webhooks, oldest first'),
