@@ -49,8 +49,6 @@ const constantTimeEqual = (a: string, b: string): boolean => {
   return left.length === right.length && crypto.subtle.timingSafeEqual(left, right)
 }
 
-const connectionOf = (row: AuthenticatedRow): Connection | null => (row.connection === null ? null : (row as unknown as Connection))
-
 /**
  * Authenticates a credential, and finds its organization's connection to the fiscal entity that the request names. `api_key` is null for a
  * Bearer token. A text that cannot be a secret of this environment costs no query. Nothing is cached, so a revoked credential fails on its
@@ -76,7 +74,7 @@ export async function authenticate(
   return {
     organization: { id, name, timezone, plan, extractor_count, events_shard, email_confirmed_at },
     actor: { kind: 'credential', api_key: row.api_key, role: row.role },
-    connection: connectionOf(row),
+    connection: row.connection === null ? null : row,
     isFirstUse: row.last_used_on === null || row.last_used_on < utcDay(system),
   }
 }

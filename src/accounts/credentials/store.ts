@@ -4,7 +4,7 @@ import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { prepared, rendered } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
-import { type Role, rolesAbove } from '../../platform/tenant/tenant.ts'
+import { type Connection, type Role, rolesAbove } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
 import { consoleSessions } from '../console/tables.ts'
 import { credentials } from './tables.ts'
@@ -128,7 +128,8 @@ export const listCredentialRows = (
     .orderBy(asc(credentials.created_at), asc(credentials.api_key))
     .limit(limit)
 
-export interface AuthenticatedRow {
+/** A credential with its organization, and with the connection that is asked for where there is one. */
+export type AuthenticatedRow = (Connection | { connection: null }) & {
   api_key: string
   role: Role
   expires_at: number | null
@@ -141,25 +142,6 @@ export interface AuthenticatedRow {
   extractor_count: number
   events_shard: number
   email_confirmed_at: number | null
-  connection: number | null
-  fiscal_entity_id: string | null
-  entity: number | null
-  rfc: string | null
-  shard: number | null
-  state: string | null
-  paused_by: string | null
-  first_active_at: number | null
-  inactive_since: number | null
-  issued_from: string | null
-  issued_to: number | null
-  received_from: string | null
-  received_to: number | null
-  issued_granted_ranges: string | null
-  received_granted_ranges: string | null
-  asked_ranges: string | null
-  imported_at: number | null
-  listed: string | null
-  listed_version: number | null
 }
 
 const ofSession = ({ session_id, now }: { session_id: string; now: Date }): SQL =>

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import type { Outbox } from '../../platform/outbox/outbox.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
+import type { Connection } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
 import { type Appended, ofAppended } from '../deliveries/insert-store.ts'
 import { webhooks } from '../endpoints/tables.ts'
@@ -12,30 +13,20 @@ const [c, o] = [alias(connections, 'c'), alias(organizations, 'o')]
 const { connection, entity, state } = connections
 
 /** An organization's connection to an entity, with the bounds of its windows. */
-export interface RecipientRow {
+export interface RecipientRow
+  extends Pick<
+    Connection,
+    | ('connection' | 'entity' | 'fiscal_entity_id' | 'rfc' | 'state' | 'first_active_at' | 'inactive_since')
+    | ('issued_from' | 'issued_to' | 'received_from' | 'received_to' | 'issued_granted_ranges' | 'received_granted_ranges')
+  > {
   /** Which request for recipients the row answers. */
   request: number
-  connection: number
-  entity: number
   organization_id: string
-  fiscal_entity_id: string
-  rfc: string
-  state: string
-  /** When the connection last became active, and when it was left since; in milliseconds since 1970, null before. */
+  /** When the connection last became active, in milliseconds since 1970; null before. */
   active_since: number | null
-  inactive_since: number | null
-  issued_from: string | null
-  issued_to: number | null
-  received_from: string | null
-  received_to: number | null
-  /** The ranges of each source that the connection's own runs reached (taxpayers/visibility/granted-ranges.ts). */
-  issued_granted_ranges: string
-  received_granted_ranges: string
   extractor_count: number
   /** Until when the organization last saw everything, in milliseconds; null when it never did, or does. */
   extractors_since: number | null
-  /** When the connection first became active, in milliseconds. */
-  first_active_at: number | null
   /** 1 while a planned run of the organization may widen the window now. */
   has_planned_run: number
   /** The number of the organization's events shard. */
