@@ -5,6 +5,7 @@ import { authorityKey, certificateOf, damaged, newKey, pem, subjectOf } from '..
 import { callOf, ISSUED, later, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
 import { factsOf } from '../platform/outbox/support/outbox-events.ts'
 import { basic, request } from '../support/client.ts'
+import { restore } from '../support/clock.ts'
 import { audited, freshRfc, organization } from '../support/tenants.ts'
 import { secretOf, watchLogins } from '../taxpayers/support/ciec.ts'
 import { base64, efirmaOf, numberOf, PASSWORD, sharedKey } from '../taxpayers/support/efirmas.ts'
@@ -14,10 +15,7 @@ beforeEach(() => {
   losingMessages()
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const PATH = '/v1/fiscal-entities'
 

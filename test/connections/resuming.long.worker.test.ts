@@ -5,6 +5,7 @@ import worker from '../../src/index.ts'
 import { beforeBatch } from '../authority/support/authority.ts'
 import { callOf, deliver, ISSUED, later, losingMessages, subscriber, sweep, work } from '../downloads/support/downloads.ts'
 import { factsOf } from '../platform/outbox/support/outbox-events.ts'
+import { restore } from '../support/clock.ts'
 import { audited, freshRfc } from '../support/tenants.ts'
 import { ciecsOf, watchLogins } from '../taxpayers/support/ciec.ts'
 import { runsOf } from './extractors/support/ticks.ts'
@@ -14,10 +15,7 @@ beforeEach(() => {
   losingMessages()
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** An active connection that has read its RFC, with what its organization does to it. */
 async function linked(rfc = freshRfc(), ciec = 'secreta1') {

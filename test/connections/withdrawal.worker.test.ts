@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { beforeBatch } from '../authority/support/authority.ts'
 import { callOf, deliver, ISSUED, jobsOf, later, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
 import { factsOf } from '../platform/outbox/support/outbox-events.ts'
+import { restore } from '../support/clock.ts'
 import { beforeCommit } from '../support/commits.ts'
 import { audited, freshRfc } from '../support/tenants.ts'
 import { refusedNow, watchLogins } from '../taxpayers/support/ciec.ts'
@@ -12,10 +13,7 @@ beforeEach(() => {
   losingMessages()
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** A connection, with what its organization does to it. */
 async function linked(ciec: string | null = 'secreta1') {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { billed } from '../accounts/billing/support/billing.ts'
-import { at } from '../support/clock.ts'
+import { at, restore } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { CONNECTORS, connector, DRAFTS, s3 } from './support/connectors.ts'
 
@@ -9,10 +9,7 @@ beforeEach(() => {
   at('2027-03-10T18:00:00Z')
   silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 it.each([
   ['2027-03-08', false],

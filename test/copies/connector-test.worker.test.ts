@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { at } from '../support/clock.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { at, restore } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { organization } from '../support/tenants.ts'
 import { connector, DRAFTS, rowOf, s3 } from './support/connectors.ts'
@@ -14,10 +14,7 @@ beforeEach(() => {
   silenceQueues()
   next()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const MS = expect.any(Number)
 const test = ({ path }: { path: string }) => acme.ask('POST', `${path}/test`)

@@ -4,6 +4,7 @@ import { openDestination } from '../../src/copies/connector.ts'
 import { DestinationError } from '../../src/copies/drivers/port.ts'
 import type { ConnectorRow } from '../../src/copies/store.ts'
 import { systemOf } from '../../src/platform/context.ts'
+import { restore } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { organization } from '../support/tenants.ts'
 import { connector, type DraftedProvider, rowOf } from './support/connectors.ts'
@@ -15,10 +16,7 @@ import { objectOf } from './support/wire.ts'
 
 const acme = await organization('enterprise_gold')
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** Opens a connector as the service does. */
 async function opened(provider: DraftedProvider = 's3', more: object = {}, variables: object = {}) {

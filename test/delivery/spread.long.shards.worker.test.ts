@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { deliverDue, sweepDeliveries } from '../../src/delivery/deliveries/delivery.ts'
 import { relayOutbox, sweepOutboxes } from '../../src/delivery/relay/relay.ts'
-import { at } from '../support/clock.ts'
+import { at, restore } from '../support/clock.ts'
 import { reaching } from '../support/context.ts'
 import { daily } from '../support/crons.ts'
 import { silenceQueues } from '../support/queues.ts'
@@ -34,10 +34,7 @@ beforeEach(() => {
   at(NOW)
   silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** An organization in each shard, through the front door. */
 async function oneInEach(): Promise<Organization[]> {

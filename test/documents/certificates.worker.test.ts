@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CertificateList } from '../../src/authority/port/fields-contract.ts'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
 import { alertCertificates, alertOf } from '../../src/documents/certificates.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { losingMessages } from '../downloads/support/downloads.ts'
-import { at } from '../support/clock.ts'
+import { at, restore } from '../support/clock.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { delivers, type Reader, reader, runsOn } from './support/documents.ts'
 
@@ -13,10 +13,7 @@ beforeEach(() => {
   at('2026-03-10T18:00:00Z')
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const SERIAL = '00001000001234567890'
 const dailyOn = (day: string) => alertCertificates(systemOf(env, new Date(`${day}T10:00:00Z`), 'test'), '')

@@ -1,11 +1,11 @@
 import { env, exports } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
 import { rangeOf } from '../../src/platform/content.ts'
 import { idOfUuid } from '../../src/platform/db/id.ts'
 import { losingMessages } from '../downloads/support/downloads.ts'
 import { basic, request } from '../support/client.ts'
-import { at } from '../support/clock.ts'
+import { at, restore } from '../support/clock.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { delivers, type Reader, reader, runsOn } from './support/documents.ts'
 
@@ -13,10 +13,7 @@ beforeEach(() => {
   at('2026-03-10T18:00:00Z')
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const placesOf = (documents: Awaited<ReturnType<Reader['documents']>>) =>
   documents.map(({ document_date, version, is_latest }) => [document_date, version, is_latest])

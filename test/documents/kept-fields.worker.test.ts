@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { addressAt, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/constancia.ts'
 import { circleOf } from '../../src/authority/sandbox/world/taxpayers.ts'
 import { keptFields } from '../../src/documents/changes.ts'
@@ -8,7 +8,7 @@ import { readPending } from '../../src/documents/pending.ts'
 import { basesOf } from '../../src/documents/store.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { callOf, ledgerOf, losingMessages } from '../downloads/support/downloads.ts'
-import { at } from '../support/clock.ts'
+import { at, restore } from '../support/clock.ts'
 import { runs } from '../support/fuzz.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { DOWN, reader, runsOn } from './support/documents.ts'
@@ -17,10 +17,7 @@ beforeEach(() => {
   at('2026-03-10T18:00:00Z')
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const base = (fields: object) => ({ series: 'csf', document_id: 'doc_base', fields: JSON.stringify(fields) })
 

@@ -8,7 +8,7 @@ import { readPending } from '../../src/documents/pending.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { losingMessages } from '../downloads/support/downloads.ts'
 import { Messages } from '../journeys/support/messages.ts'
-import { at } from '../support/clock.ts'
+import { at, restore } from '../support/clock.ts'
 import { freshRfc, organization } from '../support/tenants.ts'
 import { DOWN, reader, relay, runsOn, SOURCES, work } from './support/documents.ts'
 
@@ -16,10 +16,7 @@ beforeEach(() => {
   at('2026-03-10T18:00:00Z')
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** The month, after January 2024, in which something of the taxpayer becomes true. */
 function monthWhen(isTrue: (month: string) => boolean): string {

@@ -11,7 +11,7 @@ import { EVERYTHING } from '../../src/taxpayers/visibility/window.ts'
 import { beforeBatch, drainNow, watchAuthority } from '../authority/support/authority.ts'
 import { monthsOf, numbered, type Row } from '../cfdi/support/ledger.ts'
 import { connected, factsOf, fetching, jobsOf, type Kept, runNow } from '../platform/outbox/support/outbox-events.ts'
-import { at } from '../support/clock.ts'
+import { at, restore } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
 
 const NOTIFIED = { cancelled_at: new Date('2026-03-20T19:30:00Z'), cancellation_reason: '02' }
@@ -22,10 +22,7 @@ beforeEach(() => {
   silenceQueues()
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const wait = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000)
 

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { monthsOf as monthsOfRange, rangeOf } from '../../src/connections/extractors/runs/scope.ts'
+import { restore } from '../support/clock.ts'
 import { runs } from '../support/fuzz.ts'
 import { randomOf } from '../support/random.ts'
 import { freshRfc } from '../support/tenants.ts'
@@ -11,10 +12,7 @@ beforeEach(() => {
   later(0)
   messages = losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 

@@ -4,6 +4,7 @@ import * as adapters from '../../src/authority/adapters.ts'
 import type { MonthlySummary } from '../../src/cfdi/summary/contract.ts'
 import { delivering, packed, readyStep } from '../authority/support/packages.ts'
 import { created } from '../connections/extractors/support/extractors.ts'
+import { restore } from '../support/clock.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
 import { breakingAt, callOf, cfdiOf, later, ledgerOf, losingMessages, sqlOf, subscriber, work } from './support/downloads.ts'
@@ -12,10 +13,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 const DAY = 86_400

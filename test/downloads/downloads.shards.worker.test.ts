@@ -5,6 +5,7 @@ import { stampedAt } from '../../src/authority/sandbox/world/invoices.ts'
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 import type { SyncJob } from '../../src/downloads/contract.ts'
 import { created } from '../connections/extractors/support/extractors.ts'
+import { restore } from '../support/clock.ts'
 import { freshRfc } from '../support/tenants.ts'
 import {
   bookOf,
@@ -28,10 +29,7 @@ beforeEach(() => {
   queue = losingMessages()
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const ISSUED = 'sat_cfdi_issued'
 const RECEIVED = 'sat_cfdi_received'

@@ -7,6 +7,7 @@ import { cfdiXml } from '../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { Budget, BudgetUsedUp } from '../../src/platform/work/budget.ts'
 import { delivering, packed } from '../authority/support/packages.ts'
 import { factsOf } from '../platform/outbox/support/outbox-events.ts'
+import { restore } from '../support/clock.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
 import {
@@ -31,10 +32,7 @@ beforeEach(() => {
   queue = losingMessages()
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** The budget ends with every slice that stores something. Returns how often it has ended. */
 function endingWith(): () => number {

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { restore } from '../support/clock.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { bookOf, callOf, deliver, expectDone, ISSUED, jobsOf, later, losingMessages, subscriber, work } from './support/downloads.ts'
 
@@ -8,10 +9,7 @@ beforeEach(() => {
   losingMessages()
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 interface DeadLetterRow {
   dead_letter_id: string

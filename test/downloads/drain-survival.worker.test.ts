@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { created } from '../connections/extractors/support/extractors.ts'
+import { restore } from '../support/clock.ts'
 import { audited, freshRfc } from '../support/tenants.ts'
 import {
   before,
@@ -27,10 +28,7 @@ beforeEach(() => {
   queue = losingMessages()
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 describe('an authority that fails', () => {
   it('is asked again after waits that double, and given up after twelve attempts, until the next run', async () => {

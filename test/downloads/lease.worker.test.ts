@@ -4,6 +4,7 @@ import * as adapters from '../../src/authority/adapters.ts'
 import { relayOutbox } from '../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { pagesOf } from '../delivery/support/feed.ts'
+import { restore } from '../support/clock.ts'
 import { freshRfc } from '../support/tenants.ts'
 import {
   breakingAt,
@@ -24,10 +25,7 @@ beforeEach(() => {
   later(0)
   queue = losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** Downloads of this month never end, as if they ended their worker. */
 function killingBy(month: string): void {

@@ -24,7 +24,7 @@ import {
   watchedEnv,
 } from '../delivery/support/relay.ts'
 import { connected, fetching, runNow } from '../platform/outbox/support/outbox-events.ts'
-import { at } from '../support/clock.ts'
+import { at, restore } from '../support/clock.ts'
 import { reaching } from '../support/context.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { connect } from '../support/tenants.ts'
@@ -38,10 +38,7 @@ beforeEach(() => {
   at(NOW)
   sent = silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
 type Notified = any

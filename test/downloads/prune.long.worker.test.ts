@@ -10,7 +10,7 @@ import { systemOf } from '../../src/platform/context.ts'
 import { idsFrom, newId } from '../../src/platform/db/id.ts'
 import { created, scheduled } from '../connections/extractors/support/extractors.ts'
 import { Clockwork, daysAfter, forget } from '../connections/extractors/support/ticks.ts'
-import { at } from '../support/clock.ts'
+import { at, restore } from '../support/clock.ts'
 import { runs } from '../support/fuzz.ts'
 import { organization } from '../support/tenants.ts'
 import { losingMessages } from './support/downloads.ts'
@@ -25,10 +25,7 @@ beforeEach(async () => {
     ['sync_jobs', 'extractions', 'entities', 'cfdi_commits'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
   )
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const ORGANIZATIONS = ['org_a', 'org_b']
 const SOURCE = 'sat_cfdi_issued'

@@ -5,6 +5,7 @@ import { type DownloadHint, requestJobs, sweepJobs } from '../../src/downloads/d
 import { drain } from '../../src/downloads/drain.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { newId } from '../../src/platform/db/id.ts'
+import { restore } from '../support/clock.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { callOf, cfdiOf, ISSUED, jobsOf, later, ledgerOf, losingMessages, subscriber } from './support/downloads.ts'
 
@@ -14,10 +15,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 type Sent = [queue: 'awaited' | 'spread', hint: DownloadHint]
 

@@ -6,6 +6,7 @@ import { delivering, packed } from '../authority/support/packages.ts'
 import { metadataOf } from '../cfdi/imports/support/imports.ts'
 import { contentsOf, newBook } from '../cfdi/support/book.ts'
 import { type Plain, plainOf, xmlOf } from '../cfdi/support/documents.ts'
+import { restore } from '../support/clock.ts'
 import { randomOf } from '../support/random.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
@@ -23,10 +24,7 @@ beforeEach(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {})
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 interface Given {
   metadata: { name: string; bytes: Uint8Array }[]

@@ -9,7 +9,7 @@ import { systemOf } from '../../src/platform/context.ts'
 import { EVERYTHING } from '../../src/taxpayers/visibility/window.ts'
 import { beforeBatch, drainNow, watchAuthority } from '../authority/support/authority.ts'
 import { connected, factsOf, fetching, jobsOf, runNow } from '../platform/outbox/support/outbox-events.ts'
-import { at } from '../support/clock.ts'
+import { at, restore } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
 import type { Organization } from '../support/tenants.ts'
 import { dump } from '../support/world.ts'
@@ -22,10 +22,7 @@ beforeEach(() => {
   at(NOW)
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const wait = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000)
 

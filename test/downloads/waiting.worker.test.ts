@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as adapters from '../../src/authority/adapters.ts'
 import { AuthorityFailed } from '../../src/authority/port/authority.ts'
 import { delivering } from '../authority/support/packages.ts'
+import { restore } from '../support/clock.ts'
 import { costOf } from '../support/meter.ts'
 import { freshRfc } from '../support/tenants.ts'
 import {
@@ -24,10 +25,7 @@ beforeEach(() => {
   later(0)
   queue = losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const cfdiJobs = async (one: Awaited<ReturnType<typeof subscriber>>) => (await one.jobs()).filter(({ period }) => period !== null)
 

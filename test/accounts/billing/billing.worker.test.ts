@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { created, draft } from '../../connections/extractors/support/extractors.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { billed, RFCS } from './support/billing.ts'
 
@@ -10,10 +10,7 @@ beforeEach(() => {
   at('2027-04-01T05:59:59Z')
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 it('the plan says what it allows, grants and costs', async () => {
   const of = await billed('diagnostic')

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkLoginEntitlement } from '../../../src/accounts/billing/billing.ts'
 import { created, draft } from '../../connections/extractors/support/extractors.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { beforeCommit } from '../../support/commits.ts'
 import { contextOf } from '../../support/context.ts'
 import { sample } from '../../support/fuzz.ts'
@@ -18,10 +18,7 @@ beforeEach(() => {
   at(NOW)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** Each dimension with how it is made; one seat wherever there is a limit. */
 const PLANS = {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { created, draft } from '../../connections/extractors/support/extractors.ts'
 import { Clockwork, forget, runsOf } from '../../connections/extractors/support/ticks.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
 import { audited, freshRfc } from '../../support/tenants.ts'
 import { type Billed, billed, forgetBilled } from './support/billing.ts'
@@ -17,10 +17,7 @@ beforeEach(async () => {
   losingMessages()
   at(FIRST)
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const iso = (at: number): string => new Date(at).toISOString()
 const ACTIVE = ['active', 'active']

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Clockwork, forget } from '../../connections/extractors/support/ticks.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { billed, forgetBilled } from './support/billing.ts'
 
@@ -10,10 +10,7 @@ beforeEach(async () => {
   await forgetBilled()
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 it('an invoice of a day for which crons were fired by hand pauses nothing of today', async () => {
   at('2027-03-10T18:00:00Z')

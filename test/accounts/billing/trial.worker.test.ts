@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { suspendExpired } from '../../../src/accounts/billing/expiry.ts'
 import { reviewSubscriptions } from '../../../src/accounts/billing/subscription/review.ts'
 import { resume } from '../../../src/app/resume.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { api, type Caller, request } from '../../support/client.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { beforeCommit } from '../../support/commits.ts'
 import { runs } from '../../support/fuzz.ts'
 import { freshRfc } from '../../support/tenants.ts'
@@ -20,10 +20,7 @@ beforeEach(() => {
   at('2027-03-10T18:00:00Z')
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 interface Account extends Caller {
   id: string

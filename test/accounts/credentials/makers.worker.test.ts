@@ -1,16 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { api, basic, type Caller } from '../../support/client.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
 import { joined, signUp } from '../../support/tenants.ts'
 import { json, send } from '../../support/wire.ts'
 import { credentialOf } from '../../support/world.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const CREDENTIALS = '/v1/credentials'
 const MEMBERS = '/v1/team/members'

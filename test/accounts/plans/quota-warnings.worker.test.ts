@@ -10,7 +10,7 @@ import { plainOf } from '../../cfdi/support/documents.ts'
 import { draft as EXTRACTOR } from '../../connections/extractors/support/extractors.ts'
 import { pagesOf } from '../../delivery/support/feed.ts'
 import { breakingAt, losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc, type Organization, organization } from '../../support/tenants.ts'
 
@@ -18,10 +18,7 @@ beforeEach(() => {
   at('2027-03-10T18:00:00Z')
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const WEBHOOK = { name: 'ERP', url: 'https://hooks.example.com/in', event_keys: ['quota.warning'] }
 const notify = () => notifyQuotas(systemOf(env, new Date(), 'req_test'))

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { consumeAll, importsOf, post, zipWith } from '../../cfdi/imports/support/imports.ts'
 import { plainOf } from '../../cfdi/support/documents.ts'
 import { settled } from '../../downloads/status/support/status.ts'
 import { cfdiOf, deliver, later, NOW, subscriber, work } from '../../downloads/support/downloads.ts'
+import { restore } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
@@ -22,10 +23,7 @@ beforeEach(() => {
   later(0)
   sent = silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
 type Notified = any

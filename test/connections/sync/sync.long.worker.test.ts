@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { SyncStatus } from '../../../src/connections/sync/contract.ts'
 import { inWords } from '../../../src/connections/sync/state.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { callOf, cfdiOf, deliver, ISSUED, later, ledgerOf, losingMessages, subscriber, work } from '../../downloads/support/downloads.ts'
+import { restore } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
 import { freshRfc } from '../../support/tenants.ts'
 
@@ -11,10 +12,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 const list = async (

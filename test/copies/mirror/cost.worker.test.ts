@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { workOnConnector } from '../../../src/copies/mirror/work.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { all } from '../../cfdi/support/book.ts'
 import { packageOf, thousand } from '../../cfdi/support/documents.ts'
 import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { type Cost, costOf } from '../../support/meter.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
@@ -17,10 +17,7 @@ beforeEach(() => {
   at('2026-05-20T09:00:00Z')
   silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const random = randomOf(15)
 

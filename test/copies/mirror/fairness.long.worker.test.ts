@@ -8,7 +8,7 @@ import { all } from '../../cfdi/support/book.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
 import { connect, freshRfc, organization } from '../../support/tenants.ts'
@@ -23,10 +23,7 @@ beforeEach(() => {
   sent = silenceQueues() as typeof sent
   shelfOf = shelves()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 interface Mirrored {
   connector: number

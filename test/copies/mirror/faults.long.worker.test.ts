@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DestinationFault } from '../../../src/copies/drivers/port.ts'
 import { cfdiOf, subscriber } from '../../downloads/support/downloads.ts'
 import { Messages } from '../../journeys/support/messages.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
 import { freshRfc } from '../../support/tenants.ts'
@@ -19,10 +19,7 @@ beforeEach(() => {
   shelfOf = shelves()
   vi.spyOn(env.EGRESS, 'fetch').mockImplementation(async () => new Response('Thank you.'))
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const minute = () => messages.cron('* * * * *')
 /** So many minutes after the beginning. */

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cfdiOf, subscriber } from '../../downloads/support/downloads.ts'
 import { Messages } from '../../journeys/support/messages.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { freshRfc, type Tenant } from '../../support/tenants.ts'
 import { connectorOf, shelves, shownBy, startBackfill, stateOf } from '../support/shelf.ts'
 
@@ -14,10 +14,7 @@ beforeEach(() => {
   messages = new Messages()
   shelfOf = shelves()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const minute = () => messages.cron('* * * * *')
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DestinationError } from '../../../src/copies/drivers/port.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { mirroredTo, uuids } from '../support/mirrored.ts'
 import { type Shelf, shelves, startBackfill, stateOf } from '../support/shelf.ts'
@@ -14,10 +14,7 @@ beforeEach(() => {
   sent = silenceQueues()
   shelfOf = shelves()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** A connector in the middle of a backfill: when so many documents were sent, `change` is asked for, and nothing more is sent before it is noticed. */
 async function backfilling(documents: number, sentBefore: number, change: object) {

@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DestinationError, type DestinationFault } from '../../../src/copies/drivers/port.ts'
 import { reviewConnectors } from '../../../src/copies/mirror/review.ts'
 import { workOnConnector } from '../../../src/copies/mirror/work.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { reader } from '../../documents/mailbox/support/mailbox.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { organization } from '../../support/tenants.ts'
 import { mirroredTo, uuids } from '../support/mirrored.ts'
@@ -18,10 +18,7 @@ beforeEach(() => {
   silenceQueues()
   shelfOf = shelves()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const mirrored = () => mirroredTo(shelfOf)
 const system = () => systemOf(env, new Date(), 'test')

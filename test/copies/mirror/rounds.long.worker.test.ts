@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DestinationError } from '../../../src/copies/drivers/port.ts'
 import { orderManifest } from '../../../src/copies/mirror/manifest.ts'
 import { reviewConnectors, sweepConnectors } from '../../../src/copies/mirror/review.ts'
@@ -12,7 +12,7 @@ import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { reader } from '../../documents/mailbox/support/mailbox.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { grantedRangesOf, type Kept } from '../../support/granted-ranges.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
@@ -30,10 +30,7 @@ beforeEach(() => {
   sent = silenceQueues()
   shelfOf = shelves()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const system = () => systemOf(env, new Date(), 'test')
 const mirrored = (scope = {}) => mirroredTo(shelfOf, scope)

@@ -5,7 +5,7 @@ import { post, xmlFile } from '../../cfdi/imports/support/imports.ts'
 import { plainOf } from '../../cfdi/support/documents.ts'
 import { Messages } from '../../journeys/support/messages.ts'
 import { historyOf, join, type Player, perform, type World } from '../../journeys/support/paired-history.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
@@ -16,10 +16,7 @@ import { connectorOf, emptied, type ReadBefore, type Shelf, shelves, shownBy, st
  * and extractors that come and go. Each organization has a connector. What is copied is what the API shows it.
  */
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 interface Mirrored {
   player: Player

@@ -5,6 +5,7 @@ import { resolveAlerts } from '../../../src/delivery/alerts/resolve.ts'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { callOf, ISSUED, jobsOf, later, losingMessages, subscriber, work } from '../../downloads/support/downloads.ts'
+import { restore } from '../../support/clock.ts'
 import { freshRfc, organization } from '../../support/tenants.ts'
 import { pagesOf } from '../support/feed.ts'
 
@@ -12,10 +13,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
 type Notified = any

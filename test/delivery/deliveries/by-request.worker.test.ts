@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SAMPLES } from '../../../src/delivery/catalog/catalog.ts'
 import { newId } from '../../../src/platform/db/id.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { audited, organization } from '../../support/tenants.ts'
 import { Courier } from '../support/deliveries.ts'
@@ -14,10 +14,7 @@ beforeEach(() => {
   at(NOW)
   silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 describe('a test of an event', () => {
   it.each(Object.entries(SAMPLES))(

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { organization } from '../../support/tenants.ts'
@@ -13,10 +13,7 @@ const FACTS = 200
 const PAGES = 2
 const ENDPOINTS = 3
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 it('a delivery writes five rows from its fact to its end, a hundred facts take seven statements in four calls', async () => {
   losingMessages()

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import worker from '../../../src/index.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { randomOf } from '../../support/random.ts'
 import { type Organization, organization } from '../../support/tenants.ts'
 import { Courier, type Endpoint, endpoint, keptOf, pending, type Sent } from '../support/deliveries.ts'
@@ -24,10 +24,7 @@ beforeEach(async () => {
   if (organizations.length === 0) organizations = [await organization(), await organization(), await organization()]
   courier = new Courier()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** A receiver that counts what it is asked at once: by host, by endpoint, and in all. */
 class Counting {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { runs, sample } from '../../support/fuzz.ts'
 import { organization } from '../../support/tenants.ts'
 import { Courier, type Endpoint, endpoint, type Kept, keptOf, pending } from '../support/deliveries.ts'
@@ -62,10 +62,7 @@ beforeEach(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {})
   at(new Date(clock).toISOString())
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** The call of a binding that goes wrong, counted from 1, and whether it was done all the same. */
 interface Fault {

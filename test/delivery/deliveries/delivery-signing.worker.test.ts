@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { daily } from '../../support/crons.ts'
 import { type Organization, organization } from '../../support/tenants.ts'
 import { Courier, type Endpoint, endpoint, keptOf, pending, type Sent, WEBHOOKS } from '../support/deliveries.ts'
@@ -20,10 +20,7 @@ beforeEach(async () => {
   at(NOW)
   courier = new Courier()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 describe('the signature', () => {
   /** What a customer computes. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Delivery } from '../../../src/delivery/deliveries/contract.ts'
 import { SINK_FAULTS } from '../../../src/platform/egress/answer-status.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { connect, type Organization, organization } from '../../support/tenants.ts'
 import { Courier, type Endpoint, endpoint, keptOf, pending, WEBHOOKS } from '../support/deliveries.ts'
 
@@ -25,10 +25,7 @@ beforeEach(async () => {
   at(NOW)
   courier = new Courier()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const answering = (status: number, body: BodyInit | null = null, headers = {}) => {
   courier.answer = () => new Response(body, { status, headers })

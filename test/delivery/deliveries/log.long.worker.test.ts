@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { deliverDue, sweepDeliveries } from '../../../src/delivery/deliveries/delivery.ts'
 import { pruneEvents } from '../../../src/delivery/deliveries/prune.ts'
 import { insertEvents } from '../../../src/delivery/events/store.ts'
@@ -7,7 +7,7 @@ import { systemOf } from '../../../src/platform/context.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
 import { basic, request } from '../../support/client.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { daily } from '../../support/crons.ts'
 import { costOf } from '../../support/meter.ts'
 import { silenceQueues } from '../../support/queues.ts'
@@ -22,10 +22,7 @@ beforeEach(() => {
   at(NOW)
   silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 interface Delivery {
   event_id: string

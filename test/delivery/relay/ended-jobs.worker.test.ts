@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { keepJobs } from '../../downloads/support/kept-jobs.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { reaching } from '../../support/context.ts'
 import { feedOf, left, link, newEntity, OUTBOXES, organizations, systemIn, watchedEnv } from '../support/relay.ts'
 
@@ -12,10 +12,7 @@ const [[OUTBOX, LEDGER]] = OUTBOXES().slice(1) as [[number, D1Database]]
 beforeEach(() => {
   at(NOW)
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const BROUGHT = [[['created', '2026-03-01', 7, 1_772_388_000, 1_772_391_600] as ['created', string, number, number, number]]]
 const months = (count: number) =>

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fanOut, relayOutbox, sweepOutboxes } from '../../../src/delivery/relay/relay.ts'
 import type { OutboxEvent } from '../../../src/platform/outbox/outbox.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
@@ -36,10 +36,7 @@ beforeEach(() => {
   at(NOW)
   silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 type World = Awaited<ReturnType<typeof organizationWith>>
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { fanOut, relayOutbox, sweepOutboxes } from '../../../src/delivery/relay/relay.ts'
 import type { OutboxEvent } from '../../../src/platform/outbox/outbox.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
 import { silenceQueues } from '../../support/queues.ts'
@@ -35,10 +35,7 @@ beforeEach(() => {
   silenceQueues()
   vi.spyOn(console, 'error').mockImplementation(() => {})
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 interface Plan {
   seed: number

@@ -8,7 +8,7 @@ import type { OutboxEvent } from '../../../src/platform/outbox/outbox.ts'
 import { shownJobId } from '../../../src/taxpayers/visibility/job-id.ts'
 import { countSlice, type SliceCounts } from '../../../src/taxpayers/visibility/slice-counts.ts'
 import { keepJobs } from '../../downloads/support/kept-jobs.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { type GrantedRange, reaching } from '../../support/context.ts'
 import { runs, sample } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
@@ -41,10 +41,7 @@ const SEES_ALL = { state: 'active', ...reaching(null) }
 beforeEach(() => {
   at(NOW)
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const relayAll = async (it = watchedEnv().env) => {
   for (const [outbox] of OUTBOXES()) await relayOutbox(systemIn(it), outbox)

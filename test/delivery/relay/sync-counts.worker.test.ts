@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import type { OutboxEvent } from '../../../src/platform/outbox/outbox.ts'
 import { keepJobs } from '../../downloads/support/kept-jobs.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { feedOf, left, link, newEntity, notify, OUTBOXES, organizations, systemIn, watchedEnv } from '../support/relay.ts'
@@ -15,10 +15,7 @@ const CELL = { source: 'sat_cfdi_issued', month: '2026-03' }
 beforeEach(() => {
   at(NOW)
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** An RFC with a job of two organizations that see all of it, whose event is in the outbox. */
 async function finishedJob() {

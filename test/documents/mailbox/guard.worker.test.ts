@@ -7,6 +7,7 @@ import type { Notification } from '../../../src/documents/mailbox/contract.ts'
 import { Unavailable } from '../../../src/platform/failures.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
 import { deliver, later, losingMessages, sweep } from '../../downloads/support/downloads.ts'
+import { restore } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import { audited } from '../../support/tenants.ts'
 import { openedAtAuthority, reader } from './support/mailbox.ts'
@@ -18,10 +19,7 @@ beforeEach(async () => {
   queue = losingMessages()
   await env.DB.prepare('delete from "mailbox_requests"').run()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const DAY = 86_400
 const ROLES = ['owner', 'admin', 'member'] as const

@@ -8,7 +8,7 @@ import { idOfUuid } from '../../../src/platform/db/id.ts'
 import { openLedger } from '../../../src/taxpayers/visibility/scoped-ledger.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
 import { callOf, later, losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { contextOf } from '../../support/context.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { openedAtAuthority, type Reader, reader } from './support/mailbox.ts'
@@ -17,10 +17,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const DAY = 86_400
 const LETTER = { title: 'Requerimiento de prueba', authority: 'Auditoría Fiscal de Puebla', document_number: '500-05-2026-1' }

@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { beforeBatch } from '../../authority/support/authority.ts'
 import { later, losingMessages } from '../../downloads/support/downloads.ts'
 import { api, type Caller } from '../../support/client.ts'
+import { restore } from '../../support/clock.ts'
 import { joined } from '../../support/tenants.ts'
 import { credentialOf } from '../../support/world.ts'
 import { openedAtAuthority, type Reader, reader } from './support/mailbox.ts'
@@ -11,10 +12,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** A reader whose mailbox has pending notifications. */
 async function pending(count = 1) {

@@ -11,7 +11,7 @@ import { obligationsOf } from '../../analytics/oracle/obligations.ts'
 import { DEFAULT_RULES } from '../../analytics/oracle/rules.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { basic, request } from '../../support/client.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { delivers, type Reader, reader, relay, runsOn } from '../support/documents.ts'
 
@@ -19,10 +19,7 @@ beforeEach(() => {
   at('2026-03-10T18:00:00Z')
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const WITH_RETURNS = ['sat_obligations', 'sat_declaracion_mensual', 'sat_declaracion_anual']
 const listed = async (of: Reader): Promise<Obligations> => (await of.ask('GET', `${of.path}/obligations`)).body

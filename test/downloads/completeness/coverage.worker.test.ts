@@ -6,6 +6,7 @@ import type { CoverageMonth, MissingXmlDocument } from '../../../src/downloads/c
 import { delivering, packed } from '../../authority/support/packages.ts'
 import { metadataOf } from '../../cfdi/imports/support/imports.ts'
 import { type Plain, plainOf, xmlOf } from '../../cfdi/support/documents.ts'
+import { restore } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
@@ -17,10 +18,7 @@ beforeEach(() => {
   losingMessages()
   vi.spyOn(console, 'error').mockImplementation(() => {})
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 const ISSUED = { data_source_keys: ['sat_cfdi_issued'] }

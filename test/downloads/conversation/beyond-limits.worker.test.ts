@@ -1,12 +1,10 @@
 import { afterEach, expect, it, vi } from 'vitest'
+import { restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** What breaks without it: every day the XML of the month is asked for again, from the first document that can never be kept to the last one. */
 it('XML that can never be kept is asked for once, its rows say so, and nothing between is asked for again', async () => {

@@ -1,12 +1,10 @@
 import { afterEach, expect, it, vi } from 'vitest'
+import { restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const SIGNATURE = Buffer.from('PK\x03\x04', 'latin1')
 

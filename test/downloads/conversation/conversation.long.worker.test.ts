@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Behaviour } from '../../../tools/stand-in/requests.ts'
 import type { FalseAnswer, Step } from '../../../tools/stand-in/script.ts'
 import type { Wanted } from '../../../tools/stand-in/truth/generate.ts'
+import { restore } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
 import { freshRfc } from '../../support/tenants.ts'
@@ -10,10 +11,7 @@ import { efirmaOf, numberOf } from '../../taxpayers/support/efirmas.ts'
 import { bookOf, callOf, cfdiOf, ISSUED, jobsOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const SOLICITA = ['SolicitaDescargaEmitidos', 'SolicitaDescargaRecibidos'] as const
 const VERIFICA = 'VerificaSolicitudDescarga'

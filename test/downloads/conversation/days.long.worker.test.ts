@@ -1,20 +1,18 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { dispatchRuns } from '../../../src/connections/extractors/runs/dispatch.ts'
 import { insertRun } from '../../../src/connections/extractors/store.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { commit } from '../../../src/platform/db/commit.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { settingsOf } from '../../../src/platform/settings.ts'
+import { restore } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { bookOf, cfdiOf, jobsOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const DAY = 86_400_000
 const SOLICITA = /^SolicitaDescarga/

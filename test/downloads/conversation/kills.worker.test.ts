@@ -1,14 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { restore } from '../../support/clock.ts'
 import { sample } from '../../support/fuzz.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { bookOf, ISSUED, jobsOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** A month of issued CFDIs and retenciones in several packages, which take two checks. */
 async function asked(): Promise<SatWorld> {

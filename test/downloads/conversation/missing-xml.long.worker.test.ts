@@ -1,15 +1,13 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { Behaviour } from '../../../tools/stand-in/requests.ts'
 import type { FalseAnswer, Step } from '../../../tools/stand-in/script.ts'
 import type { TruthDocument } from '../../../tools/stand-in/truth/truth.ts'
+import { restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const DAY = 86_400_000
 const REQUESTS = ['SolicitaDescargaEmitidos', 'SolicitaDescargaRecibidos'] as const

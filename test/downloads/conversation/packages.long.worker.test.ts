@@ -4,14 +4,12 @@ import { Base64Decoder, Unanswered } from '../../../src/authority/sat/answers.ts
 import { LeasedConversation } from '../../../src/authority/sat/conversation/ports.ts'
 import * as wire from '../../../src/authority/sat/exchange.ts'
 import type { FalseAnswer, Step } from '../../../tools/stand-in/script.ts'
+import { restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { callOf, cfdiOf, jobsOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const ISSUED_ONLY = { data_source_keys: ['sat_cfdi_issued'] }
 

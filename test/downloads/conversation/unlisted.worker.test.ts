@@ -1,13 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Step } from '../../../tools/stand-in/script.ts'
+import { restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -1,14 +1,12 @@
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { uuidOf } from '../../../tools/stand-in/truth/markup.ts'
 import { sale, withVat } from '../../../tools/stand-in/truth/xml.ts'
+import { restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const DAY = 86_400_000
 const CANCUN = '77500'

@@ -8,6 +8,7 @@ import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { pruneJobs } from '../../../src/downloads/pruning/prune.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { pagesOf } from '../../delivery/support/feed.ts'
+import { restore } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { callOf, cfdiOf, later, ledgerOf, losingMessages, NOW, subscriber, work } from '../support/downloads.ts'
@@ -21,10 +22,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
 type Notified = any

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pagesOf } from '../../delivery/support/feed.ts'
+import { restore } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
@@ -12,10 +13,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const readable = async (one: Subscriber): Promise<number> => (await pagesOf<Notified>(one, `${one.path}/documents?limit=100`)).items.length
 const counted = (one: Subscriber): Promise<number> => countedIn(one, 'document_count')

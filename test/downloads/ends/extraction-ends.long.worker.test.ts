@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { pagesOf } from '../../delivery/support/feed.ts'
+import { restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { breakingAt, callOf, cfdiOf, ISSUED, jobsOf, later, losingMessages, NOW, subscriber, work } from '../support/downloads.ts'
 
@@ -10,10 +11,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
 type Notified = any

@@ -1,10 +1,11 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { consumeAll, post, zipWith } from '../../cfdi/imports/support/imports.ts'
 import { plainOf } from '../../cfdi/support/documents.ts'
 import { pagesOf } from '../../delivery/support/feed.ts'
+import { restore } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
@@ -15,10 +16,7 @@ beforeEach(() => {
   later(0)
   sent = silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 it('what was imported counts when a run shows it as the authority’s, and is no cancellation when the authority first delivers it cancelled', async () => {
   const rfc = freshRfc()

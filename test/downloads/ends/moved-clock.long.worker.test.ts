@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { created } from '../../connections/extractors/support/extractors.ts'
 import { Messages } from '../../journeys/support/messages.ts'
+import { restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, later, subscriber } from '../support/downloads.ts'
 import { countedIn, readableCfdis } from '../support/ends.ts'
@@ -8,10 +9,7 @@ import { countedIn, readableCfdis } from '../support/ends.ts'
 beforeEach(() => {
   later(0)
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** What breaks without it: who tries the service day by day, with crons of later days, is told of each new CFDI twice. */
 it('readable_count is right when the crons of later days are fired by hand', async () => {

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { created } from '../../connections/extractors/support/extractors.ts'
+import { restore } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
@@ -12,10 +13,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** A subscriber with a second extractor, and its runs so far. */
 async function member(rfc: string, months: number, keys: readonly string[]) {

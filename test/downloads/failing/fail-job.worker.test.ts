@@ -4,6 +4,7 @@ import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { pagesOf } from '../../delivery/support/feed.ts'
 import { basic, request } from '../../support/client.ts'
+import { restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { breakingAt, callOf, ISSUED, later, losingMessages, subscriber, work } from '../support/downloads.ts'
 
@@ -11,10 +12,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
 type Notified = any

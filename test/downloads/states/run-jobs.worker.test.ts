@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RunJob } from '../../../src/connections/extractors/runs/contract.ts'
 import type { SyncJob } from '../../../src/downloads/contract.ts'
 import { pagesOf } from '../../delivery/support/feed.ts'
 import { basic, request } from '../../support/client.ts'
+import { restore } from '../../support/clock.ts'
 import { freshRfc, organization } from '../../support/tenants.ts'
 import { callOf, cfdiOf, later, ledgerOf, losingMessages, subscriber, work } from '../support/downloads.ts'
 
@@ -10,10 +11,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 

@@ -7,7 +7,7 @@ import { ingestMetadata } from '../../../src/cfdi/ingest/ingest.ts'
 import type { ListedRow } from '../../../src/cfdi/package/package.ts'
 import { statusAnswer } from '../../authority/support/sat-answers.ts'
 import { basic } from '../../support/client.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { checkedIn, eventsOf, type Holder, holder, type Notified, rechecksIn, settled, systemNow } from './support/status.ts'
@@ -21,10 +21,7 @@ beforeEach(async () => {
   sent = silenceQueues()
   await env.LEDGER_0.prepare('delete from status_rechecks').run()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const sweep = () => runTask(systemNow(), { task: 'sweepRechecks', at: Date.now(), cursor: '' })
 /** What happens at this time: the sweep, and what it announces. */

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { consumeAll, post, zipWith } from '../../cfdi/imports/support/imports.ts'
 import { plainOf } from '../../cfdi/support/documents.ts'
 import { api } from '../../support/client.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
@@ -18,10 +18,7 @@ beforeEach(() => {
   at(NOW)
   sent = silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** Valid documents, the oldest first: what the sandbox is about to cancel is younger. */
 const validIn = async (of: Holder): Promise<Notified[]> => (await of.list('&estatus=vigente&kind=cfdi')).reverse()

@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { Turns } from '../../../src/downloads/turns/turns.ts'
+import { restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { callOf, cfdiOf, deliver, jobsOf, later, losingMessages, subscriber } from '../support/downloads.ts'
 
 beforeEach(() => later(0))
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** More than a message does at once: 25. */
 const LONG = cfdiOf(30)

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { api } from '../../support/client.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { freshRfc, signUp } from '../../support/tenants.ts'
 import { cron, deliver, holdMessages, type RepseMessage, type Subscriber, settle, subscriber, watchRegistry } from './support/repse.ts'
 
@@ -10,10 +10,7 @@ beforeEach(() => {
   at('2026-11-18T18:00:00Z')
   sent = holdMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const FULL = {
   folio: '48213',

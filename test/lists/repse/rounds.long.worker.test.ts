@@ -5,7 +5,7 @@ import { refreshRepse, sweepRounds } from '../../../src/lists/repse/rounds.ts'
 import { alertOf } from '../../../src/lists/repse/status.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { commit, connect } from '../../../src/platform/db/commit.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cron, deliver, holdMessages, type RepseMessage, type Subscriber, settle, subscriber, watchRegistry } from './support/repse.ts'
 
@@ -20,10 +20,7 @@ beforeEach(async () => {
   await env.DB.batch(['connections', 'repse_records', 'repse_rounds'].map((table) => env.DB.prepare(`delete from ${table}`)))
   await env.EVENTS_0.prepare('delete from alerts').run()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 it('a round that is opened again while it is open keeps its place; one that is done starts anew', async () => {
   const db = connect(env.DB)

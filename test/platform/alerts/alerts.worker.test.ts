@@ -4,7 +4,7 @@ import { deliverDue } from '../../../src/delivery/deliveries/delivery.ts'
 import { type AlertDraft, alertStatements } from '../../../src/platform/alerts/alerts.ts'
 import { endpointOf, pagesOf } from '../../delivery/support/feed.ts'
 import { systemIn } from '../../delivery/support/relay.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { audited, organization } from '../../support/tenants.ts'
 
@@ -14,10 +14,7 @@ beforeEach(() => {
   at('2026-05-20T09:00:00.000Z')
   silenceQueues()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 interface Alert {
   alert_id: string

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CRONS } from '../../../src/app/schedule.ts'
 import { TASKS } from '../../../src/app/tasks.ts'
 import { WORK } from '../../../src/app/work.ts'
-import { at } from '../../support/clock.ts'
+import { at, restore } from '../../support/clock.ts'
 import { Platform } from '../../support/invocations.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { conversationLoad } from '../support/conversation-load.ts'
@@ -19,10 +19,7 @@ beforeEach(async () => {
   silenceQueues()
   for (const database of [env.DB, env.LEDGER_0, env.EVENTS_0]) await empty(database)
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** No row of an earlier test is left. */
 async function empty(database: D1Database): Promise<void> {

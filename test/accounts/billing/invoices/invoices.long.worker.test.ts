@@ -4,7 +4,7 @@ import { created, draft } from '../../../connections/extractors/support/extracto
 import { Clockwork, forget } from '../../../connections/extractors/support/ticks.ts'
 import { losingMessages } from '../../../downloads/support/downloads.ts'
 import { basic } from '../../../support/client.ts'
-import { at } from '../../../support/clock.ts'
+import { at, restore } from '../../../support/clock.ts'
 import { beforeCommit } from '../../../support/commits.ts'
 import { audited, freshRfc } from '../../../support/tenants.ts'
 import { send } from '../../../support/wire.ts'
@@ -19,10 +19,7 @@ beforeEach(async () => {
   losingMessages()
   at(FIRST)
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const connectedTo = async (of: Billed, count: number): Promise<string[]> => {
   const ids: string[] = []

@@ -7,7 +7,7 @@ import { resume } from '../../../../src/app/resume.ts'
 import worker from '../../../../src/index.ts'
 import { systemOf } from '../../../../src/platform/context.ts'
 import { losingMessages } from '../../../downloads/support/downloads.ts'
-import { at } from '../../../support/clock.ts'
+import { at, restore } from '../../../support/clock.ts'
 import { daily } from '../../../support/crons.ts'
 import { audited, freshRfc } from '../../../support/tenants.ts'
 import { billed } from '../support/billing.ts'
@@ -17,10 +17,7 @@ beforeEach(() => {
   at('2027-03-10T18:00:00Z')
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const minute = () => worker.scheduled(createScheduledController({ cron: '* * * * *', scheduledTime: new Date() }), env)
 

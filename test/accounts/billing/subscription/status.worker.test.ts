@@ -1,16 +1,13 @@
 import fc from 'fast-check'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { graceEnd, subscriptionStatus, trialEnd } from '../../../../src/accounts/billing/subscription/status.ts'
 import { losingMessages } from '../../../downloads/support/downloads.ts'
-import { at } from '../../../support/clock.ts'
+import { at, restore } from '../../../support/clock.ts'
 import { runs } from '../../../support/fuzz.ts'
 import { freshRfc } from '../../../support/tenants.ts'
 import { billed } from '../support/billing.ts'
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** Zones whose clocks change at midnight, by half an hour, over the date line, or where most customers are. */
 const ZONES = [

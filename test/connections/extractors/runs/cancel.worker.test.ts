@@ -13,16 +13,14 @@ import {
   work,
 } from '../../../downloads/support/downloads.ts'
 import { extractionEvents, relay, type Subscriber } from '../../../downloads/support/ends.ts'
+import { restore } from '../../../support/clock.ts'
 import { freshRfc } from '../../../support/tenants.ts'
 
 beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const at = (seconds: number): string => new Date(Date.parse(NOW) + seconds * 1_000).toISOString()
 const runOf = async (one: Subscriber, run_id: string) => (await one.ask('GET', `/v1/runs/${run_id}`)).body

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Run } from '../../../../src/connections/extractors/runs/contract.ts'
 import { breakingAt, callOf, cfdiOf, later, losingMessages, subscriber, sweep, work } from '../../../downloads/support/downloads.ts'
+import { restore } from '../../../support/clock.ts'
 import { freshRfc } from '../../../support/tenants.ts'
 import { created } from '../support/extractors.ts'
 
@@ -9,10 +10,7 @@ beforeEach(() => {
   later(0)
   losingMessages()
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 const DAY = 86_400

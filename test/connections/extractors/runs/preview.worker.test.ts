@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ExtractorPreview } from '../../../../src/connections/extractors/runs/contract.ts'
 import { losingMessages } from '../../../downloads/support/downloads.ts'
 import { pathsOf } from '../../../support/client.ts'
-import { at } from '../../../support/clock.ts'
+import { at, restore } from '../../../support/clock.ts'
 import { freshRfc, type Organization, organization } from '../../../support/tenants.ts'
 import { dump } from '../../../support/world.ts'
 import { created, draft, EXTRACTORS, monthly, scheduled } from '../support/extractors.ts'
@@ -12,10 +12,7 @@ beforeEach(() => {
   losingMessages()
   at('2026-05-20T18:00:00Z')
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 const CFDIS = ['sat_cfdi_issued', 'sat_cfdi_received']
 const preview = async (of: Organization, body: object): Promise<ExtractorPreview> => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newId } from '../../../../src/platform/db/id.ts'
 import { Budget } from '../../../../src/platform/work/budget.ts'
 import { multiply } from '../../../platform/support/rows.ts'
-import { at } from '../../../support/clock.ts'
+import { at, restore } from '../../../support/clock.ts'
 import { connect, freshRfc, organization } from '../../../support/tenants.ts'
 import { created, draft, EXTRACTORS } from '../support/extractors.ts'
 import { Clockwork, forget, runsOf } from '../support/ticks.ts'
@@ -15,10 +15,7 @@ beforeEach(async () => {
   await env.DB.prepare('delete from connections').run()
   at('2026-05-20T09:00:00Z')
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(restore)
 
 /** An organization with 170 RFCs, seven pages, and a planned run over them. */
 async function planned() {
