@@ -90,7 +90,6 @@ export interface EndedJobRow {
 const s = alias(syncJobs, 's')
 const REQUESTERS = requestersOf(s)
 
-/** Reads the jobs of lists. */
 export const readEndedJobs = async (ledger: D1Database, lists: readonly JobList[]): Promise<EndedJobRow[]> => {
   const json = JSON.stringify(lists.map(({ entity, organizations, jobs }) => [entity, organizations, jobs]))
   const statement = prepared(

@@ -22,7 +22,6 @@ export const endSession = async (db: Database, session_id: string): Promise<void
   await db.delete(s).where(eq(s.session_id, session_id))
 }
 
-/** Ends the sessions of a credential. */
 export const endSessionsOf = (db: Database, api_key: string) => db.delete(s).where(eq(s.api_key, api_key))
 
 /** Ends the sessions of a member: those of the member's own credentials, and of those that the member made. */

@@ -24,7 +24,6 @@ export const viewOrganization = ({
   email_confirmed_at: email_confirmed_at?.toISOString() ?? null,
 })
 
-/** Returns the organization of the credential. */
 export const getOrganization = async ({ db, organization }: Ctx): Promise<OrganizationProfile> =>
   viewOrganization(await findOrganization(db, organization.id))
 

@@ -61,7 +61,6 @@ export const filesOfKind = (row: Pick<FetchRow, 'files'>, kind: string): Fetched
     .sort((one, other) => Number(one.name[1]) - Number(other.name[1]))
     .map(({ file }) => file)
 
-/** Deletes uploads of the fetcher. */
 export async function deleteUploads({ env }: System, row: { files: string }): Promise<void> {
   const keys = Object.values(filesOf(row)).map(({ key }) => key)
   for (let at = 0; at < keys.length; at += 1_000) await env.FILES.delete(keys.slice(at, at + 1_000))

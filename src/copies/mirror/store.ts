@@ -95,11 +95,9 @@ export const assertStopping = (d1: D1Database, { connector, token }: Leased<Work
 export const isLeased = async (d1: D1Database, row: Leased<WorkRow>): Promise<boolean> =>
   (await prepared(d1, sql`select 1 where ${connectorLease.holds(row)}`).first()) !== null
 
-/** Sets columns of a connector. */
 export const setConnector = (d1: D1Database, connector: number, changes: SQL): D1PreparedStatement =>
   prepared(d1, sql`update ${connectors} set ${changes} where ${connectors.connector} = ${connector}`)
 
-/** Sets columns of a mirror. */
 export const setMirror = (
   d1: D1Database,
   { connector, fiscal_entity }: Pick<MirrorRow, 'connector' | 'fiscal_entity'>,

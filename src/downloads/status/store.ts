@@ -41,7 +41,6 @@ const isTaken = (taken: Recheck): SQL => sql`${entity} = ${taken.entity} and ${u
 export const endRecheck = (ledger: D1Database, taken: Recheck): D1PreparedStatement =>
   prepared(ledger, sql`delete from ${statusRechecks} where ${isTaken(taken)}`)
 
-/** Puts a recheck off. */
 export const putOff = (ledger: D1Database, taken: Recheck, until: number): D1PreparedStatement =>
   prepared(ledger, sql`update ${statusRechecks} set ${bare(due_at)} = ${until} where ${isTaken(taken)}`)
 

@@ -10,7 +10,6 @@ import { localDayOf } from '../time/calendar.ts'
 import { pageByPage } from '../work/pages.ts'
 import { type ClaimedKey, claimKey, deleteExpired, keepAnswer, markKey, releaseKey } from './store.ts'
 
-/** The answer of a route. */
 interface Answer {
   status: number
   content_type: string

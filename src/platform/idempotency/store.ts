@@ -90,7 +90,6 @@ interface AnswerRoom {
   most: number
 }
 
-/** An answer to keep. */
 interface SealedAnswer {
   /** Null when it may not be kept. */
   whole: string | null

@@ -134,7 +134,6 @@ type Changes = Partial<
   >
 >
 
-/** Changes a request. */
 export const updateRequest = (ledger: D1Database, entity: number, n: number, changes: Changes): D1PreparedStatement => {
   const names = Object.keys(changes) as (keyof Changes)[]
   const set = names.map((name) => sql`${bare(requests[name])} = ${name === 'packages' ? JSON.stringify(changes.packages) : changes[name]}`)
