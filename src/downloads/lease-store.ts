@@ -103,8 +103,8 @@ const handOver = (ledger: D1Database, held: LeasedJobs, now: number): D1Prepared
   prepared(
     ledger,
     sql`${INTO_OUTBOX}
-        select entity, ${ENDED_JOBS}, ${ENDED_JOBS}, null, ended, ${now}
-        from (select ${syncWork.entity}, (${ENDED}) as ended from ${syncWork} where ${jobsLease.isLeased(held)}) where ended <> '[]'
+        with held as materialized (select ${syncWork.entity}, (${ENDED}) as ended from ${syncWork} where ${jobsLease.isLeased(held)})
+        select entity, ${ENDED_JOBS}, ${ENDED_JOBS}, null, ended, ${now} from held where ended <> '[]'
         on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))} returning ${outbox.entity}`,
   )
 

@@ -8,7 +8,7 @@ import { bare, inlined, prepared } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { outbox } from '../platform/outbox/tables.ts'
 import { requestersOf } from '../taxpayers/visibility/requesters.ts'
-import { ASKED_FOR, isJob, NEW_JOB } from './jobs/key.ts'
+import { ASKED_FOR, isJob, LISTED, NEW_JOB } from './jobs/key.ts'
 import { extractions, syncJobs, syncWork } from './jobs/tables.ts'
 import { ENDED_JOBS, RUN_ENTRY, united } from './lease-store.ts'
 
@@ -119,8 +119,9 @@ export function requestStatements(
   }
   return [
     insertPartitions(request),
-    ...request.chunks.map((jobs) => insertJobs(request, jobs)),
+    // An inserted job names the organization already.
     ...request.chunks.map((jobs) => joinOpenJobs(request, jobs)),
+    ...request.chunks.map((jobs) => insertJobs(request, jobs)),
     ...request.chunks.map((jobs) => addWork(request, jobs)),
     ...request.chunks.flatMap((jobs) => joinFinishedJobs(request, jobs)),
     recordExtractions(request),
@@ -158,7 +159,7 @@ const insertJobs = ({ ledger, run }: JobRequest, jobs: string): D1PreparedStatem
   )
 }
 
-/** Adds the organization to the open jobs that serve the run, which may begin earlier for it. */
+/** Adds the organization to the open jobs that serve the run, which may begin earlier for it. An RFC without work has none. */
 function joinOpenJobs({ ledger, run: { organization_id } }: JobRequest, jobs: string): D1PreparedStatement {
   const [named, mayBeEarlier] = [isNamed(organization_id), mayStartEarlier(organization_id)]
   return prepared(
@@ -169,8 +170,8 @@ function joinOpenJobs({ ledger, run: { organization_id } }: JobRequest, jobs: st
         ${bare(syncJobs.not_before)} = case when ${mayBeEarlier} then min(${syncJobs.not_before}, r.not_before) else ${syncJobs.not_before} end,
         ${bare(syncJobs.error_class)} = nullif(${syncJobs.error_class}, 'invalid_credentials')
       from (
-        select value->>0 as entity, value->>1 as source, value->>2 as month, value->>4 as not_before, ${NEWEST} as job_id
-        from json_each(${jobs}) w) r
+        select w.value->>0 as entity, w.value->>1 as source, w.value->>2 as month, w.value->>4 as not_before, ${NEWEST} as job_id
+        from json_each(${jobs}) w cross join ${syncWork} on ${syncWork.entity} = w.value->>0) r
       where ${isJob(syncJobs, sql`r.entity`, [sql`r.source`, sql`r.month`, sql`r.job_id`])}
         and ${syncJobs.open} = 1 and (not ${named} or (${mayBeEarlier} and r.not_before < ${syncJobs.not_before}))`,
   )
@@ -197,26 +198,31 @@ function addWork({ ledger, run: { organization_id, run_id, is_interactive } }: J
 }
 
 /** A run that finds a finished job joins it, and its organization receives the job's event once, like those that joined earlier. */
-const joinFinishedJobs = ({ ledger, run }: JobRequest, requested: string): D1PreparedStatement[] => {
+const joinFinishedJobs = ({ ledger, run, rfcs }: JobRequest, requested: string): D1PreparedStatement[] => {
   const { organization_id, now } = run
-  // Jobs that have finished, serve the run, and do not name the organization yet.
-  const found = sql`${requestedJobs(requested)} where ${s.open} = 0 and ${serves(run)} and not exists (
-    select 1 from json_each(${requestersOf(s)}) o where o.value = ${organization_id})`
+  const list = `${ENDED_JOBS}:${organization_id}`
   return [
+    // Jobs that have finished, serve the run, and do not name the organization yet.
     prepared(
       ledger,
       sql`${INTO_OUTBOX}
-          select ${s.entity}, ${`${ENDED_JOBS}:${organization_id}`}, ${ENDED_JOBS}, json_array(${organization_id}),
+          select ${s.entity}, ${list}, ${ENDED_JOBS}, json_array(${organization_id}),
             json_group_array(json_array(${s.source}, ${s.month}, ${s.job_id})), ${now}
-          from ${found} group by ${s.entity}
+          from ${requestedJobs(requested)} where ${s.open} = 0 and ${serves(run)} and not exists (
+            select 1 from json_each(${requestersOf(s)}) o where o.value = ${organization_id})
+          group by ${s.entity}
           on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))}, ${bare(outbox.created_at)} = excluded.created_at`,
     ),
+    // The same jobs: where none was found, this reads hardly anything.
     prepared(
       ledger,
       sql`update ${syncJobs} set ${bare(syncJobs.organizations)} = json_insert(${REQUESTERS}, '$[#]', ${organization_id}),
             ${bare(syncJobs.late)} = json_insert(coalesce(${syncJobs.late}, '[]'), '$[#]', ${organization_id})
           where ${[syncJobs.entity, syncJobs.source, syncJobs.month, syncJobs.job_id]} in (
-            select ${s.entity}, ${s.source}, ${s.month}, ${s.job_id} from ${found})`,
+            select ${outbox.entity}, ${sql.join([...LISTED], sql`, `)}
+            from json_each(${rfcs}) b cross join ${outbox} on ${outbox.entity} = b.value->>0 and ${outbox.outbox_event_id} = ${list}
+            cross join json_each(${outbox.body}) j where ${outbox.created_at} = ${now})
+          and not ${isNamed(organization_id)}`,
     ),
   ]
 }

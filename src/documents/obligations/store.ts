@@ -35,11 +35,15 @@ export async function readRegistrations(d1: D1Database, readers: readonly Docume
     prepared(
       d1,
       sql`with ${versionsOf(json, sql`${d.kind} in ('csf', 'obligations', 'declaracion')`)},
-        ranked as (select *, row_number() over (partition by n, kind, fields_status order by version desc) as place from versions)
+        ranked as (
+          select *, row_number() over (partition by n, kind order by version desc) as place from versions
+          where kind <> 'declaracion' and fields_status = 'read'),
+        wanted as (
+          select n, kind, version, entity, document_id from versions where kind = 'declaracion'
+          union all select n, kind, version, entity, document_id from ranked where place = 1)
         select r.n, r.kind, r.version, ${d.document_id}, ${d.source}, ${d.document_date}, ${d.period_end}, ${d.attributes},
           iif(r.kind = 'declaracion', null, ${fieldsOf(d)}) as fields
-        from ranked r ${documentOf('r')}
-        where r.kind = 'declaracion' or (r.fields_status = 'read' and r.place = 1)`,
+        from wanted r ${documentOf('r')}`,
     ),
     prepared(
       d1,

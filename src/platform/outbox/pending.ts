@@ -108,13 +108,14 @@ export const isListed = ({ list }: PendingEvent): boolean => list !== undefined
 export const strikeStatements = (d1: D1Database, events: readonly PendingEvent[]): D1PreparedStatement[] => {
   if (events.length === 0) return []
   const json = JSON.stringify(events.map(({ entity, list, entry }) => [entity, list, entry]))
+  const lists = `[${[...new Set(events.map(({ entity, list }) => JSON.stringify([entity, list])))].join()}]`
   const left = sql`json_each(${outbox.body}) b where (${outbox.entity}, ${outbox.outbox_event_id}, b.value) not in (
     select value->>0, value->>1, value->>2 from json_each(${json}))`
   return [
-    prepared(d1, sql`delete from ${outbox} where ${isAmong(outbox, json)} and not exists (select 1 from ${left})`),
+    prepared(d1, sql`delete from ${outbox} where ${isAmong(outbox, lists)} and not exists (select 1 from ${left})`),
     prepared(
       d1,
-      sql`update ${outbox} set ${bare(outbox.body)} = (select json_group_array(json(b.value)) from ${left}) where ${isAmong(outbox, json)}`,
+      sql`update ${outbox} set ${bare(outbox.body)} = (select json_group_array(json(b.value)) from ${left}) where ${isAmong(outbox, lists)}`,
     ),
   ]
 }
