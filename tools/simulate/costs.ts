@@ -6,7 +6,7 @@ export const FIGURES = {
   'cost.rows_written_per_cfdi': 5.58,
   'cost.bytes_per_cfdi': 1_435,
   'quiet_day.rows_written.day_1': 68,
-  'quiet_day.rows_read.day_1': 1_759,
+  'quiet_day.rows_read.day_1': 1_567,
   'quiet_day.rows_forgotten': 33,
   'control.bytes_per_connection_100_days': 1_638,
   'events.bytes_per_connection_100_days': 183_501,
