@@ -127,6 +127,7 @@ export const Concepto = z
 const ConceptoDetail = Concepto.extend({
   a_cuenta_terceros: z
     .strictObject({ rfc: text, nombre: text, regimen_fiscal: text, domicilio_fiscal: text })
+    .meta({ id: 'ACuentaTerceros' })
     .nullable()
     .meta({ description: 'The third party on whose behalf the line is invoiced (4.0). Before 4.0 it is a complement of the line.' }),
   complement_trees: z.array(XmlElement).meta({ description: 'The complements of the line.' }),
@@ -165,6 +166,11 @@ const Pago = z.strictObject({
   documentos: z.array(Docto),
 })
 
+const HorasExtra = texts(HORAS_EXTRA).meta({ id: 'HorasExtra' })
+const Percepcion = texts(PERCEPCION)
+  .extend({ horas_extra: z.array(HorasExtra) })
+  .meta({ id: 'Percepcion' })
+
 const Nomina = z.strictObject({
   version: text.meta({ description: 'As the Nómina states it: 1.1 or 1.2. Another one is read like these as far as it is alike.' }),
   tipo_nomina: text,
@@ -187,16 +193,20 @@ const Nomina = z.strictObject({
   salario_diario_integrado: text,
   antiguedad: text,
   percepciones: z
-    .array(texts(PERCEPCION).extend({ horas_extra: z.array(texts(HORAS_EXTRA)) }))
-    .meta({ description: 'With the values of AccionesOTitulos, and the overtime of version 1.2.' }),
-  deducciones: z.array(texts(DEDUCCION)).meta({ description: 'Version 1.2 states `importe`, and 1.1 the taxed and the exempt part.' }),
-  otros_pagos: z.array(texts(OTRO_PAGO)).meta({
+    .array(Percepcion)
+    .meta({ description: 'What is earned, with the values of AccionesOTitulos and the overtime of version 1.2.' }),
+  deducciones: z
+    .array(texts(DEDUCCION).meta({ id: 'Deduccion' }))
+    .meta({ description: 'Version 1.2 states `importe`, and 1.1 the taxed and the exempt part.' }),
+  otros_pagos: z.array(texts(OTRO_PAGO).meta({ id: 'OtroPago' })).meta({
     description: 'With SubsidioCausado of SubsidioAlEmpleo and the values of CompensacionSaldosAFavor.',
   }),
-  incapacidades: z.array(texts(INCAPACIDAD)).meta({ description: 'Version 1.2 states `importe_monetario`, and 1.1 `descuento`.' }),
-  horas_extra: z.array(texts(HORAS_EXTRA)).meta({ description: 'The overtime of version 1.1, which names no percepcion.' }),
-  separacion_indemnizacion: texts(SEPARACION).nullable(),
-  jubilacion_pension_retiro: texts(JUBILACION).nullable(),
+  incapacidades: z
+    .array(texts(INCAPACIDAD).meta({ id: 'Incapacidad' }))
+    .meta({ description: 'Version 1.2 states `importe_monetario`, and 1.1 `descuento`.' }),
+  horas_extra: z.array(HorasExtra).meta({ description: 'The overtime of version 1.1, which names no percepcion.' }),
+  separacion_indemnizacion: texts(SEPARACION).meta({ id: 'SeparacionIndemnizacion' }).nullable(),
+  jubilacion_pension_retiro: texts(JUBILACION).meta({ id: 'JubilacionPensionRetiro' }).nullable(),
 })
 
 const Retencion = z.strictObject({
@@ -251,6 +261,7 @@ export const CfdiDetail = Cfdi.extend({
   }),
   xml_left_out: z
     .strictObject(Object.fromEntries(PARTS.map((part) => [part, z.int()])) as Record<(typeof PARTS)[number], z.ZodInt>)
+    .meta({ id: 'XmlLeftOut' })
     .nullable()
     .meta({
       description:
