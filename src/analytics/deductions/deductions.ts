@@ -9,6 +9,7 @@ import { type CursorScope, openCursor, paginate } from '../../platform/paging/cu
 import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/months.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
+import { FOUND, OUT } from '../common/deductible.ts'
 import { exact, isLeftOut, pageOfLeftOut } from '../common/figures.ts'
 import {
   aggregateOf,
@@ -41,6 +42,7 @@ import {
   type DeductionTotals,
   FIGURES,
 } from './contract.ts'
+import { excludedOf, isReason, keyOf, type Part, type Rates, reasonsIn, unknownIn } from './excluded.ts'
 import {
   type BusinessTotals,
   businessEntries,
@@ -61,6 +63,7 @@ import {
   personalRule,
   QUESTIONS,
   REASONS,
+  REVIEW,
   rateOf,
   type Student,
   TuitionLimits,
@@ -98,12 +101,9 @@ function grossOf(
   return amount === null ? null : tipo === 'E' ? -amount : amount
 }
 
-/** A part in millionths as decimal text; null for the whole. */
-const partRate = (deducted_part: Micros): string | null => (deducted_part === 1_000_000n ? null : exact(deducted_part))
-
-/** The deducted part of an amount: its paid part, at the annual rate for an investment. */
-function claimOf(gross: Micros, paid: Micros, total: Micros, isFlow: boolean, rate: string | null): Micros {
-  const claimed = isFlow ? shareOf(gross, paid > total ? total : paid, total) : gross
+/** The deducted part of an amount: without what is not paid or not paid as it must be, and by what it is; an investment at its annual rate. */
+function claimOf(gross: Micros, counted: Part, [excluded, of]: Part, rate: string | null): Micros {
+  const claimed = shareOf(shareOf(gross, ...counted), of - excluded, of)
   return rate === null ? claimed : times(claimed, rate)
 }
 
@@ -115,7 +115,7 @@ function decideAll(
   documents: readonly DeductionDocument[],
   rules: Rules,
   incomeOf: IncomeOf,
-  rates: ReadonlyMap<string, string | null>,
+  rates: Rates,
   students: ReadonlyMap<string, readonly Student[]> = new Map(),
 ): { decided: Decided[]; used: Used } {
   const used = new Map<string, Use>()
@@ -140,12 +140,18 @@ function decideAll(
     const limits = pupils ? tuition.of(year, pupils) : rule === null || isTuition ? [] : limitsOf(rules, uso!, year, incomeOf)
     let { mask } = document
     if (isTuition && tipo === 'I' && pupils === null) mask |= bitOf('tuition_without_iedu')
-    const total = is_unrated ? inPesos(BigInt(document.total), rate) : null
-    if (document.is_cash && total !== null && total > micros(rules.on(fecha.slice(0, 10)).get('cash.threshold'))!)
+    const pesos = is_unrated ? inPesos(BigInt(document.total), rate) : null
+    if (document.is_cash && pesos !== null && pesos > micros(rules.on(fecha.slice(0, 10)).get('cash.threshold'))!)
       mask |= bitOf('cash_over_2000')
     if (is_known && is_unrated && rate === null) mask |= bitOf('missing_rate')
     if (limits.some(({ amount, isUnknown }) => amount === null && isUnknown)) mask |= bitOf('cap_unknown')
-    const reasons: string[] = REASONS.filter((reason) => (mask & bitOf(reason)) !== 0)
+    const { part, found } = document.is_personal ? { part: [0n, 1n] as const, found: 0 } : excludedOf(document, rules, rates)
+    const isWhole = part[0] > 0n && part[0] >= part[1]
+    const ofNote = document.lowered === null ? [] : reasonsIn(found).filter(isReason)
+    for (const reason of ofNote) if (isWhole || (REVIEW as readonly string[]).includes(reason)) mask |= bitOf(reason)
+    const isPartly = document.lowered === null ? document.out !== 0 : part[0] > 0n
+    const partly = reasonsIn(isPartly ? found & OUT : 0)
+    const reasons: string[] = REASONS.filter((reason) => (mask & bitOf(reason)) !== 0 || (partly as readonly string[]).includes(reason))
     const common = { document, category, cap_group: rule?.cap_group ?? null, annual_rate, gross, limits }
     const as = (status: Status, deductible: Micros, more: string[] = []): Decided => {
       const open = document.is_open && !reasons.includes('not_paid') ? ['not_paid'] : []
@@ -153,16 +159,12 @@ function decideAll(
     }
     if (isNotDeductible(mask)) return as('not_deductible', 0n)
     if (mask !== 0 || gross === null) return as('review', 0n)
-    const applied = BigInt(document.paid) + BigInt(document.credited)
-    const claimed = claimOf(
-      gross,
-      applied,
-      BigInt(document.total),
-      document.is_flow === 1,
-      annual_rate ?? partRate(BigInt(document.deducted_part)),
-    )
+    const [applied, total] = [BigInt(document.paid) + BigInt(document.credited), BigInt(document.total)]
+    const counted = (document.is_flow && applied < total ? applied : total) - BigInt(document.out)
+    const claimed = claimOf(gross, [counted, total], part, annual_rate)
     const deductible = pupils ? tuition.take(year, pupils, limits, used, claimed) : take(limits, used, claimed)
-    if (deductible >= claimed) return as('eligible', deductible)
+    if (deductible >= claimed)
+      return (found & FOUND.cap_vehicle) === 0 ? as('eligible', deductible) : as('capped', deductible, ['cap_vehicle'])
     const cut = limits.find(({ key, amount }) => amount !== null && used.get(key)!.claimed > amount) ?? limits[0]!
     return as('capped', deductible, [`cap_${cut.key.split('|')[0]}`])
   })
@@ -177,6 +179,7 @@ interface Sums {
   limits: Map<string, Limit>
 }
 
+const ONE = 1_000_000n
 const deductibleOf = ({ year, uso, whole, parts }: BusinessTotals, rules: Rules): Micros => {
   const rate = rateOf(rules.on(`${year}-12-31`), uso)
   const listed = JSON.parse(`[${parts ?? ''}]`) as [string, ...(string | number)[]][]
@@ -186,7 +189,8 @@ const deductibleOf = ({ year, uso, whole, parts }: BusinessTotals, rules: Rules)
     sumAll(
       listed.map(([gross, ...amounts]) => {
         const [paid, credited, total, deducted_part] = amounts.map(BigInt) as [Micros, Micros, Micros, Micros]
-        return claimOf(BigInt(gross), paid + credited, total, true, rate ?? partRate(deducted_part))
+        const applied = paid + credited
+        return claimOf(BigInt(gross), [applied < total ? applied : total, total], [ONE - deducted_part, ONE], rate)
       }),
     )
   )
@@ -243,7 +247,7 @@ const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
     gross_amount: 'personal: total; business: subtotal − descuento; in MXN, a credit note negative',
     deductible_amount:
-      'gross × (paid + credited) ÷ total where only what is paid counts, × annual_rate, at most what is left of its limits',
+      'gross × (paid + credited) ÷ total where only what is paid counts, less what was not paid as it must be, × the deductible part of restaurants and cars, × annual_rate, at most what is left of its limits',
     review_amount: 'gross_amount of rows under review',
     limit: 'of the year of fecha, with its rules and annual UMA; global: the smaller of deduction.global_cap',
     used: 'of the limit, since 1 January of the year, also before the range; remaining: limit − used',
@@ -254,7 +258,9 @@ const BASIS: Omit<Basis, 'rules'> = {
     'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.',
     REPSE_NOTE,
     'The months in which an investment is used are not known: its annual rate is applied.',
-    'Of cars and of the IVA of restaurants, the limits of LISR 36-II, 28-XX and LIVA 5-I are not applied.',
+    'LISR 27-III: each payment is judged by its own form and amount, whatever it pays. Several payments in cash up to the limit, of an invoice above it, are to be reviewed: no source settles it, and cash.several_payments can exclude them.',
+    'LISR 28-XX: the key of the largest amount says that an invoice is of a restaurant or bar. LISR 36-II: keys say what a car is, and none tells a hybrid; a line of several vehicles of one cost has the limit for each. Who sells or lets cars has other rules: what is bought as goods (G01) has no limit.',
+    'A credit note is not deductible in the part in which its purchase was not: of what it returns of payments, not of what it takes off the balance.',
     'Donations to public bodies are limited to 4 % (LISR 151-III); a CFDI does not say whether the donee is one, so 7 % is applied.',
     'Civil societies, of whom a company deducts what is paid (LISR 27-VIII), are known by their name alone.',
   ],
@@ -297,10 +303,14 @@ async function decide(
   const incomes = earned.flatMap((one) => one.results as unknown as IncomeRow[])
   const unrated = single.filter((one) => one.is_unrated === 1 && one.is_known === 1)
   const sold = incomes.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, year: row.year })))
-  const wanted = [...unrated.map(({ currency, fecha }) => ({ currency: currency!, day: fecha.slice(0, 10) })), ...sold]
+  const unknown = single.flatMap(unknownIn)
+  const wanted = [...unknown, ...unrated.map(({ currency, fecha }) => ({ currency: currency!, day: fecha.slice(0, 10) })), ...sold]
   const exactRows = exactRowsOf(unmatched).map(([, event]) => event)
   const { outcomeOf, rateOfDay } = await exactAmountsReader(ctx, exactRows, wanted)
-  const rateByUuid = new Map(unrated.map(({ uuid, currency, fecha }) => [uuid, rateOfDay(currency!, fecha.slice(0, 10))]))
+  const rateByUuid = new Map([
+    ...unrated.map(({ uuid, currency, fecha }) => [uuid, rateOfDay(currency!, fecha.slice(0, 10))] as const),
+    ...unknown.map(({ currency, day }) => [keyOf(currency, day), rateOfDay(currency, day)] as const),
+  ])
   const years = new Map<string, Micros>()
   const earn = (year: string, amount: Micros) => years.set(year, (years.get(year) ?? 0n) + amount)
   for (const { year, income, credit, unrated: only } of incomes)
@@ -423,11 +433,11 @@ export async function getDeductionEntries(ctx: Ctx, query: DeductionEntriesQuery
     const statement = cut && businessEntries(cut, sets, usesOf(rules, ledger.rfc, span), { category, figure }, after, limit + 1)
     const documents = statement ? (await readAll<{ row: string }>(ledger.d1, [statement])).map(({ row }) => documentIn(row)) : []
     const unrated = documents.filter((one) => one.is_unrated === 1)
-    const rates = await ratesOf(
-      ctx,
-      unrated.map(({ currency, fecha }) => ({ currency: currency!, day: fecha.slice(0, 10) })),
-    )
-    const known = new Map(unrated.map(({ uuid }, n) => [uuid, rates[n] ?? null]))
+    const unknown = documents.flatMap(unknownIn)
+    const wanted = [...unrated.map(({ currency, fecha }) => ({ currency: currency!, day: fecha.slice(0, 10) })), ...unknown]
+    const rates = await ratesOf(ctx, wanted)
+    const names = [...unrated.map(({ uuid }) => uuid), ...unknown.map(({ currency, day }) => keyOf(currency, day))]
+    const known = new Map(names.map((name, n) => [name, rates[n] ?? null]))
     const { decided } = decideAll(documents, rules, () => null, known)
     return entriesOf(await paginate(ctx, scope, limit, decided, positionOf, (one) => one), figure)
   }

@@ -1,23 +1,23 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
-import { cfdi, i, own } from '../../cfdi/population/aliases.ts'
-import { type Days, NOT_COUNTED, populationOf, sumOf } from '../../cfdi/population/population.ts'
+import { countedApplications } from '../../cfdi/cash/counted-applications.ts'
+import { listOf } from '../../cfdi/columns.ts'
+import { cfdi, cfdiPayments, i, own, p } from '../../cfdi/population/aliases.ts'
+import { type Days, isSubstituted, NOT_COUNTED, populationOf, sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { FOUND, judgeOf, OUT, type Purchase, purchaseOf } from '../common/deductible.ts'
 import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED, unratedList } from '../common/insight.ts'
-import { composedByDay, creditedOf, paidOf } from '../risk/flags.ts'
+import { composedByDay, creditedOf, isOpen, PAID_DAYS, paidOf, paymentsOf } from '../risk/flags.ts'
 import type { Sets } from '../risk/sets.ts'
 import {
   bitOf,
   type DeductionReading,
-  deductedPartOf,
   INVESTMENTS,
   isFlow,
   isPersonal,
   NOT_DEDUCTIBLE,
-  openPart,
-  paidInCash,
   REASONS,
   REASONS_OF,
   REVIEW,
@@ -44,12 +44,20 @@ export interface DeductionDocument {
   is_personal: 0 | 1
   is_known: 0 | 1
   is_unrated: 0 | 1
-  /** An invoice of a business, without a stated exchange rate, that was paid in cash. */
-  is_cash: 0 | 1
+  /** Not 0 of an invoice of a business, without a stated exchange rate, that was paid in cash. */
+  is_cash: number
   /** Whether only the paid part is deducted, and whether something is then left to pay. */
   is_flow: 0 | 1
   is_open: 0 | 1
-  /** The part that a business deducts, in millionths. */
+  /** What a business must know of its payments and of what it is (`FOUND`). */
+  found: number
+  /** The part of its payments that is not deductible, in micros of its currency, unless all of it is (the mask says so). */
+  out: number
+  /** The part that is not deductible by what it is: JSON of `thingFound`. */
+  thing: string | null
+  /** The invoices that a credit note lowers: JSON of `Lowered`. */
+  lowered: string | null
+  /** The part that a business deducts by what it is, in millionths, as SQL applies it. */
   deducted_part: number
   net_mxn: string | null
   total_mxn: string | null
@@ -79,6 +87,10 @@ const COLUMNS = [
     'is_cash',
     'is_flow',
     'is_open',
+    'found',
+    'out',
+    'thing',
+    'lowered',
     'deducted_part',
     'net_mxn',
     'total_mxn',
@@ -109,56 +121,45 @@ export interface BusinessTotals {
 }
 
 /**
- * The use that decides, and whether it is personal. A credit note has the use of the visible invoice of the same issuer that it credits, if
- * that use is personal. Many conditions name `personalOwn`, and D1 takes statements of at most 100,000 bytes.
+ * The invoices that the credit note `own` lowers, as JSON: columns of `Purchase`, payments, the part of the note, and what `returnedPart` needs
+ * to know of each.
  */
-function decisiveUse({ partition, personal }: DeductionReading): { uso: SQL; personalOwn: SQL } {
-  if (personal.length === 0) return { uso: sql`${own.uso_cfdi}`, personalOwn: sql`0` }
-  const credited = sql`(select ${i.uso_cfdi} from json_each(${own.related}) r cross join ${cfdi} ${i} where ${i.uuid} = r.value and ${i.emisor_rfc} = ${own.emisor_rfc}
-    and ${i.tipo_comprobante} = 'I' and ${isVisible(partition, 'i')} order by ${i.issued_at} desc, ${i.uuid} desc limit 1)`
-  const isCredit = sql`${own.tipo_comprobante} = 'E' and ${isPersonal(personal, credited)}`
-  return { uso: sql`iif(${isCredit}, ${credited}, ${own.uso_cfdi})`, personalOwn: sql`iif(${isCredit}, 1, ${isPersonal(personal)})` }
+const bought = (partition: Partition): SQL => {
+  const settled = sql`(select json_group_array(json_array(${p.kind}, ${p.fecha_pago}, ${p.source}, ${p.amount}, ${p.currency}, ${p.tipo_cambio},
+      iif(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)}, ${p.forma_pago}, null))) ${countedApplications(partition, null, i)})`
+  return sql`(select json_group_array(json_array(${listOf([i.products, i.total_mxn, i.net_mxn, i.uso_cfdi, i.fecha, i.lugar_expedicion, i.receptor_domicilio_fiscal])},
+      json(${paymentsOf(partition, i)}), ${p.amount}, ${i.metodo_pago}, json_array(${i.total_micros}, ${i.currency}, ${i.tipo_cambio}, json(${settled})), ${i.issued_at}, ${i.uuid}))
+    from json_each(${own.related}) r cross join ${cfdiPayments} ${p} cross join ${cfdi} ${i} where ${p.entity} = ${own.entity} and ${p.invoice} = r.value and ${p.source} = ${own.uuid} and ${isSeen(partition, 'own')}
+      and ${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')} and ${i.tipo_comprobante} = 'I' and ${i.emisor_rfc} = ${own.emisor_rfc} and ${i.receptor_rfc} = ${own.receptor_rfc})`
 }
+const BOUGHT: Purchase = { products: '0', total: '1', net: '2', uso: '3', fecha: '4', there: '5', here: '6' }
 
-/** Selects documents of some days: all, or the personal ones of a type. */
-function documents(
-  partition: Partition,
-  cancelled: 0 | 1,
-  { first, last }: Days,
-  { rules }: Insight,
-  { sets }: Sets,
-  uses: Uses,
-  only?: 'I' | 'E',
-): SQL | null {
-  const reading: DeductionReading = { partition, cancelled, rules, days: { first, last }, sets, personal: uses.personal }
-  const { uso, personalOwn } = decisiveUse(reading)
+/** The columns of documents that are judged, whatever their partition. */
+const JUDGED = [
+  ...(['entity', 'uuid', 'fecha', 'issued_at', 'utc_offset', 'uso_cfdi', 'counterparty_rfc', 'emisor_rfc', 'emisor_nombre'] as const),
+  ...(['emisor_regimen_fiscal', 'receptor_rfc', 'receptor_regimen_fiscal', 'receptor_domicilio_fiscal', 'lugar_expedicion'] as const),
+  ...(['tipo_comprobante', 'metodo_pago', 'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total_micros', 'total_mxn'] as const),
+  ...(['net_mxn', 'version', 'xml_object', 'products'] as const),
+]
+
+/** Selects documents of some days: all, or the personal ones of a type. A statement has this text once for each partition. */
+function documents(partition: Partition, cancelled: 0 | 1, { first, last }: Days, uses: Uses, only?: 'I' | 'E'): SQL | null {
   const population = populationOf(partition, {
     ...{ first, last, direction: 1, cancelled, substituted: true, types: only === undefined ? ['I', 'E'] : [only] },
     isPersonal: only === 'I',
-    conditions: [sql`not ${sql.raw(NOT_COUNTED('own'))}`, ...(only === undefined ? [] : [personalOwn])],
+    conditions: [
+      sql`not ${sql.raw(NOT_COUNTED('own'))}`,
+      ...(only === 'I' ? [isPersonal(uses.personal, own.uso_cfdi)] : only === 'E' ? [sql`${own.related} is not null`] : []),
+    ],
   })
-  if (population === null) return null
-  const conditions = Object.entries(reasonsOf(reading)) as [Reason, SQL | null][]
-  const maskOfSome = (isMeant: (reason: Reason) => boolean): SQL =>
-    sql.join(
-      [
-        sql`0`,
-        ...conditions.flatMap(([reason, condition]) =>
-          condition === null || !isMeant(reason) ? [] : [sql`iif(${condition}, ${maskOf([reason])}, 0)`],
-        ),
-      ],
-      sql` + `,
-    )
-  const { personal, business } = REASONS_OF
-  const mask = sql`${maskOfSome((reason) => !personal.has(reason) && !business.has(reason))}
-    + iif(${personalOwn}, ${maskOfSome((reason) => personal.has(reason))}, ${maskOfSome((reason) => business.has(reason))})`
-  return sql`select ${own.entity}, ${own.uuid}, ${own.fecha}, ${own.issued_at}, ${own.utc_offset}, ${own.uso_cfdi}, ${uso} as uso, ${own.counterparty_rfc},
-    ${own.tipo_comprobante} as tipo, ${mask} as mask, ${personalOwn} as is_personal, ${own.xml_object} is not null as is_known,
-    ${IS_UNRATED} as is_unrated, iif(${IS_UNRATED}, ${paidInCash(partition, personalOwn)}, 0) as is_cash,
-    coalesce(${isFlow(reading)}, 0) as is_flow, coalesce(${openPart(reading)}, 0) as is_open, ${deductedPartOf(reading, personalOwn)} as deducted_part,
-    iif(${own.version} is null, null, ${own.net_mxn}) as net_mxn, iif(${own.version} is null, null, ${own.total_mxn}) as total_mxn,
-    coalesce(${own.total_micros}, '0') as total, cast(${paidOf(partition)} as text) as paid,
-    cast(${creditedOf(partition)} as text) as credited, ${own.currency}, ${own.subtotal}, ${own.descuento} ${population}`
+  return (
+    population &&
+    sql`select ${listOf(JUDGED.map((name) => own[name]))}, ${sql.raw(String(cancelled))} as is_cancelled,
+      ${cancelled === 1 ? sql`0` : isSubstituted(partition, 'own')} as is_substituted, coalesce(${isOpen(partition)}, 0) as is_left,
+      cast(${paidOf(partition)} as text) as paid, cast(${creditedOf(partition)} as text) as credited,
+      iif(${own.tipo_comprobante} = 'I', ${paymentsOf(partition)}, '[]') as payments,
+      iif(${own.tipo_comprobante} = 'E', ${bought(partition)}, '[]') as bought ${population}`
+  )
 }
 
 const maskOf = (reasons: readonly (typeof REASONS)[number][]): SQL =>
@@ -169,17 +170,57 @@ const IS_ELIGIBLE = sql`mask & ${maskOf(REASONS)} = 0`
 const IS_REVIEW = sql`(mask & ${maskOf(NOT_DEDUCTIBLE)} = 0 and mask & ${maskOf(REVIEW)} <> 0)`
 const CATEGORY = sql`case when tipo = 'E' or uso = 'G02' then 'returns' when uso in ${sql`${INVESTMENTS}`.inlineParams()} then 'investment' else 'expense' end`
 
-/** The documents of a range, or the personal ones of some days, as the common table expression `marked`. Null when the window shows none. */
-function marked(insight: Insight, sets: Sets, uses: Uses, personalOf?: Days): SQL | null {
-  const selects = partitionsToRead(insight.ledger).flatMap((partition) =>
+/**
+ * The documents of a range, or the personal ones of some days, as the common table expression `marked`. Null when the window shows none.
+ * Limits keep SQLite from writing an expression out wherever its name stands.
+ */
+function marked({ ledger, rules, span }: Insight, { ctes, sets }: Sets, uses: Uses, personalOf?: Days): SQL | null {
+  const days = personalOf ?? span
+  const selects = partitionsToRead(ledger).flatMap((partition) =>
     personalOf
-      ? (['I', 'E'] as const).flatMap((only) => documents(partition, 0, personalOf, insight, sets, uses, only) ?? [])
-      : ([0, 1] as const).flatMap((cancelled) => documents(partition, cancelled, insight.span, insight, sets, uses) ?? []),
+      ? (['I', 'E'] as const).flatMap((only) => documents(partition, 0, days, uses, only) ?? [])
+      : ([0, 1] as const).flatMap((cancelled) => documents(partition, cancelled, days, uses) ?? []),
   )
   if (selects.length === 0) return null
-  const names = sql.raw(COLUMNS.filter((name) => name !== 'mask').join(', '))
-  return sql`with ${sets.ctes} documents as (${sql.join([...selects], sql` union all `)}),
-    marked as materialized (select entity, ${names}, mask + iif(is_flow and paid + credited <= 0, ${maskOf(['not_paid'])}, 0) as mask from documents)`
+  const reading: DeductionReading = { rules, days, sets, personal: uses.personal }
+  const judge = judgeOf(rules, PAID_DAYS)
+  // A credit note has the use of the newest invoice that it credits, if that use is personal.
+  const credited = sql`(select value->>3 from json_each(own.bought) order by value->>11 desc, value->>12 desc limit 1)`
+  const isCredit = uses.personal.length === 0 ? sql`0` : isPersonal(uses.personal, credited)
+  const personalOwn = uses.personal.length === 0 ? sql`0` : sql`max(${isCredit}, ${isPersonal(uses.personal, own.uso_cfdi)})`
+  const b = Object.fromEntries(Object.entries(BOUGHT).map(([name, n]) => [name, `(b.value->>${n})`])) as unknown as Purchase
+  const lowered = sql`(select json_group_array(json_array(b.value->>8, b.value->>9, json(b.value->10),
+      (select json_group_array(json_array(found, amount, at)) from (${sql.raw(judge.paymentsFound('b.value->7', b))})), json(${sql.raw(judge.thingFound(b))})))
+    from json_each(own.bought) b)`
+  const paid = sql`(select json_array(${sql.raw(
+    Object.values(FOUND)
+      .map((bit) => `max(found & ${bit})`)
+      .join(' | '),
+  )}, cast(total(iif(found & ${sql.raw(String(OUT))}, amount, 0)) as integer))
+    from (${sql.raw(judge.paymentsFound('own.payments', purchaseOf(own)))}))`
+  const conditions = Object.entries(reasonsOf(reading)) as [Reason, SQL | null][]
+  const { personal, business } = REASONS_OF
+  const mask = conditions.flatMap(([reason, condition]) => {
+    const kind = personal.has(reason) ? sql`is_personal and ` : business.has(reason) ? sql`not is_personal and ` : sql``
+    return condition === null ? [] : [sql`iif(${kind}(${condition}), ${maskOf([reason])}, 0)`]
+  })
+  return sql`with ${ctes} documents as (${sql.join([...selects], sql` union all `)} limit -1),
+    personal as (select own.*, iif(${isCredit}, ${credited}, ${own.uso_cfdi}) as uso, ${personalOwn} as is_personal, ${IS_UNRATED} as is_unrated from documents own limit -1),
+    judged as (select own.*, ${isFlow(reading, sql`is_personal`)} as is_flow, coalesce(${own.total_micros}, '0') as total,
+      case when is_personal or ${own.version} is null then null when ${own.tipo_comprobante} = 'I' then ${paid} end as form,
+      case when is_personal or own.bought <> '[]' then null else ${sql.raw(judge.thingFound(purchaseOf(own)))} end as thing,
+      case when not is_personal and own.bought <> '[]' then ${lowered} end as lowered from personal own limit -1),
+    facts as (select own.*, coalesce(form->>0, 0) | coalesce(thing->>2, 0) as found, coalesce(form->>1, 0) as out,
+      coalesce(form->>1 >= iif(is_flow, min(paid + credited, total + 0), total + 0) and form->>1 > 0, 0) as is_out,
+      coalesce(exists (select 1 from json_each(lowered) b where b.value->>4 is not null or exists (select 1 from json_each(b.value->3) f where f.value->>0 <> 0)), 0) as is_note
+      from judged own limit -1),
+    marked as materialized (select entity, uuid, fecha, issued_at, utc_offset, uso_cfdi, uso, counterparty_rfc, tipo_comprobante as tipo, ${sql.join(mask, sql` + `)} as mask, is_personal,
+      ${own.xml_object} is not null as is_known, is_unrated, iif(is_unrated and ${own.metodo_pago} is not 'PPD', found & ${sql.raw(String(FOUND.unknown_amount))}, 0) as is_cash,
+      is_flow, is_flow and is_left as is_open, found, iif(is_out, 0, out) as out, thing, lowered,
+      iif(thing->>1 = 1000000, 1000000 - (thing->>0), 1000000) as deducted_part,
+      is_personal or is_unrated or is_note or (out > 0 and not is_out) or (found & ${sql.raw(String(FOUND.cap_vehicle))}) as is_single,
+      iif(${own.version} is null, null, net_mxn) as net_mxn, iif(${own.version} is null, null, total_mxn) as total_mxn, total, paid, credited, currency, subtotal, descuento
+      from facts own${personalOf ? sql` where is_personal` : sql``})`
 }
 
 /** An investment whose rate SQL cannot apply: the product does not fit SQLite’s integers, or would be rounded the other way. */
@@ -210,19 +251,18 @@ export function deductionsStatement(
 ): SQL | null {
   const documents = marked(insight, sets, uses)
   if (documents === null) return null
-  const isSingle = sql`(is_personal or is_unrated)`
   const isAfter = after ? sql`(fecha, uuid) > (${after[0]}, ${after[1]})` : sql`1`
   const isPart = sql`is_flow and paid + credited < total + 0`
   const signed = sql`iif(tipo = 'E', iif(net_mxn like '-%', substr(net_mxn, 2), '-' || net_mxn), net_mxn)`
   const { tables, selects } = tuition(insight.ledger, uses.tuition)
   return sql`${documents}${tables}
-    select 'single' as kind, ${JSON_ROW} as row from marked where ${isSingle}
-    union all select 'page', ${JSON_ROW} from (select * from marked where not ${isSingle} and ${isAfter} order by fecha, uuid limit ${sql.raw(String(take))})
+    select 'single' as kind, ${JSON_ROW} as row from marked where is_single
+    union all select 'page', ${JSON_ROW} from (select * from marked where not is_single and ${isAfter} order by fecha, uuid limit ${sql.raw(String(take))})
     union all select 'total', json_array(year, category, iif(category = 'investment', uso, null), ${sumOf('net')}, ${sumOf(inlined(sql`iif(${IS_REVIEW}, net, null)`))},
         ${sumOf(inlined(sql`iif(${IS_ELIGIBLE} and not (${isPart}) and not (${NEEDS_EXACT}), ${claimed(insight)}, null)`))},
         group_concat(case when not (${IS_ELIGIBLE}) then null when ${isPart} then json_array(net, paid, credited, total, deducted_part) when ${NEEDS_EXACT} then json_array(net, 1, 0, 1, deducted_part) end))
       from (select substr(fecha, 1, 4) as year, ${CATEGORY} as category, uso, mask, is_flow, paid, credited, total, deducted_part, ${signed} as net
-        from marked where not ${isSingle} and is_known and ${IS_VALID})
+        from marked where not is_single and is_known and ${IS_VALID})
       group by year, category, iif(category = 'investment', uso, null)${selects}`
 }
 
@@ -261,7 +301,7 @@ export function businessEntries(
   const state = figure === 'gross_amount' ? IS_VALID : figure === 'review_amount' ? IS_REVIEW : IS_ELIGIBLE
   const isAfter = after ? sql`(issued_at, uuid) < (${after[0]}, ${after[1]})` : sql`1`
   return sql`${documents} select uuid, issued_at, ${JSON_ROW} as row from marked
-    where not is_personal and is_known and ${CATEGORY} = ${category} and (is_unrated or ${state}) and ${isAfter}
+    where not is_personal and is_known and ${CATEGORY} = ${category} and (is_single or ${state}) and ${isAfter}
     order by issued_at desc, uuid desc limit ${sql.raw(String(take))}`
 }
 export const documentIn = parseDocument

@@ -1,26 +1,15 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { ANY_DAY } from '../../authority/rules/by-day.ts'
-import type { Rules, RuleValues } from '../../authority/rules/dated.ts'
+import type { Rules } from '../../authority/rules/dated.ts'
 import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { partsOf } from '../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../cfdi/chunks/content.ts'
-import { mainKey } from '../../cfdi/main-key.ts'
-import { cfdi, cfdiChunks, i, k, own, p } from '../../cfdi/population/aliases.ts'
-import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
+import { cfdi, cfdiChunks, i, k, own } from '../../cfdi/population/aliases.ts'
+import type { Days } from '../../cfdi/population/population.ts'
 import type { Concepto } from '../../cfdi/xml/document.ts'
 import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
-import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import {
-  anyComposedByDay,
-  cashOverLimit,
-  composedByDay,
-  hasKey,
-  type InvoiceAlias,
-  isOpen,
-  isPaidBy,
-  repseNotValid,
-  usoInvalid,
-} from '../risk/flags.ts'
+import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { FOUND, type Found, QUESTIONS_OF } from '../common/deductible.ts'
+import { anyComposedByDay, composedByDay, repseNotValid, usoInvalid } from '../risk/flags.ts'
 
 const PERSONAL = ['D01', 'D02', 'D03', 'D04', 'D05', 'D06', 'D07', 'D08', 'D09', 'D10'] as const
 export const INVESTMENTS = ['I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I07', 'I08'] as const
@@ -240,6 +229,8 @@ export const REVIEW = [
   'uso_undefined',
   'unpaid_to_626',
   'possible_travel',
+  'vehicle_review',
+  'cash_in_parts',
   'cap_unknown',
 ] as const
 export type Reason = (typeof NOT_DEDUCTIBLE)[number] | (typeof REVIEW)[number]
@@ -252,15 +243,13 @@ export const QUESTIONS: Record<(typeof REVIEW)[number], string> = {
   tuition_without_iedu: 'Whose tuition is it, and of which level?',
   uso_undefined: 'What is it used for?',
   unpaid_to_626: 'Must what a company of 626 bills be paid before it is deducted?',
-  possible_travel: 'Was it consumed on a trip of more than 50 km (LISR 28-V)?',
+  ...QUESTIONS_OF,
   cap_unknown: 'What was the income on which its limit depends?',
 }
 export const bitOf = (reason: Reason): number => 2 ** REASONS.indexOf(reason)
 export const isNotDeductible = (mask: number): boolean => mask % bitOf('missing_rate') !== 0
 
 export interface DeductionReading {
-  partition: Partition
-  cancelled: 0 | 1
   rules: Rules
   /** The days of the documents. */
   days: Days
@@ -269,22 +258,24 @@ export interface DeductionReading {
   personal: readonly string[]
 }
 
-/** The condition that a form of payment of `own` meets one: its own form, or a complement’s when complements pay it. */
-const paidIn = (partition: Partition, condition: (forma: SQLWrapper) => SQL, of: InvoiceAlias = own): SQL =>
-  sql`iif(${of.metodo_pago} is 'PPD' or ${isPaidBy(partition, 0, sql`1`, null, of)}, ${isPaidBy(partition, 0, condition(p.forma_pago), null, of)},
-    ${condition(of.forma_pago)})`
-
-/** The condition on an invoice `own`, or on one that a credit note `own` lowers: what excluded a purchase excludes its credit note. */
-const ofPurchase = (partition: Partition, condition: (of: InvoiceAlias) => SQL): SQL =>
-  sql`case ${own.tipo_comprobante} when 'I' then ${condition(own)} when 'E' then exists (select 1 from json_each(${own.related}) r cross join ${cfdi} ${i}
-    where ${i.uuid} = r.value and ${isVisible(partition, 'i')} and ${i.tipo_comprobante} = 'I' and ${i.emisor_rfc} = ${own.emisor_rfc}
-      and ${i.receptor_rfc} = ${own.receptor_rfc} and ${condition(i)}) else 0 end`
+/** Columns of a received document that depend on its partition (`documents` in store.ts), beside those of the alias `own`. */
+export const READ = {
+  cancelled: sql.raw('own.is_cancelled'),
+  substituted: sql.raw('own.is_substituted'),
+  /** A PPD invoice is not fully paid. */
+  left: sql.raw('own.is_left'),
+  /** Its payments, as `paymentsOf` has them. */
+  payments: sql.raw('own.payments'),
+  /** Of a credit note: the invoices that it lowers, `BOUGHT` each. */
+  bought: sql.raw('own.bought'),
+} as const
 
 const INVOICE = sql`${own.tipo_comprobante} = 'I'`
 const PPD = sql`${INVOICE} and ${own.metodo_pago} is 'PPD'`
+const IS_TO_COMPANY = sql`length(${own.receptor_rfc}) = 12`
 
-/** The condition that only the paid part of the invoice `own` is deducted. */
-export function isFlow({ rules, days, personal }: DeductionReading): SQL {
+/** The condition that only the paid part of the invoice `own` is deducted; `personalOwn` says whether it is a personal deduction. */
+export function isFlow({ rules, days }: DeductionReading, personalOwn: SQL): SQL {
   const isOfRegime = composedByDay(
     rules,
     own.fecha,
@@ -296,19 +287,13 @@ export function isFlow({ rules, days, personal }: DeductionReading): SQL {
     const named = nombres.map((nombre) => sql` or upper(${own.emisor_nombre}) like ${`% ${nombre}`}`)
     return sql`(length(${own.emisor_rfc}) = 13 or coalesce(${own.emisor_regimen_fiscal} in ${emisor_regimenes}, 0)${sql.join(named)})`
   })
-  return sql`(${PPD} and (${isPersonal(personal)} or iif(${own.receptor_regimen_fiscal} is null, length(${own.receptor_rfc}) = 13, ${isOfRegime})
-    or (${IS_TO_COMPANY} and ${isPaidOnly})))`
+  return sql`coalesce(${PPD} and (${personalOwn} or iif(${own.receptor_regimen_fiscal} is null, length(${own.receptor_rfc}) = 13, ${isOfRegime})
+    or (${IS_TO_COMPANY} and ${isPaidOnly})), 0)`
 }
 
-const IS_TO_COMPANY = sql`length(${own.receptor_rfc}) = 12`
-
-/** The condition that `own` is a personal deduction, by the use that `uso` selects. */
-export const isPersonal = (personal: readonly string[], uso: SQLWrapper = own.uso_cfdi): SQL =>
+/** The condition that `uso` is a personal deduction. */
+export const isPersonal = (personal: readonly string[], uso: SQLWrapper): SQL =>
   personal.length === 0 ? sql`0` : sql`coalesce(${uso} in ${sql`${personal}`.inlineParams()}, 0)`
-
-/** The condition that an invoice of a business was paid at once in cash. */
-export const paidInCash = (partition: Partition, personalOwn: SQL): SQL =>
-  sql`(not ${personalOwn} and ${INVOICE} and ${own.metodo_pago} is not 'PPD' and coalesce(${own.forma_pago} = '01', 0) and not ${isPaidBy(partition, 0)})`
 
 const formsOf = (rules: Rules) => rules.get('payment_forms')
 
@@ -317,29 +302,18 @@ export const REASONS_OF: Readonly<Record<'personal' | 'business', ReadonlySet<Re
   personal: new Set(['not_electronic', 'payment_form_review']),
   business: new Set([
     ...(['cash_over_2000', 'fuel_not_electronic', 'restaurant_not_by_card', 'bar', 'repse_missing_at_payment'] as const),
-    ...(['uso_undefined', 'possible_travel'] as const),
+    ...(['uso_undefined', 'possible_travel', 'vehicle_review', 'cash_in_parts'] as const),
   ]),
 }
 
-/** The condition of each reason on the received document `own`, of a kind of deduction that can have it; null where none can have it. */
+/** The condition of each reason on a row of `facts` (store.ts), of a kind of deduction that can have it; null where none can have it. */
 export function reasonsOf(reading: DeductionReading): Partial<Record<Reason, SQL | null>> {
-  const { partition, cancelled, rules, days, sets, personal } = reading
-  const isNo = paidIn(partition, (forma) =>
-    composedByDay(
-      rules,
-      own.fecha,
-      days,
-      (on) => sql`coalesce(${forma} not in ${[...formsOf(on).electronic, ...formsOf(on).review, '99']}, 0)`,
-    ),
-  )
-  const onDay = (make: (on: Rules) => SQL | null) => anyComposedByDay(rules, own.fecha, days, make)
-  // A credit note may be of an invoice before the range.
-  const until = { ...days, first: ANY_DAY }
-  const isInCash = (of: InvoiceAlias) =>
-    paidIn(partition, (forma) => composedByDay(rules, of.fecha, until, (on) => sql`coalesce(${forma} in ${formsOf(on).cash}, 0)`), of)
-  const isReview = paidIn(partition, (forma) =>
-    composedByDay(rules, own.fecha, days, (on) => sql`(${forma} is null or ${forma} in ${[...formsOf(on).review, '99']})`),
-  )
+  const { rules, days, sets, personal } = reading
+  const onDay = (make: (on: Rules) => SQL) => composedByDay(rules, own.fecha, days, make)
+  const isPaidIn = (condition: SQL): SQL => sql`exists (select 1 from json_each(${READ.payments}) where ${condition})`
+  const forma = sql.raw('value->>0')
+  const isNo = isPaidIn(onDay((on) => sql`coalesce(${forma} not in ${[...formsOf(on).electronic, ...formsOf(on).review, '99']}, 0)`))
+  const isReview = isPaidIn(onDay((on) => sql`(${forma} is null or ${forma} in ${[...formsOf(on).review, '99']})`))
   // Limits by year follow the rules of the year.
   const ofUses = (isMeant: (rule: ReturnType<typeof personalRule>) => boolean): SQL | null =>
     anyComposedByDay(
@@ -354,77 +328,36 @@ export function reasonsOf(reading: DeductionReading): Partial<Record<Reason, SQL
     )
   const ofElectronic = ofUses(({ payment }) => payment === 'electronic')
   const isElectronicOnly = ofElectronic && sql`${INVOICE} and ${ofElectronic}`
-  const isFuelOf = (of: InvoiceAlias) =>
-    anyComposedByDay(rules, of.fecha, until, (on) => {
-      const claves = on.find('deduction.fuel')?.claves ?? []
-      return claves.length === 0 ? null : sql`coalesce(${hasKey(claves, of)}, 0)`
-    })
-  const isFuel = isFuelOf(own)
-  const repse = repseNotValid({ partition, direction: 1, rules, days, sets }, (day) => {
-    const later = day === null ? sql`1` : sql`substr(${p.fecha_pago}, 1, 10) > ${day}`
-    const atOnce = day === null ? sql`1` : sql`substr(${own.fecha}, 1, 10) > ${day}`
-    return sql`iif(${own.metodo_pago} is 'PPD', ${isPaidBy(partition, 0, later)}, ${atOnce})`
-  })
-  const isUnsettled = composedByDay(
-    rules,
-    own.fecha,
-    days,
-    (on) => sql`coalesce(${own.emisor_regimen_fiscal} in ${on.get('deduction.paid_only').review_regimenes}, 0)`,
+  const repse = repseNotValid({ direction: 1, rules, days, sets }, (day) =>
+    isPaidIn(day === null ? sql`1` : sql`substr(value->>3, 1, 10) > ${day}`),
   )
-  const isExcluded = composedByDay(
-    rules,
-    own.fecha,
-    days,
-    (on) => sql`coalesce(${own.receptor_regimen_fiscal} in ${on.find('deduction.excluded_regimes') ?? []}, 0)`,
-  )
+  const isUnsettled = onDay((on) => sql`coalesce(${own.emisor_regimen_fiscal} in ${on.get('deduction.paid_only').review_regimenes}, 0)`)
+  const isExcluded = onDay((on) => sql`coalesce(${own.receptor_regimen_fiscal} in ${on.find('deduction.excluded_regimes') ?? []}, 0)`)
+  const isOut = (found: Found): SQL => sql.raw(`(is_out and found & ${FOUND[found]})`)
+  const isFound = (found: Found): SQL => sql.raw(`(found & ${FOUND[found]})`)
   return {
-    cancelled: cancelled === 1 ? sql`1` : null,
-    substituted: cancelled === 1 ? null : isSubstituted(partition, 'own'),
+    cancelled: READ.cancelled,
+    substituted: READ.substituted,
     missing_xml: sql`${own.xml_object} is null`,
-    cash_over_2000: sql`${own.version} is not null and ${ofPurchase(partition, (of) => cashOverLimit(partition, rules, until, of))}`,
-    fuel_not_electronic: isFuel && sql`${ofPurchase(partition, (of) => sql`${isFuelOf(of)} and ${isInCash(of)}`)}`,
-    restaurant_not_by_card: sql`${INVOICE} and ${onDay((on) => {
-      const rule = on.get('deduction.restaurants')
-      return sql`${isOfRestaurant(rule)} and ${paidIn(partition, (forma) => sql`coalesce(${forma} not in ${rule.formas}, 0)`)}`
-    })}`,
-    bar: sql`${onDay((on) => isMainly(on.get('deduction.restaurants').bars))}`,
-    uso_s01: sql`(${own.uso_cfdi} = 'S01' or ${ofPurchase(partition, (of) => sql`coalesce(${of.uso_cfdi} = 'S01', 0)`)})`,
+    cash_over_2000: isOut('cash_over_2000'),
+    fuel_not_electronic: isOut('fuel_not_electronic'),
+    restaurant_not_by_card: isOut('restaurant_not_by_card'),
+    bar: isFound('bar'),
+    uso_s01: sql`(${own.uso_cfdi} is 'S01' or exists (select 1 from json_each(${READ.bought}) where value->>3 = 'S01'))`,
     issuer_69b_definitivo: sets.has('list_definitivo') ? sql`${own.counterparty_rfc} in list_definitivo` : null,
-    repse_missing_at_payment: repse && cancelled === 0 ? sql`${INVOICE} and not ${isSubstituted(partition, 'own')} and ${repse}` : null,
+    repse_missing_at_payment: repse && sql`${INVOICE} and not ${READ.cancelled} and not ${READ.substituted} and ${repse}`,
     wrong_receptor_regimen: usoInvalid({ rules, days }),
     regimen_without_deductions: sql`length(${own.receptor_rfc}) = 13 and ${isExcluded}`,
     not_electronic: isElectronicOnly && sql`${isElectronicOnly} and ${isNo}`,
-    not_paid: null,
+    not_paid: sql.raw('(is_flow and paid + credited <= 0)'),
     payment_form_review: isElectronicOnly && sql`${isElectronicOnly} and ${isReview} and not ${isNo}`,
     mortgage_loan: ofUses(({ category }) => category === 'mortgage'),
     // The complement of schools is read afterwards.
     tuition_without_iedu: null,
-    uso_undefined: sql`${own.uso_cfdi} = 'P01'`,
-    possible_travel: sql`${INVOICE} and ${onDay((on) => isOfRestaurant(on.get('deduction.restaurants')))}
-      and coalesce(${stateOf(own.lugar_expedicion)} <> ${stateOf(own.receptor_domicilio_fiscal)}, 0)`,
-    unpaid_to_626: sql`${PPD} and ${IS_TO_COMPANY} and length(${own.emisor_rfc}) = 12 and ${isUnsettled} and not ${isFlow(reading)} and ${isOpen(partition)}`,
+    uso_undefined: sql`${own.uso_cfdi} is 'P01'`,
+    possible_travel: isFound('possible_travel'),
+    vehicle_review: isFound('vehicle_review'),
+    cash_in_parts: isFound('cash_in_parts'),
+    unpaid_to_626: sql`${PPD} and ${IS_TO_COMPANY} and length(${own.emisor_rfc}) = 12 and ${isUnsettled} and not is_flow and ${READ.left}`,
   }
 }
-
-/** The condition that the largest part of `own` is of these keys, and not of those. */
-const isMainly = (claves: readonly string[], others: readonly string[] = []): SQL => {
-  const beginsAsAny = (some: readonly string[]) =>
-    sql.join([sql`0`, ...some.map((clave) => sql`substr(main, 1, ${clave.length}) = ${clave}`)], sql` or `)
-  return sql`coalesce((select (${beginsAsAny(claves)}) and not (${beginsAsAny(others)}) from (select ${mainKey(own.products)} as main)), 0)`
-}
-
-/** Whether a business paid a restaurant with `own`, or was returned something by one. */
-const isOfRestaurant = ({ claves, bars }: RuleValues['deduction.restaurants']): SQL => isMainly(claves, bars)
-
-/** The part of `own` that a business deducts, in millionths. */
-export const deductedPartOf = ({ rules, days }: DeductionReading, personalOwn: SQL): SQL =>
-  composedByDay(rules, own.fecha, days, (on) => {
-    const rule = on.get('deduction.restaurants')
-    return sql`iif(not ${personalOwn} and ${isOfRestaurant(rule)}, ${Math.round(Number(rule.rate) * 1_000_000)}, 1000000)`
-  })
-
-/** The state of a postal code: two digits belong to one, which this text has in their place. */
-const STATES = 'AAAAAAAAAAAAAAAAA   BCCDEFFFGHHIIIJJKKKLLLMMNNNNNNOOOOOOOOPPPPQRSSSSTTTTUUUUVWXXYYYZZZabbbcddddddeff'
-const stateOf = (code: SQLWrapper): SQL => sql`substr(${STATES}, 1 + substr(${code}, 1, 2), 1)`
-
-export const openPart = (reading: DeductionReading): SQL => sql`(${isFlow(reading)} and ${isOpen(reading.partition)})`

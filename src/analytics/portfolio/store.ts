@@ -9,7 +9,7 @@ import { inPesos } from '../../platform/money.ts'
 import { type DirectionNumber, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
 import { unratedList } from '../common/insight.ts'
-import { repseNotValid } from '../risk/flags.ts'
+import { isPaid, repseNotValid } from '../risk/flags.ts'
 import type { Sets } from '../risk/sets.ts'
 
 /** The totals of a counterparty, as issuer or receiver, split by what indicators distinguish. Sums are for `parseSum`. */
@@ -33,7 +33,7 @@ const INVOICE = sql`${own.tipo_comprobante} = 'I'`
 export const IS_CASH = sql`(${INVOICE} and coalesce(${own.forma_pago} = '01', 0))`
 export const IS_FOREIGN = sql`not ${sql.raw(inPesos(inlined(sql`${own.currency}`)))}`
 export const isAtRisk = (partition: Partition, direction: DirectionNumber, { rules, span }: Insight, { sets }: Sets): SQL => {
-  const condition = repseNotValid({ partition, direction, rules, days: span, sets })
+  const condition = repseNotValid({ direction, rules, days: span, sets }, (day) => isPaid(partition, day))
   return condition === null ? sql`0` : sql`(${INVOICE} and ${own.version} is not null and coalesce(${condition}, 0))`
 }
 

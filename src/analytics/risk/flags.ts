@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
 import type { Rules, RuleValues, Unit } from '../../authority/rules/dated.ts'
 import { withholdingClasses } from '../../authority/rules/withholding-classes.ts'
-import { countedApplications } from '../../cfdi/cash/counted-applications.ts'
+import { countedApplications, paymentInMxn } from '../../cfdi/cash/counted-applications.ts'
 import { checkSql } from '../../cfdi/checks/checks.ts'
 import type { cfdiAs } from '../../cfdi/columns.ts'
 import { mainKey } from '../../cfdi/main-key.ts'
@@ -20,6 +20,7 @@ import {
   type Partition,
   type ScopedLedger,
 } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { FOUND, hasKey, judgeOf, purchaseOf } from '../common/deductible.ts'
 
 const HALF_CENT = sql`5000`
 const rate = (of: typeof p | typeof own): SQL =>
@@ -29,7 +30,7 @@ const applied = (partition: Partition, of: InvoiceAlias, conditions: SQL): SQL =
   sql`from ${cfdiPayments} ${p} cross join ${cfdi} ${source} where ${p.entity} = ${partition.number} and ${p.invoice} = ${of.uuid} and ${source.uuid} = ${p.source}
     and ${source.emisor_rfc} = ${of.emisor_rfc} and ${isCounted(partition, 'source')} and ${conditions}`
 
-type InvoiceColumn = 'uuid' | 'emisor_rfc' | 'currency' | 'fecha' | 'forma_pago' | 'metodo_pago' | 'total_mxn' | 'products' | 'uso_cfdi'
+type InvoiceColumn = 'uuid' | 'emisor_rfc' | 'currency' | 'fecha' | 'forma_pago' | 'metodo_pago' | 'total_mxn' | 'total_micros'
 /** An invoice under the name that a statement gives it. */
 export type InvoiceAlias = Pick<ReturnType<typeof cfdiAs>, InvoiceColumn>
 
@@ -87,7 +88,7 @@ export function isOpen(partition: Partition): SQL {
 }
 
 /** The condition that money moved for the invoice `own`, or moved after a day: at once, or by complements. */
-const isPaid = (partition: Partition, day: SQL | null): SQL => {
+export const isPaid = (partition: Partition, day: SQL | null): SQL => {
   const after = day === null ? sql`1` : sql`substr(${p.fecha_pago}, 1, 10) > ${day}`
   const atOnce = day === null ? sql`1` : sql`substr(${own.fecha}, 1, 10) > ${day} and not ${isPaidBy(partition, 0)}`
   return sql`(${isPaidBy(partition, 0, after)} or (${own.metodo_pago} = 'PUE' and ${atOnce}))`
@@ -102,9 +103,8 @@ const anyOf = (conditions: readonly SQL[]): SQL => sql`(${sql.join([...condition
 const beginsWith = (text: SQL, prefixes: readonly string[]): SQL =>
   anyOf([...Map.groupBy(prefixes, ({ length }) => length)].map(([length, some]) => sql`substr(${text}, 1, ${length}) in ${some}`))
 
-/** The condition that a line of an invoice has a product key that begins with one of these. */
-export const hasKey = (prefixes: readonly string[], of: InvoiceAlias = own): SQL =>
-  anyOf(prefixes.map((prefix) => sql`instr(',' || ${of.products}, ${`,${prefix}`}) > 0`))
+/** The condition that a line of `own` has a product key that begins with one of these. */
+const ownHasKey = (prefixes: readonly string[]): SQL => sql.raw(hasKey(inlined(sql`${own.products}`), prefixes))
 
 const inMicros = (column: SQLWrapper): SQL => sql`cast(round(coalesce(${column}, '0') * 1000000) as integer)`
 
@@ -143,7 +143,7 @@ function withholdingMissing(rules: Rules): SQL | null {
   })
   // Most invoices are of companies and of no freight; they are kept apart before their keys are compared.
   const any = classes.filter(({ emisor }) => emisor === 'any').flatMap(({ detection }) => detection.flatMap(({ claves }) => claves ?? []))
-  return sql`length(${own.receptor_rfc}) = 12 and ${own.products} is not null and (length(${own.emisor_rfc}) = 13${any.length > 0 ? sql` or ${hasKey(any)}` : sql``})
+  return sql`length(${own.receptor_rfc}) = 12 and ${own.products} is not null and (length(${own.emisor_rfc}) = 13${any.length > 0 ? sql` or ${ownHasKey(any)}` : sql``})
     and (select case ${sql.join(branches, sql` `)} else 0 end from (select ${mainKey(own.products)} as main, ${inMicros(own.subtotal)} - ${inMicros(own.descuento)} as net))`
 }
 
@@ -223,13 +223,13 @@ const onList = (set: string) =>
  * condition that money moved for `own`, or after a day.
  */
 export function repseNotValid(
-  { partition, direction, rules, days, sets }: Pick<FlagReading, 'partition' | 'direction' | 'rules' | 'days' | 'sets'>,
-  paidAfter = (day: SQL | null): SQL => isPaid(partition, day),
+  { direction, rules, days, sets }: Pick<FlagReading, 'direction' | 'rules' | 'days' | 'sets'>,
+  paidAfter: (day: SQL | null) => SQL,
 ): SQL | null {
   if (direction === 0 || !(sets.has('repse_absent') || sets.has('repse_expired'))) return null
   const isSpecialized = anyComposedByDay(rules, own.fecha, days, (on) => {
     const claves = on.find('repse.claves') ?? []
-    return claves.length > 0 ? sql`coalesce(${hasKey(claves)}, 0)` : null
+    return claves.length > 0 ? sql`coalesce(${ownHasKey(claves)}, 0)` : null
   })
   const scope = [
     ...(sets.has('repse_active') ? [sql`${own.counterparty_rfc} in repse_active`] : []),
@@ -268,28 +268,50 @@ function usoInvalidUnder(rules: Rules): SQL | null {
 }
 
 /** Any day on which an invoice may be paid. */
-const PAID_DAYS = { first: ANY_DAY, last: '2199-12-31' }
+export const PAID_DAYS = { first: ANY_DAY, last: '2199-12-31' }
 
-/** The condition that a form of payment is cash, by the rules of a day. */
-const isCash = (rules: Rules, forma: SQLWrapper): SQL => sql`${forma} in ${rules.get('payment_forms').cash}`
-
-/**
- * The condition that the invoice `of` was paid at once in cash, or that one of its complements was, in an amount that cannot be deducted: each
- * payment is judged by its own form and amount (LISR 27-III).
- */
-export function cashOverLimit(partition: Partition, rules: Rules, days: Days, of: InvoiceAlias = own): SQL {
-  const limit = (on: Rules): SQL => sql`${Number(on.get('cash.threshold')) * 1_000_000}`
-  const amount = sql`case when ${sql.raw(inPesos(inlined(sql`${p.currency}`), inlined(sql`${of.currency}`)))} then ${p.amount} else ${p.amount_mxn} end + 0`
-  const isOver = (on: Rules, forma: SQLWrapper, pesos: SQL): SQL => sql`coalesce(${isCash(on, forma)} and ${pesos} > ${limit(on)}, 0)`
-  const ofPart = composedByDay(rules, p.fecha_pago, PAID_DAYS, (on) => isOver(on, p.forma_pago, amount))
-  const atOnce = composedByDay(rules, of.fecha, days, (on) => isOver(on, of.forma_pago, sql`${of.total_mxn} + 0`))
-  return sql`(iif(${of.metodo_pago} is not 'PPD' and ${atOnce}, not ${isPaidBy(partition, 0, sql`1`, null, of)}, 0)
-    or ${isPaidBy(partition, 0, ofPart, null, of)})`
+/** The payments of the invoice `of`, as JSON for `judgeOf`: its complements, else itself when it is paid at once. */
+export const paymentsOf = (partition: Partition, of: InvoiceAlias = own): SQL => {
+  const each = sql`json_group_array(json_array(${p.forma_pago}, ${paymentInMxn(of)}, ${p.amount}, ${p.fecha_pago}))`
+  return sql`coalesce(nullif(${isPaidBy(partition, 0, sql`1`, each, of)}, '[]'),
+    iif(${of.metodo_pago} is 'PPD', '[]', json_array(json_array(${of.forma_pago}, ${of.total_mxn}, ${of.total_micros}, ${of.fecha}))))`
 }
 
+/** The condition that a payment of a received invoice was in cash, in an amount that is not deductible or is to be reviewed. */
+const inCash =
+  (found: 'cash_over_2000' | 'cash_in_parts') =>
+  ({ rules }: Pick<FlagReading, 'rules'>): SQL =>
+    sql.raw(
+      `exists (select 1 from (${judgeOf(rules, PAID_DAYS).paymentsFound('own.payments', purchaseOf(own))}) where found & ${FOUND[found]})`,
+    )
+
 /**
- * The flags, each as the condition under which `own` has it; null where no document that is read can have it. The one of
- * duplicates compares documents with each other: the store has it.
+ * The flags of an invoice that counts whose conditions are the same in every partition. They are long, so that a statement has them once: on
+ * rows with the columns \`SHARED_COLUMNS\` and \`payments\`, those of a received invoice.
+ */
+export const SHARED: Partial<Record<FlagCode, (reading: Pick<FlagReading, 'rules' | 'days'>) => SQL | null>> = {
+  cash_over_2000: inCash('cash_over_2000'),
+  cash_in_parts: inCash('cash_in_parts'),
+  withholding_missing: ({ rules, days }) => anyComposedByDay(rules, own.fecha, days, withholdingMissing),
+  receptor_regimen_uso_invalid: (reading) => usoInvalid(reading),
+}
+export const SHARED_COLUMNS = [
+  ...([
+    'fecha',
+    'emisor_rfc',
+    'receptor_rfc',
+    'emisor_regimen_fiscal',
+    'receptor_regimen_fiscal',
+    'uso_cfdi',
+    'products',
+    'subtotal',
+  ] as const),
+  ...(['descuento', 'isr_retenido', 'iva_retenido', 'iva_trasladado', 'total_mxn'] as const),
+]
+
+/**
+ * The flags, each as the condition under which `own` has it; null where no document that is read can have it. Others are in `SHARED`, and the
+ * one of duplicates compares documents with each other: the store has it.
  */
 export const FLAGS: Record<FlagCode, (reading: FlagReading) => SQL | null> = {
   counterparty_69b_definitivo: onList('list_definitivo'),
@@ -327,17 +349,16 @@ export const FLAGS: Record<FlagCode, (reading: FlagReading) => SQL | null> = {
   ),
   pue_forma_99: counted(() => sql`${own.metodo_pago} = 'PUE' and ${own.forma_pago} = '99'`),
   ppd_forma_not_99: counted(() => sql`${own.metodo_pago} = 'PPD' and ${own.forma_pago} <> '99'`),
-  cash_over_2000: counted(({ partition, direction, rules, days }) =>
-    direction === 0 ? null : sql`${INVOICE} and ${cashOverLimit(partition, rules, days)}`,
-  ),
-  withholding_missing: counted(({ rules, days }) => anyComposedByDay(rules, own.fecha, days, withholdingMissing)),
+  cash_over_2000: () => null,
+  cash_in_parts: () => null,
+  withholding_missing: () => null,
   repse_not_valid_at_payment: counted((reading) => {
-    const condition = repseNotValid(reading)
+    const condition = repseNotValid(reading, (day) => isPaid(reading.partition, day))
     return condition && sql`${KNOWN} and ${condition}`
   }),
   duplicate_suspected: () => null,
   substituted_not_cancelled: valid(({ partition }) => isSubstituted(partition, 'own')),
-  receptor_regimen_uso_invalid: counted(usoInvalid),
+  receptor_regimen_uso_invalid: () => null,
   metadata_only: () => sql`${own.xml_object} is null`,
 }
 export const FLAG_CODES = Object.keys(FLAGS) as FlagCode[]

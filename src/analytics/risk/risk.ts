@@ -95,6 +95,14 @@ const SAID: Record<FlagCode, readonly [message: string, rule_ref: string, eviden
       limit: decimal(micros(rules.on(fecha.slice(0, 10)).get('cash.threshold'))!),
     }),
   ],
+  cash_in_parts: [
+    'Several payments in cash, each within the limit, pay an invoice that is above it.',
+    'LISR 27-III',
+    ({ fecha, pesos }, { rules }) => ({
+      total_mxn: decimal(BigInt(pesos)),
+      limit: decimal(micros(rules.on(fecha.slice(0, 10)).get('cash.threshold'))!),
+    }),
+  ],
   withholding_missing: ['What is withheld differs from what its class requires.', 'LISR 106, 116; RLIVA 3', withheld],
   repse_not_valid_at_payment: [
     'The supplier had no valid REPSE registration when it was paid.',

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { RuleValues } from '../../authority/rules/dated.ts'
+import { listOf } from '../../cfdi/columns.ts'
 import { cfdi, cfdiSuppliers, own } from '../../cfdi/population/aliases.ts'
 import { populationOf } from '../../cfdi/population/population.ts'
 import type { ReadRow } from '../../cfdi/read-row.ts'
@@ -8,7 +9,18 @@ import { all } from '../../platform/db/statement.ts'
 import { boundsOf, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED } from '../common/insight.ts'
-import { bitOf, FLAG_CODES, FLAGS, type FlagCode, type FlagReading, type Related, relatedColumns } from './flags.ts'
+import {
+  bitOf,
+  FLAG_CODES,
+  FLAGS,
+  type FlagCode,
+  type FlagReading,
+  paymentsOf,
+  type Related,
+  relatedColumns,
+  SHARED,
+  SHARED_COLUMNS,
+} from './flags.ts'
 import type { Sets } from './sets.ts'
 
 /** The position of a row: score and total_mxn (24 digits, or nothing) descending, UUID ascending. */
@@ -59,7 +71,9 @@ function flagged(reading: FlagReading, days: { first: string; last: string }): S
   return (
     population &&
     sql`select ${own.entity}, ${own.uuid}, ${sql.join(bits, sql` + `)} as mask, ${PESOS} as pesos, ${IS_UNRATED} as unrated,
-      ${isCounted} as counts, iif(${own.tipo_comprobante} = 'I' and ${isCounted}, ${SAME}, null) as same ${population}`
+      ${isCounted} as counts, iif(${own.tipo_comprobante} = 'I' and ${isCounted}, ${SAME}, null) as same,
+      ${direction === 1 && cancelled === 0 ? sql`iif(${own.tipo_comprobante} = 'I' and ${own.version} is not null, ${paymentsOf(partition)}, '[]')` : sql`'[]'`} as payments,
+      ${listOf(SHARED_COLUMNS.map((name) => own[name]))} ${population}`
   )
 }
 
@@ -102,12 +116,18 @@ export function riskStatements(
     )
     if (selects.length === 0) return []
     const order = (alias: string) => sql.raw(`${alias}.unrated desc, ${alias}.score desc, ${alias}.pesos desc, ${alias}.uuid`)
+    const conditions = Object.entries(SHARED).flatMap(([code, of]) => {
+      const condition = cancelled === 1 ? null : of(reading)
+      return condition === null ? [] : [sql` + iif(same is not null and ${condition}, ${sql.raw(String(bitOf(code as FlagCode)))}, 0)`]
+    })
+    const shared = sql.join(conditions)
     const twin = sql.raw(String(bitOf('duplicate_suspected')))
     const twins = cancelled === 1 ? sql`` : sql` + iif(same is not null and count(same) over (partition by same) > 1, ${twin}, 0)`
     return [
       // The limit keeps SQLite from writing the conditions of all flags out wherever `mask` stands, for which it lacks the memory.
       sql`with ${ctes} documents as (${sql.join([...selects], sql` union all `)} limit -1),
-        flagged as (select entity, uuid, pesos, unrated, counts, mask${twins} as mask from documents),
+        known as (select entity, uuid, pesos, unrated, counts, same, mask${shared} as mask from documents own limit -1),
+        flagged as (select entity, uuid, pesos, unrated, counts, mask${twins} as mask from known),
         scored as (select *, min(${sql.raw(String(most))}, ${sql.raw(points)}) as score from flagged),
         page as materialized (select * from scored where unrated or (${within(chosen, after)}) order by ${order('scored')} limit ${sql.raw(String(take + MOST_UNRATED))})
         select page.uuid, page.mask, page.score, page.pesos, page.unrated, page.counts,

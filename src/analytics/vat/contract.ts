@@ -5,6 +5,7 @@ import { OF_THIRD_PARTIES } from '../../cfdi/taxes/breakdown.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CounterpartyRfc, Drilldown, Envelope, InsightQuality, keyOfRow, money, OMITTED } from '../common/contract.ts'
+import { EXCLUSIONS, QUESTIONS_OF } from '../common/deductible.ts'
 import { PROPORTION_FIGURES, type ProportionFigure } from './proportion.ts'
 
 const month = (description: string | undefined) => Month.optional().meta({ description })
@@ -92,7 +93,7 @@ export const VAT_FIGURES = [
   ...OF_THIRD_PARTIES.map((name) => `terceros.${name}` as const),
   ...PROPORTION_FIGURES.map((name) => `proporcion.${name}` as const),
   ...RATES.map((name) => `pagado.${name}` as const),
-  ...(['pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded'] as const),
+  ...(['pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'por_revisar'] as const),
   ...(['at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva'] as const),
   ...(['pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado'] as const),
 ] as const
@@ -155,6 +156,18 @@ export const VatMonth = z
       .strictObject({ trasladado: money, acreditable: money })
       .meta({ description: 'IVA of what was issued and received in the month, whenever it is paid.' }),
     no_deducible_excluded: money.meta({ description: 'IVA of `pagado` that the law does not let you credit.' }),
+    excluded: z.array(z.strictObject({ reason: z.enum(EXCLUSIONS), iva: money })).meta({
+      description: '`no_deducible_excluded` by reason; an amount that several reasons exclude has the first of them.',
+    }),
+    por_revisar: money.meta({
+      description:
+        'IVA of `pagado` of what a CFDI cannot decide. Until you do, what may be one purchase in cash is credited, what may be a car too, and what may be of a trip is excluded as of a restaurant.',
+    }),
+    questions: z
+      .array(
+        z.strictObject({ reason: z.enum(Object.keys(QUESTIONS_OF) as (keyof typeof QUESTIONS_OF)[]), question: z.string(), iva: money }),
+      )
+      .meta({ description: '`por_revisar` by what has to be answered.' }),
     at_risk_69b: money.meta({
       description:
         'The IVA in `pagado` from suppliers that are presumed under article 69-B today, without the IVA already in `no_deducible_excluded`. This amount is not excluded from the position.',

@@ -2,16 +2,20 @@ import { type SQL, sql } from 'drizzle-orm'
 import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { complements } from '../../cfdi/cash/events.ts'
-import type { Days } from '../../cfdi/population/population.ts'
+import type { ExactEvent } from '../../cfdi/cash/exact-amounts.ts'
+import { cfdi, cfdiPayments, p, source } from '../../cfdi/population/aliases.ts'
+import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
 import { listedOf } from '../../lists/listed/counterparties.ts'
 import { listedAs } from '../../lists/listed/listed.ts'
 import { listedAmong } from '../../lists/listings/listing.ts'
 import { type KnownRegistration, lapsedStatements } from '../../lists/repse/registrations.ts'
-import { readAll } from '../../platform/db/statement.ts'
+import { inlined, readAll } from '../../platform/db/statement.ts'
 import { type Micros, micros, times } from '../../platform/money.ts'
-import { type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { isCounted, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { EXCLUSIONS, FOUND, hasKey, judgeOf, OUT, purchaseOf, QUESTIONS_OF } from '../common/deductible.ts'
 import type { Insight } from '../common/insight.ts'
 import { supplierStatements } from '../risk/store.ts'
+import { SUMS, type Sum } from './proportion.ts'
 
 /** The suppliers under article 69-B today, and those without a REPSE registration at the end of the range. */
 export interface KnownSuppliers {
@@ -60,15 +64,16 @@ export interface ExactRow {
   applies_to: string | null
   tipo: string
   day: string
-  source: string
-  /** Whether the payment's amount, or which of several payments is meant, decides if it is excluded. */
-  is_undecided: 0 | 1
-  /** It pays for fuel. */
-  is_fuel: 0 | 1
-  /** As `cashEvents` has them. */
-  payments: [forma: string | null, pesos: number | null, amount: string | number][] | null
+  /** As `cashEvents` has it; null when `sums` has the amounts. */
+  source: string | null
+  sums: number[]
+  /** What excludes it (`EXCLUDED`), or is to be reviewed. */
+  found: number
+  /** The part that is not deductible by what it is, as `thingFound` has it. */
+  thing: [part: number | null, of: number | null, found: number] | null
+  /** What was found of each payment that a refund returns, where they are several. */
+  judged: [found: number, amount: string | number][] | null
   payment_of: [amount: string | number, currency: string, day: string] | null
-  is_excluded: 0 | 1
   is_presumed: 0 | 1
   is_lapsed: 0 | 1
   /** It is no cash event. */
@@ -77,73 +82,107 @@ export interface ExactRow {
 
 export const parseExactRow = (text: string): ExactRow => JSON.parse(text) as ExactRow
 
+type Amounts = Record<Sum, Micros> & { paid: Micros; dof: boolean }
+
+/** The amounts of a movement to be measured. Of some only what is excluded is to be measured. */
+export function outcomeIn<Other extends string>(
+  { source, sums, ...row }: ExactRow,
+  outcomeOf: (event: ExactEvent) => Amounts | Other,
+): Amounts | Other {
+  if (source !== null) return outcomeOf({ ...row, source })
+  const amounts = Object.fromEntries(SUMS.map((name, n) => [name, BigInt(sums[n]!)])) as Record<Sum, Micros>
+  const paid = SUMS.reduce((all, name) => {
+    if (name.startsWith('tercero_')) return all
+    return name === 'iva_retenido' ? all - amounts[name] : all + amounts[name]
+  }, 0n)
+  return { ...amounts, paid, dof: false }
+}
+
+/** The movements whose amounts are to be measured. */
+export const measured = (rows: readonly ExactRow[]) => rows.flatMap(({ source, ...row }) => (source === null ? [] : [{ ...row, source }]))
+
 type RateOf = (currency: string, day: string) => string | null
 
 /** Uso «Sin efectos fiscales» of c_UsoCFDI. */
 const NO_TAX_EFFECTS = 'S01'
 
-/** SQL conditions on a cash event of a received document, with columns of its invoice. A refund is judged as the payment that it returns. */
+/** Why IVA is not credited, and why somebody has to look at it, as bits. The first reason that holds is named. */
+export const EXCLUDED: Readonly<Record<(typeof EXCLUSIONS)[number], number>> = { ...FOUND, uso_s01: 1024, issuer_69b_definitivo: 2048 }
+const TO_REVIEW = Object.keys(QUESTIONS_OF) as (keyof typeof QUESTIONS_OF)[]
+export const OUTRIGHT = OUT | FOUND.bar | EXCLUDED.uso_s01 | EXCLUDED.issuer_69b_definitivo
+export const REVIEW = TO_REVIEW.reduce((bits, name) => bits | FOUND[name], 0)
+
+export const reasonOf = (found: number) => EXCLUSIONS.find((name) => (found & EXCLUDED[name]) !== 0)
+export const reviewOf = (found: number) => ((found & OUTRIGHT) === 0 ? TO_REVIEW.find((name) => (found & FOUND[name]) !== 0) : undefined)
+
+/** SQL on a cash event `e` of a received document, with columns of its invoice. A refund is judged as the payments that it returns. */
 export interface Exclusions {
-  /** The law does not let its IVA be credited, whoever issued it. */
-  isExcluded: SQL
+  /** What is found of its payment, what it is (`ExactRow.thing`), and what is found of several payments that it returns. */
+  form: (partition: Partition) => SQL
+  thing: SQL
+  judged: SQL
   /** It bills specialized services by its product keys. */
   isInScope: SQL
-  /** It pays for fuel. */
-  isFuel: SQL
-  /** It was paid in cash, in an amount that is not known, or is of several payments of which one was. */
-  isUndecided: SQL
   /** The amount in micros of MXN above which cash is not deductible on a day. */
   limitOn: (day: string) => Micros
-  isCashOn: (day: string, forma: string | null) => boolean
 }
 
-const among = (keys: readonly string[]): string => `(${keys.map((key) => `'${key}'`).join()})`
-const hasKey = (prefixes: readonly string[]): string =>
-  `(${prefixes.map((prefix) => `(',' || products) like '%,${prefix}%'`).join(' or ') || '0'})`
-
-/** A note on an invoice that is not shown returns a payment of which nothing is known. */
-const IS_PAYMENT = "(tipo <> 'E' or applies_to is not null)"
-const isCashUnder = (rules: Rules): string => `forma in ${among(rules.get('payment_forms').cash)}`
-const isFuelUnder = (rules: Rules): string => hasKey(rules.get('deduction.fuel').claves)
-
-function isExcludedUnder(rules: Rules): string {
-  const isOver = `abs(payment + 0) > ${rules.get('cash.threshold')} * 1000000`
-  const isCash = `(${IS_PAYMENT} and payments is null and ${isCashUnder(rules)} and (${isOver} or ${isFuelUnder(rules)}))`
-  return `coalesce(${isCash} or uso_cfdi = '${NO_TAX_EFFECTS}', 0)`
-}
-
-const isUndecidedUnder = (
-  rules: Rules,
-): string => `coalesce(iif(payments is null, payment is null and ${IS_PAYMENT} and ${isCashUnder(rules)},
-  exists (select 1 from json_each(payments) paid where paid.value->>0 in ${among(rules.get('payment_forms').cash)})), 0)`
-
-/**
- * The conditions of the rules in force on the days of the events; whether services are specialized depends on the day of the invoice. The
- * values of these rules are digits (authority/rules/shapes.ts).
- */
-export const exclusionsOf = (rules: Rules, days: Days): Exclusions => ({
-  isExcluded: sql.raw(byDay(rules, 'day', days, isExcludedUnder)),
-  isInScope: sql.raw(byDay(rules, 'fecha', { ...days, first: ANY_DAY }, (on) => `coalesce(${hasKey(on.find('repse.claves') ?? [])}, 0)`)),
-  isFuel: sql.raw(byDay(rules, 'day', days, (on) => `coalesce(${isFuelUnder(on)}, 0)`)),
-  isUndecided: sql.raw(byDay(rules, 'day', days, isUndecidedUnder)),
-  limitOn: (day) => micros(rules.on(day).get('cash.threshold'))!,
-  isCashOn: (day, forma) => forma !== null && rules.on(day).get('payment_forms').cash.includes(forma),
+const columnOf = (name: string) => sql.raw(`e.${name}`)
+const OF_EVENT = purchaseOf({
+  ...{ products: columnOf('products'), total_mxn: columnOf('total_mxn'), net_mxn: columnOf('net_mxn'), uso_cfdi: columnOf('uso_cfdi') },
+  ...{ fecha: columnOf('fecha'), lugar_expedicion: columnOf('lugar_expedicion') },
+  receptor_domicilio_fiscal: columnOf('receptor_domicilio_fiscal'),
 })
 
-/** The part of an event that the law does not let be credited: of what it pays, or of the payments that it returns. `paid` is in micros of MXN. */
-export function excludedPart(row: ExactRow, paid: Micros, exclusions: Exclusions, rateOf: RateOf): readonly [part: Micros, of: Micros] {
-  const { is_excluded, is_undecided, is_fuel, payments, payment_of, day } = row
-  if (is_excluded === 1 || is_undecided === 0) return [is_excluded === 1 ? 1n : 0n, 1n]
-  const limit = exclusions.limitOn(day)
-  if (payments === null) {
+/**
+ * What the rules in force on the days of the events say; whether services are specialized, and what is bought, depends on the day of the
+ * invoice.
+ */
+export function exclusionsOf(rules: Rules, days: Days): Exclusions {
+  const judge = judgeOf(rules, days)
+  const inCash = (partition: Partition) => sql`(select count(*) from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
+    where ${p.entity} = ${partition.number} and ${p.invoice} = e.invoice and ${p.kind} = 'P' and ${sql.raw(judge.isCash(inlined(sql`${p.forma_pago}`), inlined(sql`${p.fecha_pago}`)))}
+      and ${source.uuid} = ${p.source} and ${source.cancelled} = 0 and not ${isSubstituted(partition, 'source')} and ${isCounted(partition, 'source')})`
+  return {
+    // A note on an invoice that is not shown returns a payment of which nothing is known.
+    form: (partition) =>
+      sql.raw(`iif(e.payments is null and (e.tipo <> 'E' or e.applies_to is not null),
+        ${judge.paymentFound({ forma: 'e.forma', pesos: 'e.payment', day: 'e.day', in_cash: inlined(inCash(partition)) }, OF_EVENT)}, 0)
+        + iif(e.uso_cfdi is '${NO_TAX_EFFECTS}', ${EXCLUDED.uso_s01}, 0)`),
+    thing: sql.raw(judge.thingFound(OF_EVENT)),
+    judged: sql.raw(
+      `case when e.payments is not null then (select json_group_array(json_array(found, amount)) from (${judge.paymentsFound('e.payments', OF_EVENT)})) end`,
+    ),
+    isInScope: sql.raw(byDay(rules, 'fecha', { ...days, first: ANY_DAY }, (on) => hasKey('products', on.find('repse.claves') ?? []))),
+    limitOn: (day) => micros(rules.on(day).get('cash.threshold'))!,
+  }
+}
+
+/**
+ * The part of an event that the law does not let be credited: of what it pays or of the payments that it returns, and by what it is; and all
+ * that was found. `paid` is in micros of MXN.
+ */
+export function excludedPart(
+  { found, thing, judged, payment_of, day }: ExactRow,
+  paid: Micros,
+  exclusions: Exclusions,
+  rateOf: RateOf,
+): { part: readonly [part: Micros, of: Micros]; found: number } {
+  let [out, all, bits] = [0n, 1n, found]
+  if (judged !== null) {
+    const sum = (some: typeof judged): Micros => some.reduce((whole, [, amount]) => whole + BigInt(amount), 0n)
+    const wrong = judged.filter(([one]) => (one & OUT) !== 0)
+    if (wrong.length > 0) [out, all] = [sum(wrong), sum(judged)]
+    for (const [one] of judged) bits |= one
+  } else if ((found & FOUND.unknown_amount) !== 0) {
     const rate = payment_of === null ? null : rateOf(payment_of[1], payment_of[2])
     const amount = payment_of === null ? paid : rate === null ? 0n : times(BigInt(payment_of[0]), rate)
-    return [is_fuel === 1 || amount > limit || amount < -limit ? 1n : 0n, 1n]
+    const limit = exclusions.limitOn(day)
+    if (amount > limit || amount < -limit) bits |= FOUND.cash_over_2000
   }
-  const sum = (some: NonNullable<ExactRow['payments']>): Micros => some.reduce((all, [, , amount]) => all + BigInt(amount), 0n)
-  const isOut = (pesos: number | null): boolean => is_fuel === 1 || (pesos !== null && BigInt(pesos) > limit)
-  const all = sum(payments)
-  return all === 0n ? [0n, 1n] : [sum(payments.filter(([forma, pesos]) => exclusions.isCashOn(day, forma) && isOut(pesos))), all]
+  if (((judged === null ? bits : found) & OUTRIGHT) !== 0) return { part: [1n, 1n], found: bits }
+  const [x, of] = thing?.[1] ? [BigInt(thing[0]!), BigInt(thing[1])] : [0n, 1n]
+  return { part: [out * of + (all - out) * x, all * of], found: bits }
 }
 
 /** The rate that `excludedPart` needs of an event. */

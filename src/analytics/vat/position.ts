@@ -24,7 +24,7 @@ import type { Insight } from '../common/insight.ts'
 import type { KnownSuppliers } from './exclusions.ts'
 import { type Exclusions, exclusionsOf } from './exclusions.ts'
 import { SUMS, type Sum } from './proportion.ts'
-import { FLAGS, type Marks, MORE, marked, type NotesRow, notes, type SupplierUses } from './store.ts'
+import { FLAGS, type Marks, MORE, marked, type NotesRow, notes, type SupplierUses, WITHOUT } from './store.ts'
 
 /** IVA of open balances at the ends of months, from `month` until `until`; or one balance to be measured. */
 interface OpenRow {
@@ -91,6 +91,9 @@ export type GroupRow = Record<(typeof FLAGS)[number], boolean> & {
   /** Pairs of a document and what it applies to that are no cash events. */
   pairs: number
   sums: Record<Sum, bigint>
+  /** What is found of them (`ExactRow.found`), and what cannot be credited. */
+  found: number
+  without: Record<(typeof WITHOUT)[number], bigint>
   /** The IVA stated by paid parts that are no cash events. */
   stated: bigint
   /** Rows to be measured, for `parseExactRow`. */
@@ -108,7 +111,14 @@ const KEY = sql`(substr(day, 1, 4) || substr(day, 6, 2)) * 128 + is_restated * 6
   + iif(reason is null, ${sql.raw(FLAGS.map((name, n) => `${name} * ${1 << n}`).join(' + '))}, 0)`
 
 function groupIn(row: string): GroupRow {
-  const [key, reason, pairs, exactRows, ...amounts] = JSON.parse(row) as [number, string | null, number, string[], ...string[]]
+  const [key, reason, pairs, exactRows, found, ...amounts] = JSON.parse(row) as [
+    number,
+    string | null,
+    number,
+    string[],
+    number,
+    ...string[],
+  ]
   const month = String(Math.floor(key / 128))
   const [stated = 0n, ...sums] = amounts.map(BigInt)
   return {
@@ -120,9 +130,11 @@ function groupIn(row: string): GroupRow {
       pairs,
       exactRows,
       stated,
+      found,
     },
     ...(Object.fromEntries(FLAGS.map((name, n) => [name, (key & (1 << n)) !== 0])) as Record<(typeof FLAGS)[number], boolean>),
     sums: Object.fromEntries(SUMS.map((name, n) => [name, sums[n]])) as Record<Sum, bigint>,
+    without: Object.fromEntries(WITHOUT.map((name, n) => [name, sums[SUMS.length + n]])) as GroupRow['without'],
   }
 }
 
@@ -148,18 +160,33 @@ function positionOf(partition: Partition, direction: DirectionNumber, marks: Mar
   const credited = creditedSince(partition, direction, days.first, columns)
   if (whole === null || returned === null || parts === null || credited === null) return null
   const own = Object.keys(columns('i'))
-  const paid = marked(parts, direction, marks, ['invoice', 'amount', 'metodo_pago', 'is_hidden', ...own])
+  const paid = marked(parts, partition, direction, marks, ['invoice', 'amount', 'metodo_pago', 'is_hidden', ...own])
   const moved = sql.raw(
-    ['uuid', 'applies_to', 'day', 'tipo', 'reason', 'is_restated', ...FLAGS, ...SUMS, 'needs_exact', 'stated', 'as_json'].join(', '),
+    [
+      'uuid',
+      'applies_to',
+      'day',
+      'tipo',
+      'reason',
+      'is_restated',
+      'found',
+      ...FLAGS,
+      ...SUMS,
+      ...WITHOUT,
+      'needs_exact',
+      'stated',
+      'as_json',
+    ].join(', '),
   )
+  const sums = sql.raw(['reason', ...SUMS, ...WITHOUT, 'needs_exact', 'stated', 'as_json'].join(', '))
   const changes = sql`${paidSince(sql`paid`, columns)} union all ${credited}`
   return sql`with paid as materialized (${paid}), ${openByMonth(partition, direction, through, changes, columns)}
-    select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where needs_exact), ${sql.join(['stated', ...SUMS].map(sumOf), sql`, `)}) as row
-      from (select ${KEY} as key, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${moved} from (
-        select * from (select ${moved} from (${marked(whole, direction, marks)}) limit -1)
-        union all select * from (select ${moved} from (${marked(returned, direction, marks)}) limit -1)
+    select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where needs_exact), found, ${sql.join(['stated', ...SUMS, ...WITHOUT].map(sumOf), sql`, `)}) as row
+      from (select ${KEY} as key, iif(reason is null, found, 0) as found, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${sums} from (
+        select * from (select ${moved} from (${marked(whole, partition, direction, marks)}) limit -1)
+        union all select * from (select ${moved} from (${marked(returned, partition, direction, marks)}) limit -1)
         union all select ${moved} from paid where not is_hidden and day <= ${days.last}))
-      group by key, reason
+      group by key, reason, found
     union all select 'open', json_array(month, until, iva, balance, invoice) from (${pendingGroups(partition, through.first)})
     union all select 'exact', invoice from (${invoicesIn(partition, sql`select uuid from exact`)})`
 }

@@ -2,20 +2,24 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, named } from '../../cfdi/cash/events.ts'
 import type { Days } from '../../cfdi/population/population.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
-import type { Exclusions, KnownSuppliers } from './exclusions.ts'
+import { FOUND } from '../common/deductible.ts'
+import { EXCLUDED, type Exclusions, type KnownSuppliers, OUTRIGHT } from './exclusions.ts'
 import { proportionFlags, SUMS } from './proportion.ts'
 
+/** What cannot be credited of the IVA of an event, and of what was withheld on it. */
+export const WITHOUT = ['excluded_iva', 'excluded_retenido'] as const
+
 /** Columns of the invoice that exclusions depend on. */
-export const MORE = named('uso_cfdi', 'products', 'fecha')
+export const MORE = named('uso_cfdi', 'products', 'fecha', 'total_mxn', 'net_mxn', 'lugar_expedicion', 'receptor_domicilio_fiscal')
 
 /** The IVA that a row of events transfers. */
 export const IVA = sql`(iva_16 + iva_8 + iva_otras)`
 
 /**
- * What distinguishes movements. Of what is paid: whether IVA cannot be credited, whether it is at risk unless it is excluded, and whether it
- * is used for taxed or for exempt sales alone. Of what is collected: whether it is out of the proportion (`is_excluded`), or may be
- * (`is_presumed`).
+ * What distinguishes movements. Of what is paid: whether IVA is at risk unless it is excluded, and whether it is used for taxed or for exempt
+ * sales alone. Of what is collected: whether it is out of the proportion (`is_excluded`), or may be (`is_presumed`).
  */
 export const FLAGS = ['is_excluded', 'is_presumed', 'is_lapsed', 'is_for_taxed', 'is_for_exempt'] as const
 
@@ -40,13 +44,13 @@ export interface Marks {
 /** The conditions of `FLAGS`. */
 function flagsOf(direction: DirectionNumber, { rules, days, exclusions, suppliers, uses }: Marks): SQL[] {
   if (direction === 0) return [...proportionFlags(rules, days), sql`0`, sql`0`, sql`0`]
-  const { isExcluded, isInScope } = exclusions
-  const { presumed, definitive, registrations } = suppliers
+  const { isInScope } = exclusions
+  const { presumed, registrations } = suppliers
   const lapsed = [...registrations.values()]
   const active = lapsed.filter((one) => one.has_activities === 1).map(({ rfc }) => rfc)
   const rows = JSON.stringify(lapsed.map((one) => [one.rfc, one.is_registered, one.vigencia_hasta]))
   return [
-    definitive.size === 0 ? isExcluded : sql`(${isExcluded} or counterparty in ${list(definitive)})`,
+    sql`0`,
     presumed.size === 0 ? sql`0` : sql`counterparty in ${list(presumed)}`,
     lapsed.length === 0
       ? sql`0`
@@ -56,24 +60,35 @@ function flagsOf(direction: DirectionNumber, { rules, days, exclusions, supplier
   ]
 }
 
-/** Events as movements, with the flags behind the figures. `more` are names of further columns. */
-export function marked(events: SQL, direction: DirectionNumber, marks: Marks, more: readonly string[] = []): SQL {
-  const { exclusions } = marks
+/** The part of an amount that is not deductible, rounded half up: all of it, or by what is bought. */
+export const without = (amount: string): string => {
+  const share = `abs(${amount}) / (thing->>1) * (thing->>0) + (abs(${amount}) % (thing->>1) * (thing->>0) + (thing->>1) / 2) / (thing->>1)`
+  return `case when found & ${OUTRIGHT} then ${amount} when thing->>1 is not null then iif(${amount} < 0, -1, 1) * (${share}) else 0 end`
+}
+
+/** Events as movements, with what is found of them and the flags behind the figures. `more` are names of further columns. */
+export function marked(events: SQL, partition: Partition, direction: DirectionNumber, marks: Marks, more: readonly string[] = []): SQL {
+  const { exclusions, suppliers } = marks
+  const isIssued = direction === 0
   const flags = flagsOf(direction, marks)
-  const isUndecided = direction === 0 ? sql`0` : exclusions.isUndecided
+  const isDefinitive = isIssued || suppliers.definitive.size === 0 ? sql`0` : sql`e.counterparty in ${list(suppliers.definitive)}`
+  const judged = isIssued
+    ? sql`0 as form, null as thing, null as judged`
+    : sql`${exclusions.form(partition)} + iif(${isDefinitive}, ${sql.raw(String(EXCLUDED.issuer_69b_definitivo))}, 0) as form, ${exclusions.thing} as thing, ${exclusions.judged} as judged`
   // SQL adds amounts of so many digits up without an overflow.
   const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
   const limit = sql.raw(`1e${LARGE}`)
-  const needsExact = sql`(needs_exact or ${isUndecided} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
-  const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source,
+  const isOpen = sql`(found & ${sql.raw(String(FOUND.unknown_amount))} or exists (select 1 from json_each(judged) where value->>0 <> 0))`
+  const needsExact = sql`(needs_exact or ${isOpen} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
+  const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source, 'sums', json_array(${names}),
     ${sql.join([...FLAGS.map((name, n) => sql`${sql.raw(`'${name}'`)}, ${flags[n]!}`)], sql`, `)},
-    'is_unmatched', reason is not null, 'is_undecided', ${isUndecided}, 'is_fuel', ${direction === 0 ? sql`0` : exclusions.isFuel},
-    'payments', json(payments), 'payment_of', json(payment_of))`
-  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, is_restated, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
+    'is_unmatched', reason is not null, 'found', found, 'thing', json(thing), 'judged', json(judged), 'payment_of', json(payment_of))`
+  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, is_restated, found, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
+      ${sql.raw(without(inlined(IVA)))} as excluded_iva, ${sql.raw(without('(iva_retenido + 0)'))} as excluded_retenido,
       ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}, ${needsExact} as needs_exact,
       iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated,
       case when ${needsExact} then ${json} end as as_json
-    from (${events} limit -1) where reason is not 'not_counted'`
+    from (select *, form | coalesce(thing->>2, 0) as found from (select e.*, ${judged} from (${events} limit -1) e where reason is not 'not_counted' limit -1) limit -1)`
 }
 
 /** Cash events of a direction, and paid parts that are none, as movements. */
@@ -84,7 +99,7 @@ export function movements(
   more: readonly string[] = ['counterparty'],
 ): SQL | null {
   const events = cashEvents(partition, direction, marks.days, MORE)
-  return events && marked(events, direction, marks, more)
+  return events && marked(events, partition, direction, marks, more)
 }
 
 /**

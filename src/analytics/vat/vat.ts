@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { accruedEvents, creditsOfUnpaid } from '../../cfdi/cash/events.ts'
-import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
+import { type ExactEvent, shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { exactBalanceOn, partOf } from '../../cfdi/open/applications.ts'
 import { openThrough } from '../../cfdi/open/open-through.ts'
 import type { StatusOf } from '../../cfdi/summary/summary.ts'
@@ -12,9 +12,10 @@ import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.t
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { DIRECTION_NAMES, latestOf } from '../../taxpayers/visibility/window.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
+import { EXCLUSIONS, QUESTIONS_OF } from '../common/deductible.ts'
 import { isLeftOut, pageOfLeftOut, pageOfPairs } from '../common/figures.ts'
 import { aggregateOf, type Insight, linksOf, openInsight, qualityLinks } from '../common/insight.ts'
-import { exactAmountsReader, isUnmatched, ivaOf, type Outcome, REPSE_NOTE, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
+import { exactAmountsReader, isUnmatched, ivaOf, REPSE_NOTE, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
 import {
   CREDITS_OF_UNPAID,
   VAT_FIGURES,
@@ -31,8 +32,14 @@ import {
   exclusionsOf,
   type KnownSuppliers,
   knownSuppliers,
+  measured,
+  OUTRIGHT,
+  outcomeIn,
   parseExactRow,
+  REVIEW,
   rateOfLimit,
+  reasonOf,
+  reviewOf,
   UNKNOWN_SUPPLIERS,
 } from './exclusions.ts'
 import { type GroupRow, monthsOf, statementsOf, type VatReading } from './position.ts'
@@ -52,8 +59,11 @@ import { IVA, movements, NO_USES } from './store.ts'
 
 type ExactAmountsReader = Awaited<ReturnType<typeof exactAmountsReader>>
 
-/** What is added up: figures, and IVA of purchases that are not excluded, whole and withheld, that is not for exempt sales alone. */
-type Summed = VatFigure | `${'creditable' | 'withheld'}.${'mixed' | 'taxed'}`
+/**
+ * What is added up: figures, IVA of purchases that are not excluded, whole and withheld, that is not for exempt sales alone, and IVA by the
+ * reason of its exclusion or review.
+ */
+type Summed = VatFigure | `${'creditable' | 'withheld'}.${'mixed' | 'taxed'}` | `excluded.${string}` | `review.${string}`
 
 /** Sums by figure and month. */
 class VatSums {
@@ -86,31 +96,35 @@ interface Added {
   amounts: Record<Sum, Micros>
   iva: Micros
   pairs: number
-  /** The part that the law does not let be credited. */
-  excluded: readonly [part: Micros, of: Micros]
+  /** What the law does not let be credited of the IVA and of what is withheld, and what is found of it. */
+  without: GroupRow['without']
+  found: number
   /** Whether the rate of a day was used for a single document. */
   dof: boolean
 }
 
-const NOTHING_OF_IT: Added['excluded'] = [0n, 1n]
-const ALL_OF_IT: Added['excluded'] = [1n, 1n]
+const NOTHING_OF_IT: Added['without'] = { excluded_iva: 0n, excluded_retenido: 0n }
 const NO_AMOUNTS = Object.fromEntries(SUMS.map((name) => [name, 0n])) as Record<Sum, Micros>
 
 /** The group as a whole, and each row that SQL left out. */
 function addedBy(row: GroupRow, exclusions: Exclusions, { outcomeOf, rateOfDay }: ExactAmountsReader): Added[] {
-  const { reason, is_part, is_excluded, sums, stated, pairs, exactRows } = row
+  const { reason, is_part, sums, stated, pairs, exactRows, without, found } = row
   const isUnmatched = reason !== null && is_part
   const single = exactRows.map(parseExactRow).flatMap((exactRow): Added[] => {
-    const outcome: Outcome = outcomeOf(exactRow)
+    const outcome = outcomeIn(exactRow, outcomeOf)
     if (outcome === 'not_counted' || (outcome === 'missing_rate' && exactRow.tipo !== 'P')) return []
-    const one = { pairs: isUnmatched ? 0 : 1, dof: false, excluded: NOTHING_OF_IT }
+    const one = { pairs: isUnmatched ? 0 : 1, dof: false, without: NOTHING_OF_IT, found: 0 }
     if (outcome === 'missing_rate') return [{ ...one, reason: reason ?? outcome, amounts: NO_AMOUNTS, iva: 0n }]
-    one.excluded = excludedPart(exactRow, outcome.paid, exclusions, rateOfDay)
-    const statesTaxes = (JSON.parse(exactRow.source) as unknown[])[3] !== null
+    const excluded = excludedPart(exactRow, outcome.paid, exclusions, rateOfDay)
+    const statesTaxes = exactRow.source === null || (JSON.parse(exactRow.source) as unknown[])[3] !== null
+    one.found = excluded.found
+    one.without = {
+      excluded_iva: shareOf(ivaOf(outcome), ...excluded.part),
+      excluded_retenido: shareOf(outcome.iva_retenido, ...excluded.part),
+    }
     return [{ ...one, reason, amounts: outcome, iva: !isUnmatched || statesTaxes ? ivaOf(outcome) : 0n, dof: outcome.dof }]
   })
-  const excluded: Added['excluded'] = is_excluded ? ALL_OF_IT : NOTHING_OF_IT
-  return [{ reason, amounts: sums, iva: isUnmatched ? stated : ivaOf(sums), pairs, excluded, dof: false }, ...single]
+  return [{ reason, amounts: sums, iva: isUnmatched ? stated : ivaOf(sums), pairs, without, found, dof: false }, ...single]
 }
 
 /** Adds up everything that was read. */
@@ -125,7 +139,7 @@ function sumsOf(
   for (const { month, direction } of groups) sums.see(month, direction)
   const addGroup = (group: (typeof groups)[number], added: Added): void => {
     const { month, direction, is_part, is_restated, is_presumed, is_lapsed, is_for_taxed, is_for_exempt } = group
-    const { reason, amounts, iva, pairs, excluded, dof } = added
+    const { reason, amounts, iva, pairs, without, found, dof } = added
     const isIssued = direction === 0
     if (is_restated && SUMS.some((name) => amounts[name] !== 0n)) sums.restated.add(month)
     if (!is_part) {
@@ -145,15 +159,20 @@ function sumsOf(
       if (part === null || isPartOf(part, group)) sums.add(figure, month, addColumns(columnsIn(figure, withoutThirdParties), amounts))
     }
     if (isIssued) return
-    const without = shareOf(iva, ...excluded)
-    sums.add('no_deducible_excluded', month, without)
+    const [excluded, review] = [without.excluded_iva, reviewOf(found)]
+    sums.add('no_deducible_excluded', month, excluded)
+    sums.add(`excluded.${reasonOf(found)}`, month, excluded)
+    if (review) {
+      sums.add('por_revisar', month, iva)
+      sums.add(`review.${review}`, month, iva)
+    }
     if (!is_for_exempt) {
       const use = is_for_taxed ? 'taxed' : 'mixed'
-      sums.add(`creditable.${use}`, month, iva - without)
-      sums.add(`withheld.${use}`, month, amounts.iva_retenido - shareOf(amounts.iva_retenido, ...excluded))
+      sums.add(`creditable.${use}`, month, iva - excluded)
+      sums.add(`withheld.${use}`, month, amounts.iva_retenido - without.excluded_retenido)
     }
-    if (is_presumed) sums.add('at_risk_69b', month, iva - without)
-    if (is_lapsed) sums.add('at_risk_repse', month, iva - without)
+    if (is_presumed) sums.add('at_risk_69b', month, iva - excluded)
+    if (is_lapsed) sums.add('at_risk_repse', month, iva - excluded)
   }
   for (const row of groups) for (const added of addedBy(row, exclusions, exactAmountsReader)) addGroup(row, added)
   const figureOf = (direction: 0 | 1) => (direction === 0 ? 'pendiente_por_cobrar_iva' : 'pendiente_por_acreditar_iva')
@@ -188,7 +207,8 @@ const BASIS: Omit<Basis, 'rules'> = {
       'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now',
     diferencia: 'saldo − (iva_a_cargo − iva_a_favor)',
     no_deducible_excluded:
-      'IVA of payments in cash above the limit or for fuel, of uso S01, or to definitive 69-B issuers; less what is returned of them',
+      'IVA of payments in cash above the limit or for fuel, of uso S01, or to definitive 69-B issuers, and the part of restaurants, bars and cars that is not deductible (LIVA 5-I); less what is returned of them',
+    por_revisar: 'IVA of what a CFDI cannot decide: questions has the reasons. It is credited or excluded as if nobody answered',
     at_risk:
       'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment: of what no_deducible_excluded does not hold already, and not excluded itself',
   },
@@ -253,7 +273,7 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
 async function addedUp(insight: Insight, reading: VatReading, withoutThirdParties: boolean): Promise<VatSums> {
   const events = reading.groups.flatMap(({ exactRows }) => exactRows.map(parseExactRow))
   const open = [...reading.open, ...reading.exactInvoices].flatMap(({ invoice }) => (invoice === null ? [] : [partOf(invoice, 1n)]))
-  const reader = await exactAmountsReader(insight.ctx, [...events, ...open], events.flatMap(rateOfLimit))
+  const reader = await exactAmountsReader(insight.ctx, [...measured(events), ...open], events.flatMap(rateOfLimit))
   return sumsOf(reading, monthsOf(insight), reader, withoutThirdParties)
 }
 
@@ -322,6 +342,15 @@ function rowOf(
     pagado: side('pagado') as VatMonth['pagado'],
     devengado: { trasladado: money(of('devengado.trasladado')), acreditable: money(of('devengado.acreditable')) },
     no_deducible_excluded: money(of('no_deducible_excluded')),
+    excluded: EXCLUSIONS.flatMap((reason) => {
+      const iva = sums.of(`excluded.${reason}`, period)
+      return iva === 0n ? [] : [{ reason, iva: money(iva) }]
+    }),
+    por_revisar: money(of('por_revisar')),
+    questions: (Object.keys(QUESTIONS_OF) as (keyof typeof QUESTIONS_OF)[]).flatMap((reason) => {
+      const iva = sums.of(`review.${reason}`, period)
+      return iva === 0n ? [] : [{ reason, question: QUESTIONS_OF[reason], iva: money(iva) }]
+    }),
     at_risk_69b: money(of('at_risk_69b')),
     at_risk_repse: money(of('at_risk_repse')),
     prorrateo: isUnknown(0) ? null : fixed(prorrateo, 6),
@@ -386,13 +415,19 @@ interface Figure {
   suppliers: KnownSuppliers
 }
 
-const RISKS = ['no_deducible_excluded', 'at_risk_69b', 'at_risk_repse']
+const RISKS = ['no_deducible_excluded', 'por_revisar', 'at_risk_69b', 'at_risk_repse']
 
-/** The condition of a figure that depends on suppliers. Whether cash is over the limit is only known when measured. */
-const riskOf = (name: string): SQL =>
-  name === 'no_deducible_excluded'
-    ? sql`(is_excluded = 1 or as_json->>'is_undecided' = 1)`
-    : sql`not is_excluded and ${name === 'at_risk_69b' ? sql`is_presumed` : sql`is_lapsed`}`
+/** The condition of a figure that depends on suppliers or payments. What rows to be measured add is only known then. */
+const riskOf = (name: string): SQL => {
+  const isCreditable = sql`not (found & ${sql.raw(String(OUTRIGHT))})`
+  if (name === 'no_deducible_excluded') return sql`(excluded_iva <> 0 or as_json is not null)`
+  if (name === 'por_revisar') return sql`(${isCreditable} and (found & ${sql.raw(String(REVIEW))} or as_json is not null))`
+  return sql`${isCreditable} and ${name === 'at_risk_69b' ? sql`is_presumed` : sql`is_lapsed`}`
+}
+
+/** What a row adds to it. */
+const amountAtRisk = (name: string): SQL =>
+  name === 'no_deducible_excluded' ? sql`excluded_iva` : name === 'por_revisar' ? IVA : sql`(${IVA} - excluded_iva)`
 
 const rowsOf = (from: SQL, amount: SQL, where: SQL): SQL =>
   sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, needs_exact, as_json from (${from}) where ${where}`
@@ -436,7 +471,7 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
   ]
   const columns = RISKS.includes(name) ? [] : columnsOfEntries(figure)
   const amount = sql.raw(`0 ${columns.map(([sign, column]) => `${sign < 0 ? '-' : '+'} ${column}`).join(' ')}`)
-  return rowsOf(from, RISKS.includes(name) ? IVA : amount, sql.join(conditions, sql` and `))
+  return rowsOf(from, RISKS.includes(name) ? amountAtRisk(name) : amount, sql.join(conditions, sql` and `))
 }
 
 function streamsOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL[] {
@@ -469,21 +504,22 @@ async function exactAll(figure: Figure, items: readonly Item[]): Promise<(item: 
   }
   const events = items as readonly ExactRow[]
   const isRisk = RISKS.includes(name)
-  const { outcomeOf, rateOfDay } = await exactAmountsReader(insight.ctx, events, isRisk ? events.flatMap(rateOfLimit) : [])
+  const { outcomeOf, rateOfDay } = await exactAmountsReader(insight.ctx, measured(events), isRisk ? events.flatMap(rateOfLimit) : [])
   return (item) => {
     const event = item as ExactRow
-    const outcome = outcomeOf(event)
-    if (isUnmatched(name)) return unmatchedAmount(event, outcome)
+    if (isUnmatched(name)) return unmatchedAmount(event as ExactEvent, outcomeOf(event as ExactEvent))
+    const outcome = outcomeIn(event, outcomeOf)
     if (name.startsWith('pagos_sin_conciliar') && outcome === 'missing_rate') return 0n
     if (typeof outcome === 'string') return null
-    const taxes = (JSON.parse(event.source) as unknown[])[3]
+    const taxes = event.source === null ? event.sums : (JSON.parse(event.source) as unknown[])[3]
     if (name.startsWith('pagos_sin_conciliar')) return event.is_unmatched === 0 ? null : taxes === null ? 0n : ivaOf(outcome)
     if (name.startsWith('devengado')) return ivaOf(outcome)
     if (!isRisk) return addColumns(columnsOfEntries(figure), outcome)
-    const [part, all] = excludedPart(event, outcome.paid, exclusions, rateOfDay)
-    const without = shareOf(ivaOf(outcome), part, all)
-    if (name === 'no_deducible_excluded') return part === 0n ? null : without
-    return part === all ? null : ivaOf(outcome) - without
+    const { part, found } = excludedPart(event, outcome.paid, exclusions, rateOfDay)
+    const without = shareOf(ivaOf(outcome), ...part)
+    if (name === 'no_deducible_excluded') return part[0] === 0n ? null : without
+    if (name === 'por_revisar') return reviewOf(found) ? ivaOf(outcome) : null
+    return part[0] === part[1] ? null : ivaOf(outcome) - without
   }
 }
 

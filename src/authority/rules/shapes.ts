@@ -71,6 +71,8 @@ export const SHAPES = {
   uma: z.strictObject({ daily: amount, monthly: amount, annual: amount }),
   /** Above this total in MXN, cash is not deductible. */
   'cash.threshold': amount,
+  /** Several payments in cash up to it, of an invoice above it: whether somebody has to look at them, or they are not deductible. */
+  'cash.several_payments': z.enum(['review', 'excluded']),
   payment_forms: z.strictObject({ cash: formas, electronic: formas, review: formas }),
   'balance.tolerance': amount,
 
@@ -89,6 +91,7 @@ export const SHAPES = {
     pue_forma_99: count,
     ppd_forma_not_99: count,
     cash_over_2000: count,
+    cash_in_parts: count,
     withholding_missing: count,
     repse_not_valid_at_payment: count,
     duplicate_suspected: count,
@@ -160,6 +163,8 @@ export const SHAPES = {
   /** The deductible part of what restaurants bill, if it is paid in these forms; nothing of bars. */
   'deduction.restaurants': z.strictObject({ claves, bars: claves, rate, formas }),
   'deduction.fuel': z.strictObject({ claves }),
+  /** The deductible cost of a car, and of one with an electric motor; nobody decides of a clave in `review` whether it is one. Not of goods to be sold. */
+  'deduction.vehicles': z.strictObject({ claves, electric: claves, review: claves, limit: amount, electric_limit: amount, goods: usos }),
   /** Regimes in which only paid amounts count. */
   'deduction.flow_basis': regimes,
   /** Of whom a company deducts only what is paid, besides natural persons: issuers of these regimes, and those whose name ends so. */

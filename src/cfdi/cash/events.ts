@@ -76,7 +76,7 @@ const isPaidAtOnce = (partition: Partition, of = own): SQL => sql`(${of.metodo_p
 const namesAdvance = ({ tipo_relacion }: typeof own): SQL => sql`coalesce(instr(${tipo_relacion}, '07') > 0, 0)`
 
 /** The condition that a payment in this form moves an advance to an invoice, which was money before. */
-const isAdvance = (forma: SQLWrapper, invoice: typeof own): SQL =>
+export const isAdvance = (forma: SQLWrapper, invoice: typeof own): SQL =>
   sql`(${forma} is ${sql.raw(`'${APPLIED_ADVANCE}'`)} and ${namesAdvance(invoice)})`
 
 /** The condition that an invoice is paid at once with money: not with an advance that no credit note takes off. */

@@ -22,7 +22,7 @@ export type EventSource = [
 ]
 
 /** The credit note, whether its invoice is paid at once, and the invoice with everything that is applied to it; the day of what is meant. */
-type Refund = [
+export type Refund = [
   uuid: string,
   is_paid_at_once: 0 | 1,
   invoice: [
@@ -51,7 +51,7 @@ export interface ExactEvent {
 }
 
 /** How much of a part of a credit note returns money, in its own currency. One that cannot be converted lowers nothing. */
-function returnedPart(amount: Micros, refund: Refund | null | undefined): Micros {
+export function returnedPart(amount: Micros, refund: Refund | null | undefined): Micros {
   if (refund == null) return amount
   const [uuid, isPaidAtOnce, [total, currency, tipo_cambio, applied], day] = refund
   const settlements = applied.flatMap(([kind, at, source, stated, own, rate, forma]) => {

@@ -102,6 +102,9 @@ export interface VatMonth {
   pagado: CashSums<'retenido_a_terceros'>
   devengado: { trasladado: Money; acreditable: Money }
   no_deducible_excluded: Money
+  excluded: { reason: string; iva: Money }[]
+  por_revisar: Money
+  questions: { reason: string; question: string; iva: Money }[]
   at_risk_69b: Money
   at_risk_repse: Money
   prorrateo: Rate | null

@@ -14,7 +14,7 @@ export interface Applied {
   day: Day
   time: string
   amount: Micros
-  /** Of a complement, in MXN. */
+  /** Of a complement, what the whole payment is of in MXN. */
   pesos: Micros | null
   forma: string | null
   parcialidad: number
@@ -30,6 +30,15 @@ function pesosOf(pago: Document['pagos'][number], { imp_pagado, moneda_dr, equiv
   return rate === null || equivalence === null ? null : times(over(micros(imp_pagado), equivalence), rate)
 }
 type Docto = Document['pagos'][number]['documentos'][number]
+
+/** What a payment is of in MXN, whatever it pays: its Monto, or the sum of its parts where that is more. */
+export function paymentOf(pago: Document['pagos'][number], docto: Docto): Micros | null {
+  const parts = pago.documentos.map((one) => pesosOf(pago, one))
+  const paid = parts.includes(null) ? null : sum(parts.map((one) => one!))
+  const rate = (pago.moneda_p ?? 'MXN') === 'MXN' ? '1' : pago.tipo_cambio_p
+  const stated = rate === null ? null : times(micros(pago.monto), rate)
+  return (stated === null || (paid !== null && paid > stated) ? paid : stated) ?? pesosOf(pago, docto)
+}
 
 const indexes = new WeakMap<World, Map<string, Document[]>>()
 
@@ -68,7 +77,7 @@ export function appliedTo(world: World, invoice: Document, asOf: Day | null): Ap
             .filter((one) => one.uuid === invoice.uuid && one.moneda_dr === invoice.currency && isUntil(dayOf(pago.fecha_pago)))
             .map((one) => ({
               ...{ uuid, kind: 'P' as const, day: dayOf(pago.fecha_pago), time: pago.fecha_pago, forma: pago.forma_pago_p },
-              pesos: pesosOf(pago, one),
+              pesos: paymentOf(pago, one),
               ...{ amount: micros(one.imp_pagado), parcialidad: Number(one.num_parcialidad ?? 0), insoluto: one.imp_saldo_insoluto },
             })),
         )

@@ -1,5 +1,5 @@
 import { isZero, type Micros, micros, over, part as portion, sum, times } from './amounts.ts'
-import { appliedTo } from './balances.ts'
+import { appliedTo, paymentOf } from './balances.ts'
 import { countedAt, inPesos, isToItself, isTooLarge, isVigenteAt, netOf, populationOf, rateOf } from './counting.ts'
 import { partsOf, stated } from './notes.ts'
 import type { Day, Direction } from './shapes.ts'
@@ -21,6 +21,8 @@ export interface CashEvent {
   /** The credit note that returns it, and the payments that it returns; null of another event. */
   refund: { note: Document; of: Payment[] } | null
   forma: string | null
+  /** What the whole payment is of, in MXN. */
+  pesos: Micros
   paid: Micros
   /** What was paid in the invoice's currency. */
   own: Micros
@@ -33,6 +35,7 @@ export interface Payment {
   forma: string | null
   pesos: Micros | null
   amount: Micros
+  day: Day
 }
 
 export type Reason = 'unknown' | 'cancelled' | 'substituted' | 'other_parties' | 'currency_mismatch' | 'missing_rate'
@@ -146,6 +149,7 @@ function addPaidAtOnce(world: World, { events, paidByComplements }: Movements): 
       ...{
         refund: null,
         forma: document.forma_pago,
+        pesos: f(micros(document.total)),
         paid: f(micros(document.total)),
         own: micros(document.total),
         net: f(netOf(document)),
@@ -195,7 +199,7 @@ function addReturned(world: World, { events, paidByComplements }: Movements): vo
             day,
             document: invoice ?? note,
           },
-          ...{ refund: { note, of }, forma: null, paid: f(base), own: -returned, net: f(net) },
+          ...{ refund: { note, of }, forma: null, pesos: 0n, paid: f(base), own: -returned, net: f(net) },
           taxes: own.map((tax) => scaled(tax, f)),
         })
       }
@@ -204,14 +208,14 @@ function addReturned(world: World, { events, paidByComplements }: Movements): vo
 }
 
 /** What a note returns of an invoice, in its own currency, the payments that it returns, and the day on which that counts. */
-function returnedOf(world: World, note: Document, part: Micros, invoice: Document, isPaidLater: boolean) {
+export function returnedOf(world: World, note: Document, part: Micros, invoice: Document, isPaidLater: boolean) {
   const total = micros(invoice.total)
   const isAtOnce = invoice.metodo_pago === 'PUE' && !isPaidLater
   const pesos = rateOf(world, invoice) === null ? null : inPesos(world, invoice, total)
   const order = { P: 0, E: 1 }
   const history = appliedTo(world, invoice, null).sort((a, b) => compare([a.time, order[a.kind], a.uuid], [b.time, order[b.kind], b.uuid]))
   const before = history.filter(({ kind, time }) => kind === 'P' && time <= note.fecha)
-  const of: Payment[] = isAtOnce ? [{ forma: invoice.forma_pago, pesos, amount: total }] : before
+  const of: Payment[] = isAtOnce ? [{ forma: invoice.forma_pago, pesos, amount: total, day: dayOf(invoice.fecha) }] : before
   const isRestated = isWithheld(invoice)
   const isAdvance = namesAdvance(note) && namesAdvance(invoice)
   const ownDay = isAtOnce && (isRestated || isAdvance) ? countedOn(invoice) : dayOf(note.fecha)
@@ -253,6 +257,7 @@ function eventOf(pago: Pago, docto: Docto, invoice: Document, own: Tax[], conver
   const taxes = own.length > 0 || docto.objeto_imp_dr === '01' ? own : taxesOf(invoice).map((tax) => scaled(tax, share))
   return {
     ...{ source: 'pago' as const, direction: invoice.direction, document: invoice, forma: pago.forma_pago_p, refund: null },
+    pesos: paymentOf(pago, docto) ?? convert(paid),
     ...{ paid: convert(paid), own: paid, net: convert(share(netOf(invoice))), taxes: taxes.map((tax) => scaled(tax, convert)) },
   }
 }

@@ -90,7 +90,7 @@ export const DEFAULT_RULES: Rules = {
       counterparty_69: 20,
     },
     ...{ cancelled_after_payment: 80, cancellation_in_process: 30, sat_not_found: 60, ppd_missing_complement: 30, complement_late: 15 },
-    ...{ complement_cancelled: 50, pue_forma_99: 15, ppd_forma_not_99: 15, cash_over_2000: 25, withholding_missing: 25 },
+    ...{ complement_cancelled: 50, pue_forma_99: 15, ppd_forma_not_99: 15, cash_over_2000: 25, cash_in_parts: 10, withholding_missing: 25 },
     ...{ repse_not_valid_at_payment: 40, duplicate_suspected: 20, substituted_not_cancelled: 25 },
     ...{ receptor_regimen_uso_invalid: 10, metadata_only: 5 },
   },

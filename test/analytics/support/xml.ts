@@ -23,6 +23,8 @@ export interface Written {
   lines?: {
     clave?: string
     importe: number
+    /** 1 by default. */
+    cantidad?: number
     iva?: '0.16' | '0.08' | '0.00' | 'exento'
     /** ObjetoImp; only 02 has taxes. */
     objeto?: string
@@ -41,6 +43,7 @@ export interface Written {
     fecha: string,
     paid: { uuid: string; pagado: number; moneda?: string; iva?: number; objeto?: string }[],
     moneda?: [moneda: string, tipo_cambio: string],
+    monto?: number,
   ]
 }
 
@@ -67,7 +70,7 @@ const schoolOf = ({ iedu }: Line): string =>
     ? `<cfdi:ComplementoConcepto><iedu:instEducativas xmlns:iedu="http://www.sat.gob.mx/iedu" version="1.0" nombreAlumno="ALUMNO DE PRUEBA" CURP="${iedu[0]}" nivelEducativo="${iedu[1]}" autRVOE="RVOE 1" rfcPago="EEEE850505EE4"/></cfdi:ComplementoConcepto>`
     : ''
 
-function paymentOf([fecha, paid, [moneda, tipo_cambio] = ['MXN', '1']]: NonNullable<Written['pago']>, forma: string): string {
+function paymentOf([fecha, paid, [moneda, tipo_cambio] = ['MXN', '1'], monto = 1]: NonNullable<Written['pago']>, forma: string): string {
   const documents = paid.map(({ uuid, pagado, moneda: moneda_dr = 'MXN', iva, objeto = '02' }) => {
     const taxes =
       iva === undefined
@@ -75,7 +78,7 @@ function paymentOf([fecha, paid, [moneda, tipo_cambio] = ['MXN', '1']]: NonNulla
         : `<pago20:ImpuestosDR><pago20:TrasladosDR><pago20:TrasladoDR BaseDR="${text(iva / 0.16)}" ImpuestoDR="002" TipoFactorDR="Tasa" TasaOCuotaDR="0.160000" ImporteDR="${text(iva)}"/></pago20:TrasladosDR></pago20:ImpuestosDR>`
     return `<pago20:DoctoRelacionado IdDocumento="${uuid}" MonedaDR="${moneda_dr}" EquivalenciaDR="1" NumParcialidad="1" ImpSaldoAnt="${text(pagado)}" ImpPagado="${text(pagado)}" ImpSaldoInsoluto="0.00" ObjetoImpDR="${objeto}">${taxes}</pago20:DoctoRelacionado>`
   })
-  return `<pago20:Pagos xmlns:pago20="http://www.sat.gob.mx/Pagos20" Version="2.0"><pago20:Totales MontoTotalPagos="0"/><pago20:Pago FechaPago="${fecha}T12:00:00" FormaDePagoP="${forma}" MonedaP="${moneda}" TipoCambioP="${tipo_cambio}" Monto="1">${documents.join('')}</pago20:Pago></pago20:Pagos>`
+  return `<pago20:Pagos xmlns:pago20="http://www.sat.gob.mx/Pagos20" Version="2.0"><pago20:Totales MontoTotalPagos="0"/><pago20:Pago FechaPago="${fecha}T12:00:00" FormaDePagoP="${forma}" MonedaP="${moneda}" TipoCambioP="${tipo_cambio}" Monto="${text(monto)}">${documents.join('')}</pago20:Pago></pago20:Pagos>`
 }
 
 const totalOf = (lines: readonly Line[]): number =>
@@ -106,7 +109,7 @@ export function xmlOf(document: Written): string {
   const header = groups.map(([iva, some]) => transferred(sum(some, netOf), iva, sum(some, ivaOf)))
   const conceptos = lines.map(
     (line) =>
-      `<cfdi:Concepto ClaveProdServ="${line.clave ?? '43211503'}" Cantidad="1" ClaveUnidad="H87" Descripcion="Producto" ValorUnitario="${text(line.importe)}" Importe="${text(line.importe)}"${line.descuento === undefined ? '' : ` Descuento="${text(line.descuento)}"`} ObjetoImp="${line.objeto ?? '02'}">${isTaxed(line) ? `<cfdi:Impuestos><cfdi:Traslados>${transferred(netOf(line), line.iva ?? '0.16', ivaOf(line))}</cfdi:Traslados></cfdi:Impuestos>` : ''}${line.tercero === undefined ? '' : `<cfdi:ACuentaTerceros RfcACuentaTerceros="${line.tercero}" NombreACuentaTerceros="TERCERO" RegimenFiscalACuentaTerceros="601" DomicilioFiscalACuentaTerceros="06600"/>`}${schoolOf(line)}</cfdi:Concepto>`,
+      `<cfdi:Concepto ClaveProdServ="${line.clave ?? '43211503'}" Cantidad="${line.cantidad ?? 1}" ClaveUnidad="H87" Descripcion="Producto" ValorUnitario="${text(line.importe / (line.cantidad ?? 1))}" Importe="${text(line.importe)}"${line.descuento === undefined ? '' : ` Descuento="${text(line.descuento)}"`} ObjetoImp="${line.objeto ?? '02'}">${isTaxed(line) ? `<cfdi:Impuestos><cfdi:Traslados>${transferred(netOf(line), line.iva ?? '0.16', ivaOf(line))}</cfdi:Traslados></cfdi:Impuestos>` : ''}${line.tercero === undefined ? '' : `<cfdi:ACuentaTerceros RfcACuentaTerceros="${line.tercero}" NombreACuentaTerceros="TERCERO" RegimenFiscalACuentaTerceros="601" DomicilioFiscalACuentaTerceros="06600"/>`}${schoolOf(line)}</cfdi:Concepto>`,
   )
   const relations = [relacion, document.sustituye && (['04', ...document.sustituye] as const)].flatMap((one) => {
     if (!one) return []

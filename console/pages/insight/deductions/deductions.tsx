@@ -97,7 +97,15 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fisca
           { name: t.state, cell: ({ status }) => <Badge tone={TONES[status]}>{t.status[status]}</Badge> },
           {
             name: t.why,
-            cell: ({ reasons }) => (reasons.length > 0 ? <small>{reasons.map((one) => t.reason[one] ?? one).join(' · ')}</small> : NOTHING),
+            cell: ({ reasons, status }) =>
+              reasons.length > 0 ? (
+                <span class={css.two}>
+                  <small>{reasons.map((one) => t.reason[one] ?? one).join(' · ')}</small>
+                  {status === 'review' && reasons.map((one) => t.question[one] && <small key={one}>{t.question[one]}</small>)}
+                </span>
+              ) : (
+                NOTHING
+              ),
           },
         ]}
       />

@@ -89,6 +89,7 @@ export function sayingRules(language: Language) {
     uma: (value) =>
       entries(value, (name, amount) => `${{ daily: t.daily, monthly: t.monthly, annual: t.annual }[name] ?? name} ${money(amount)}`),
     'cash.threshold': amountOf,
+    'cash.several_payments': (value) => t.several[String(value)] ?? String(value),
     'balance.tolerance': amountOf,
     payment_forms: (value) => entries(value, (name, some) => `${t.forms[name] ?? name}: ${forms(some)}`),
     'risk.weights': (value) => entries(value, (name, weight) => `${flags[name] ?? t.other(name)}: ${count(weight)}`),
@@ -112,6 +113,15 @@ export function sayingRules(language: Language) {
     'deduction.restaurants': (value) => {
       const { claves, formas, rate: part } = value as { claves: string[]; formas: string[]; rate: string }
       return `${rate(part)}; ${keys(claves)}; ${forms(formas)}`
+    },
+    'deduction.vehicles': (value) => {
+      const { claves, electric, limit, electric_limit } = value as {
+        claves: string[]
+        electric: string[]
+        limit: string
+        electric_limit: string
+      }
+      return `${money(limit)}: ${keys(claves)}; ${money(electric_limit)}: ${keys(electric)}`
     },
     'concepts.outlier_mad': counted(t.mad),
     'concepts.outlier_least': counted(t.prices),

@@ -53,6 +53,7 @@ export function Beside({ row }: { row: VatMonth }) {
     'proporcion.fuera': money(proporcion.fuera),
     'proporcion.por_revisar': money(proporcion.por_revisar),
     'terceros.iva_16': money(terceros.iva_16),
+    por_revisar: money(row.por_revisar),
     at_risk_69b: money(row.at_risk_69b),
     at_risk_repse: money(row.at_risk_repse),
     'pagos_sin_conciliar.count': count(loose.count),

@@ -16,7 +16,15 @@ import { dayOfEpoch, epochDayOf } from '../../../platform/time/calendar.ts'
 import { lastDayOf } from '../../../platform/time/months.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
 import { DIRECTIONS } from '../../../taxpayers/visibility/window.ts'
-import { type Exclusions, excludedPart, exclusionsOf, parseExactRow, rateOfLimit, UNKNOWN_SUPPLIERS } from '../../vat/exclusions.ts'
+import {
+  type Exclusions,
+  excludedPart,
+  exclusionsOf,
+  outcomeIn,
+  parseExactRow,
+  rateOfLimit,
+  UNKNOWN_SUPPLIERS,
+} from '../../vat/exclusions.ts'
 import { type Marks, NO_USES } from '../../vat/store.ts'
 import {
   CASH_FIGURES,
@@ -345,7 +353,7 @@ function cashCells(
       continue
     }
     const event = row.exactRow === null ? null : parseExactRow(row.exactRow)
-    const exact = event && exactAmounts(event, rate)
+    const exact = event && outcomeIn(event, (one) => exactAmounts(one, rate))
     if (typeof exact === 'string') {
       if (row.tipo === 'P') countReason(quality, exact, 1)
       continue
@@ -359,8 +367,9 @@ function cashCells(
     const returned: readonly string[] = row.is_returned === 1 ? RETURNED_FIGURES : []
     for (const name of PAID_FIGURES) if (!returned.includes(name)) into[name] += amountOf(name)
     if (row.is_returned === 1) for (const name of RETURNED_FIGURES) into[`devuelto_${name}`] -= amountOf(name)
-    const excluded = event && exact ? excludedPart(event, exact.paid, exclusions, rate) : ([BigInt(row.is_excluded), 1n] as const)
-    for (const name of IVA_FIGURES) into[`no_acreditable_${name}`] += shareOf(amountOf(name), ...excluded)
+    const excluded = event && exact ? excludedPart(event, exact.paid, exclusions, rate).part : null
+    for (const name of IVA_FIGURES)
+      into[`no_acreditable_${name}`] += excluded === null ? parseSum(row[`excluded_${name}`]) : shareOf(amountOf(name), ...excluded)
   }
   return cellsOf(groups.rows())
 }

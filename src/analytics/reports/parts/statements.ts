@@ -7,7 +7,7 @@ import { type Days, isSubstituted, populationOf, sumOf, taxOf } from '../../../c
 import { all, inlined } from '../../../platform/db/statement.ts'
 import { type DirectionNumber, isCounted, type Partition } from '../../../taxpayers/visibility/scoped-ledger.ts'
 import { nameColumn } from '../../common/omitted.ts'
-import { type Marks, movements } from '../../vat/store.ts'
+import { type Marks, movements, without } from '../../vat/store.ts'
 
 /** The digits of micros up to which SQL adds them up. */
 const LARGE = 13
@@ -93,14 +93,12 @@ export const CASH_FIGURES = [
 ]
 
 /** A group of cash events by supplier and the facts behind its class. One with an `exactRow` is alone, for `parseExactRow`. */
-export type CashRow = Record<(typeof PAID_FIGURES)[number], string> & {
+export type CashRow = Record<(typeof PAID_FIGURES)[number] | `excluded_${(typeof IVA_FIGURES)[number]}`, string> & {
   rfc: string
   reason: string | null
   regimen: string | null
   clave: string | null
   tipo: string
-  /** Whether the law does not let its IVA be credited. */
-  is_excluded: 0 | 1
   is_returned: 0 | 1
   exactRow: string | null
   newest: string | null
@@ -109,17 +107,20 @@ export type CashRow = Record<(typeof PAID_FIGURES)[number], string> & {
 
 /** Selects the cash events of received documents. */
 export function cashStatement(partition: Partition, marks: Marks): SQL | null {
-  const events = movements(partition, 1, marks, ['counterparty', 'invoice'])
-  const figures = PAID_FIGURES.map((name) => sql`${sumOf(`iif(e.needs_exact, 0, e.${name})`)} as ${sql.identifier(name)}`)
+  const events = movements(partition, 1, marks, ['counterparty', 'invoice', 'thing'])
+  const figures = [
+    ...PAID_FIGURES.map((name) => [name, `e.${name}`] as const),
+    ...IVA_FIGURES.map((name) => [`excluded_${name}`, without(`e.${name}`)] as const),
+  ].map(([name, amount]) => sql`${sumOf(`iif(e.needs_exact, 0, ${amount})`)} as ${sql.identifier(name)}`)
   const ofEvent = (value: SQLWrapper) => sql`case when e.reason is null then ${value} end`
   return (
     events &&
     sql`select ${ofEvent(sql`e.counterparty`)} as rfc, e.reason, ${ofEvent(i.emisor_regimen_fiscal)} as regimen, ${ofEvent(mainKey(i.products))} as clave,
-        ${ofEvent(sql`e.is_excluded`)} as is_excluded, ${ofEvent(sql`e.tipo = 'E'`)} as is_returned,
+        ${ofEvent(sql`e.tipo = 'E'`)} as is_returned,
         case when e.needs_exact and e.reason is null then e.as_json end as exactRow, max(e.tipo) as tipo,
         ${newest(i, i.emisor_nombre)} as newest, count(*) as n, ${sql.join(figures, sql`, `)}
       from (${events}) e left join ${cfdi} ${i} on ${i.entity} = ${partition.number} and ${i.uuid} = e.invoice
-      group by 1, 2, 3, 4, 5, 6, 7`
+      group by 1, 2, 3, 4, 5, 6`
   )
 }
 

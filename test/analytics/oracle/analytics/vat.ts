@@ -3,7 +3,7 @@ import type { VatMonth } from '../analytics-shapes.ts'
 import { appliedTo, LEAST_OPEN } from '../balances.ts'
 import { type CashEvent, countedOn, figuresOf, ivaOf, movementsOf } from '../cash.ts'
 import { inPesos, isToItself, populationOf, rateOf, signOf } from '../counting.ts'
-import { exclusionsOf } from '../drilldowns/deduction-reasons.ts'
+import { exclusionsOf, isInParts, paymentsOf, wrongsOf } from '../drilldowns/deduction-reasons.ts'
 import { isRepseInvalid, situacionAt } from '../lists.ts'
 import type { Direction, Month } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
@@ -35,11 +35,11 @@ function declaredOf({ returns }: World, month: Month): VatMonth['declarado'] {
 }
 
 /** What of an amount of an event cannot be credited: all or nothing of a payment, and of a refund the part that its payments were. */
-function excludedOf(world: World, { document, refund, forma, paid, day }: CashEvent): (amount: Micros) => Micros {
-  const isOut = (payments: { forma: string | null; pesos: Micros | null }[]) => exclusionsOf(world, document, payments, day).length > 0
-  if (isOut([])) return (amount) => amount
-  if (refund === null) return (amount) => (isOut([{ forma, pesos: paid }]) ? amount : 0n)
-  const out = sum(refund.of.filter((one) => isOut([one])).map(({ amount }) => amount))
+function excludedOf(world: World, { document, refund, forma, pesos, day }: CashEvent): (amount: Micros) => Micros {
+  if (exclusionsOf(world, document).length > 0) return (amount) => amount
+  const isOut = (one: { forma: string | null; pesos: Micros | null }) => wrongsOf(world, document, one, day).length > 0
+  if (refund === null) return (amount) => (isOut({ forma, pesos }) ? amount : 0n)
+  const out = sum(refund.of.filter(isOut).map(({ amount }) => amount))
   const all = sum(refund.of.map(({ amount }) => amount))
   return (amount) => part(amount, out, all)
 }
@@ -61,6 +61,9 @@ function proportionOf(world: World, month: Month): Micros {
   return prorrateoOf(of('base_16', 'base_8', 'base_0', 'base_otras'), of('base_exento'))
 }
 
+const REASONS = ['uso_s01', 'issuer_69b_definitivo', 'cash_over_2000', 'fuel_not_electronic', 'bar', 'restaurant_not_by_card']
+const QUESTION = 'Was it one purchase that was divided into payments of at most 2,000 in cash (LISR 27-III)?'
+
 function addCash(world: World, month: Month, tally: Tally): void {
   for (const event of inMonth(world, month)) {
     const isIssued = event.direction === 'issued'
@@ -73,6 +76,17 @@ function addCash(world: World, month: Month, tally: Tally): void {
     if (isIssued) continue
     const excluded = excludedOf(world, event)
     add('no_deducible_excluded', excluded(ivaOf(event)))
+    const { document, refund, forma, pesos, day } = event
+    const payments = refund?.of ?? [{ forma, pesos }]
+    const reasons = [...exclusionsOf(world, document), ...payments.flatMap((one) => wrongsOf(world, document, one, day))]
+    const reason = REASONS.find((one) => reasons.includes(one))
+    if (reason) add(`excluded.${reason}`, excluded(ivaOf(event)))
+    const all = refund?.of ?? (event.source === 'pago' ? paymentsOf(world, document) : payments)
+    const isOpen = payments.some((one) => isInParts(world, document, one, day, all))
+    if (isOpen && reasons.length === 0) {
+      add('por_revisar', ivaOf(event))
+      add('review.cash_in_parts', ivaOf(event))
+    }
     const rest = ivaOf(event) - excluded(ivaOf(event))
     if (situacionAt(world, event.document.emisor_rfc, world.today) === 'presunto') add('at_risk_69b', rest)
     if (isRepseInvalid(world, event.document, event.day)) add('at_risk_repse', rest)
@@ -162,6 +176,13 @@ function monthRow(world: World, month: Month, tally: Tally): Computed {
     cobrado: { ...texts('cobrado'), retenido_por_clientes: money(of('cobrado.retenido_por_clientes')) } as VatMonth['cobrado'],
     pagado: { ...texts('pagado'), retenido_a_terceros: money(of('pagado.retenido_a_terceros')) } as VatMonth['pagado'],
     devengado: { trasladado: money(of('devengado.trasladado')), acreditable: money(of('devengado.acreditable')) },
+    excluded: REASONS.flatMap((reason) => {
+      const iva = of(`excluded.${reason}`)
+      return iva === 0n ? [] : [{ reason, iva: money(iva) }]
+    }),
+    por_revisar: money(of('por_revisar')),
+    questions:
+      of('review.cash_in_parts') === 0n ? [] : [{ reason: 'cash_in_parts', question: QUESTION, iva: money(of('review.cash_in_parts')) }],
     ...{ no_deducible_excluded: money(excluded), at_risk_69b: money(of('at_risk_69b')), at_risk_repse: money(of('at_risk_repse')) },
     prorrateo: knows('issued') ? exact(prorrateo) : null,
     ...{ acreditable: isKnown ? money(acreditable) : null, saldo: isKnown ? money(saldo) : null },

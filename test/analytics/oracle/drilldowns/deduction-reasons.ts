@@ -1,5 +1,6 @@
-import { type Micros, micros } from '../amounts.ts'
+import { type Micros, micros, part, sum } from '../amounts.ts'
 import { balanceOf } from '../balances.ts'
+import { returnedOf } from '../cash.ts'
 import { countedAt, inPesos, rateOf } from '../counting.ts'
 import { hasPrefix, isRepseInvalid, situacionAt } from '../lists.ts'
 import { loweredBy } from '../notes.ts'
@@ -9,64 +10,112 @@ import { mainClave } from './expectation.ts'
 
 export type Profile = 'personal' | 'business'
 
+/** A payment; `pesos` is what all of it is of in MXN, whatever it pays, null when that is not known. */
 interface Paid {
   forma: string | null
-  /** In MXN; null when it is not known. */
   pesos: Micros | null
+  amount: Micros
+  day: string
 }
 
 /** The payments of a document: its complements when it is PPD or has some, else itself. */
-export function paymentsOf(world: World, document: Document): (Paid & { day: string })[] {
+export function paymentsOf(world: World, document: Document): Paid[] {
   const { payments } = balanceOf(world, document, null)
   if (document.metodo_pago === 'PPD' || payments.length > 0) return payments
   const pesos = rateOf(world, document) === null ? null : inPesos(world, document, micros(document.total))
-  return [{ forma: document.forma_pago, day: dayOf(document.fecha), pesos }]
+  return [{ forma: document.forma_pago, day: dayOf(document.fecha), pesos, amount: micros(document.total) }]
 }
 
-/** Whether a payment was in cash, in an amount that cannot be deducted. */
-export const isOverInCash = (world: World, { forma, pesos }: Paid, day: string): boolean =>
-  forma === '01' && pesos !== null && pesos > micros(world.rules(day).cash_limit)
+const isRestaurant = (document: Document): boolean => mainClave(document).startsWith('901015') && mainClave(document) !== '90101502'
+
+/** Why a payment does not let its part of an invoice be deducted (LISR 27-III, 28-XX), by the rules of a day. */
+export function wrongsOf(world: World, document: Document, { forma, pesos }: Pick<Paid, 'forma' | 'pesos'>, on: string): string[] {
+  const rules = world.rules(on)
+  const isFuel = document.conceptos.some((line) => hasPrefix(line.clave_prod_serv, rules.claves.fuel))
+  const reasons: [string, boolean][] = [
+    ['cash_over_2000', forma === '01' && pesos !== null && pesos > micros(rules.cash_limit)],
+    ['fuel_not_electronic', forma === '01' && isFuel],
+    ['restaurant_not_by_card', isRestaurant(document) && forma !== null && !['04', '05', '28', '29'].includes(forma)],
+  ]
+  return reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
+}
+
+/** Whether a payment is one of several in cash within the limit, of an invoice above it. */
+export function isInParts(
+  world: World,
+  invoice: Document,
+  { forma, pesos }: Pick<Paid, 'forma' | 'pesos'>,
+  on: string,
+  all: Pick<Paid, 'forma'>[],
+): boolean {
+  const limit = micros(world.rules(on).cash_limit)
+  const total = rateOf(world, invoice) === null ? null : inPesos(world, invoice, micros(invoice.total))
+  if (forma !== '01' || pesos === null || pesos > limit || total === null || total <= limit) return false
+  return all.filter((one) => one.forma === '01').length > 1
+}
+
+/** Reasons of the law for which nothing of an invoice or its IVA counts for a business, whoever pays it and how. */
+export const exclusionsOf = (world: World, document: Document): string[] => [
+  ...(mainClave(document) === '90101502' ? ['bar'] : []),
+  ...(document.uso_cfdi === 'S01' ? ['uso_s01'] : []),
+  ...(situacionAt(world, document.emisor_rfc, world.today) === 'definitivo' ? ['issuer_69b_definitivo'] : []),
+]
+
+const invoicesOf = (world: World, note: Document): [invoice: Document, part: Micros][] =>
+  [...loweredBy(world, note)].flatMap(([uuid, part]) =>
+    world.documents
+      .filter(
+        (one) =>
+          one.uuid === uuid &&
+          one.origin === note.origin &&
+          one.tipo_comprobante === 'I' &&
+          one.emisor_rfc === note.emisor_rfc &&
+          one.receptor_rfc === note.receptor_rfc,
+      )
+      .map((one): [Document, Micros] => [one, part]),
+  )
+
+/**
+ * The part of a document of a business that is out because of its payments, or of what a credit note returns of payments that were; why; and
+ * whether somebody has to look at it.
+ */
+export function outOf(world: World, document: Document): { out: Micros; of: Micros; reasons: string[]; isInParts: boolean } {
+  const reasons = new Set<string>()
+  const judged = (invoice: Document, payments: Paid[], all = payments) => {
+    const wrong = payments.filter((one) => {
+      const found = wrongsOf(world, invoice, one, one.day)
+      for (const reason of found) reasons.add(reason)
+      return found.length > 0
+    })
+    return { out: sum(wrong.map(({ amount }) => amount)), open: payments.some((one) => isInParts(world, invoice, one, one.day, all)) }
+  }
+  if (document.tipo_comprobante === 'I') {
+    const { out, open } = judged(document, paymentsOf(world, document))
+    const [total, flow] = [micros(document.total), paidPartOf(world, document, 'business')]
+    return { out, of: flow === null ? total : flow.paid, reasons: out > 0n ? [...reasons] : [], isInParts: open }
+  }
+  let [excluded, whole, open] = [0n, 0n, false]
+  for (const [invoice, stated] of invoicesOf(world, document)) {
+    const { returned, of } = returnedOf(
+      world,
+      document,
+      stated,
+      invoice,
+      paymentsOf(world, invoice).length > 0 && balanceOf(world, invoice, null).payments.length > 0,
+    )
+    const { out, open: isOpen } = judged(invoice, of as Paid[], paymentsOf(world, invoice))
+    const all = sum(of.map(({ amount }) => amount))
+    whole += stated
+    if (out > 0n) excluded += part(returned, out, all)
+    open ||= isOpen
+  }
+  return { out: excluded, of: whole, reasons: excluded > 0n ? [...reasons] : [], isInParts: open }
+}
 
 type Electronic = 'yes' | 'no' | 'review'
 const isElectronic = (rules: Rules, forma: string | null): Electronic => {
   if (forma !== null && rules.electronic_forms.includes(forma)) return 'yes'
   return forma === null || forma === '99' || rules.review_forms.includes(forma) ? 'review' : 'no'
-}
-
-/** Reasons of the law for which an invoice or its IVA cannot be deducted by a business, apart from whether it counts and is paid. */
-export function exclusionsOf(
-  world: World,
-  document: Document,
-  payments: (Paid & { day?: string })[] = paymentsOf(world, document),
-  on?: string,
-): string[] {
-  const rules = world.rules(on ?? dayOf(document.fecha))
-  const isFuel = document.conceptos.some((line) => hasPrefix(line.clave_prod_serv, rules.claves.fuel))
-  const isInvoice = document.tipo_comprobante === 'I'
-  const reasons: [string, boolean][] = [
-    ['cash_over_2000', isInvoice && payments.some((one) => isOverInCash(world, one, on ?? one.day!))],
-    ['fuel_not_electronic', isInvoice && isFuel && payments.some(({ forma }) => forma === '01')],
-    ['uso_s01', document.uso_cfdi === 'S01'],
-    ['issuer_69b_definitivo', situacionAt(world, document.emisor_rfc, world.today) === 'definitivo'],
-  ]
-  return reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
-}
-
-/** The same, and of a credit note those of the invoices that it lowers: what excluded a purchase excludes its credit note. */
-function exclusionsOfPurchase(world: World, document: Document): string[] {
-  if (document.tipo_comprobante !== 'E') return exclusionsOf(world, document)
-  const invoices = [...loweredBy(world, document).keys()].flatMap((uuid) =>
-    world.documents.filter(
-      (one) =>
-        one.uuid === uuid &&
-        one.origin === document.origin &&
-        one.tipo_comprobante === 'I' &&
-        one.emisor_rfc === document.emisor_rfc &&
-        one.receptor_rfc === document.receptor_rfc,
-    ),
-  )
-  const found = new Set([document, ...invoices].flatMap((one) => exclusionsOf(world, one)))
-  return ['cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo'].filter((reason) => found.has(reason))
 }
 
 const isFlow = (world: World, document: Document): boolean => {
@@ -78,7 +127,7 @@ const isFlow = (world: World, document: Document): boolean => {
 
 /** The part that a business deducts of what a restaurant bills; null of others (LISR 28-XX). Bars are no restaurants. */
 export const deductedPartOf = (document: Document, profile: Profile): string | null =>
-  profile === 'business' && mainClave(document).startsWith('901015') && mainClave(document) !== '90101502' ? '0.085' : null
+  profile === 'business' && isRestaurant(document) ? '0.085' : null
 
 /** Whether the states of the place of issue and of the receiver's address differ. Two digits of a postal code tell the state. */
 const FIRST_DIGITS = [
@@ -114,6 +163,8 @@ export function paidPartOf(world: World, document: Document, profile: Profile): 
   return { paid: applied > total ? total : applied, total, isOpen }
 }
 
+const ORDER = ['cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'restaurant_not_by_card', 'bar']
+
 export interface Verdict {
   not_deductible: string[]
   review: string[]
@@ -130,6 +181,12 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
   const isCancelled = document.estatus === 'cancelado'
   const paid = paidPartOf(world, document, profile)
   const isInvoice = document.tipo_comprobante === 'I'
+  const cash = profile === 'business' ? outOf(world, document) : null
+  const bought = isInvoice ? [] : invoicesOf(world, document).flatMap(([invoice]) => exclusionsOf(world, invoice))
+  const whole = new Set([
+    ...[...exclusionsOf(world, document), ...bought].filter((reason) => reason !== 'bar' || profile === 'business'),
+    ...(cash !== null && cash.out > 0n && cash.out >= cash.of ? cash.reasons : []),
+  ])
   const list = (reasons: [string, boolean][]) => reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
   return {
     not_deductible: [
@@ -138,17 +195,8 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
         ['substituted', !isCancelled && !countedAt(world, null).has(document.uuid)],
         ['missing_xml', !document.has_xml],
       ]),
-      ...exclusionsOfPurchase(world, document).filter(
-        (reason) => profile === 'business' || !['cash_over_2000', 'fuel_not_electronic'].includes(reason),
-      ),
+      ...ORDER.filter((reason) => whole.has(reason)),
       ...list([
-        [
-          'restaurant_not_by_card',
-          isInvoice &&
-            deductedPartOf(document, profile) !== null &&
-            paymentsOf(world, document).some(({ forma }) => forma !== null && !['04', '05', '28', '29'].includes(forma)),
-        ],
-        ['bar', profile === 'business' && mainClave(document) === '90101502'],
         [
           'repse_missing_at_payment',
           isInvoice &&
@@ -170,6 +218,7 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
       ['uso_undefined', profile === 'business' && document.uso_cfdi === 'P01'],
       ['unpaid_to_626', isUnsettled(world, document, profile)],
       ['possible_travel', isInvoice && deductedPartOf(document, profile) !== null && isElsewhere(document)],
+      ['cash_in_parts', cash?.isInParts === true],
     ]),
   }
 }

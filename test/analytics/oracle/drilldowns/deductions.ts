@@ -5,7 +5,7 @@ import type { DeductionRow, DeductionTotals } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { compare, type Document, dayOf, isCompany, type Range, rulesOfYear, type World, within } from '../world.ts'
 import { type Limit, limitsOf } from './caps.ts'
-import { deductedPartOf, type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
+import { deductedPartOf, outOf, type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
 
 export interface DeductionQuery extends Range {
   profile?: 'auto' | Profile
@@ -19,9 +19,17 @@ const QUESTIONS: Record<string, string> = {
   tuition_without_iedu: 'Whose tuition is it, and of which level?',
   uso_undefined: 'What is it used for?',
   unpaid_to_626: 'Must what a company of 626 bills be paid before it is deducted?',
+  cash_in_parts: 'Was it one purchase that was divided into payments of at most 2,000 in cash (LISR 27-III)?',
   possible_travel: 'Was it consumed on a trip of more than 50 km (LISR 28-V)?',
   cap_unknown: 'What was the income on which its limit depends?',
 }
+
+const FIRST = ['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic']
+/** Reasons in the order in which rows name them, which those of payments begin. */
+const inOrder = (reasons: string[]): string[] => [
+  ...FIRST.filter((one) => reasons.includes(one)),
+  ...reasons.filter((one) => !FIRST.includes(one)),
+]
 
 const isPersonal = (uso: string | null): boolean => /^D(0[1-9]|10)$/.test(uso ?? '')
 
@@ -125,23 +133,29 @@ export function deductionsOf(world: World, query: DeductionQuery) {
         ...{ gross_amount: gross === null ? null : money(gross), counterparty_rfc: document.counterparty.rfc },
         annual_rate: annual_rate === null ? null : `${annual_rate}000000`.slice(0, 8),
       }
+      const cash = profile === 'business' ? outOf(world, document) : null
+      const partly = cash !== null && cash.out > 0n && cash.out < cash.of ? cash.reasons : []
       const notPaid = paid?.isOpen && !verdict.not_deductible.includes('not_paid') ? ['not_paid'] : []
       const row = (status: DeductionRow['status'], deductible: Micros, reasons: string[]): DeductionRow => ({
         ...common,
         ...{ status, deductible_amount: money(deductible), reasons: [...reasons, ...notPaid] },
         questions: reasons.flatMap((one) => QUESTIONS[one] ?? []),
       })
-      if (verdict.not_deductible.length > 0) return row('not_deductible', 0n, [...verdict.not_deductible, ...review])
+      if (verdict.not_deductible.length > 0) return row('not_deductible', 0n, inOrder([...verdict.not_deductible, ...partly, ...review]))
       if (review.length > 0 || gross === null) {
         if (isShown && gross !== null) tally.add(`review_amount|${key}`, document.uuid, gross)
-        return row('review', 0n, review)
+        return row('review', 0n, [...partly, ...review])
       }
-      const ofPaid = paid === null ? gross : part(gross, paid.paid, paid.total)
+      const [counted, all] =
+        document.tipo_comprobante === 'I'
+          ? [paid?.paid ?? micros(document.total), micros(document.total)]
+          : [cash?.of ?? 0n, cash?.of ?? 0n]
+      const ofPaid = all === 0n ? gross : part(gross, counted - (cash?.out ?? 0n), all)
       const deducted_part = annual_rate ?? deductedPartOf(document, profile)
       const claimed = deducted_part === null ? ofPaid : times(ofPaid, deducted_part)
       const deductible = allowed(world, document, limits, used, claimed)
       if (isShown) tally.add(`deductible_amount|${key}`, document.uuid, deductible)
-      if (deductible >= claimed) return row('eligible', deductible, [])
+      if (deductible >= claimed) return row('eligible', deductible, partly)
       const cut = limits.find(({ key, amount }) => amount !== null && used.get(`claimed ${key}`)! > amount) ?? limits[0]!
       return row('capped', deductible, [`cap_${cut.key.split('|')[0]}`])
     })

@@ -17,7 +17,7 @@ import {
   type World,
   within,
 } from '../world.ts'
-import { isOverInCash, paymentsOf } from './deduction-reasons.ts'
+import { isInParts, paymentsOf, wrongsOf } from './deduction-reasons.ts'
 import { expectationOf } from './expectation.ts'
 
 type Flag = (world: World, document: Document) => boolean
@@ -84,7 +84,12 @@ export const complementCancelled: Flag = (world, document) =>
 export const cashOver: Flag = (world, document) =>
   isInvoice(world, document) &&
   document.direction === 'received' &&
-  paymentsOf(world, document).some((one) => isOverInCash(world, one, one.day))
+  paymentsOf(world, document).some((one) => wrongsOf(world, document, one, one.day).includes('cash_over_2000'))
+
+const cashInParts: Flag = (world, document) =>
+  isInvoice(world, document) &&
+  document.direction === 'received' &&
+  paymentsOf(world, document).some((one, _, all) => isInParts(world, document, one, one.day, all))
 
 export const withholdingMissing: Flag = (world, document) => {
   if (!isInvoice(world, document) || !document.has_xml) return false
@@ -139,6 +144,7 @@ export const FLAGS: Record<string, Flag> = {
   ppd_forma_not_99: (world, one) =>
     isInvoice(world, one) && one.metodo_pago === 'PPD' && one.forma_pago !== null && one.forma_pago !== '99',
   cash_over_2000: cashOver,
+  cash_in_parts: cashInParts,
   withholding_missing: withholdingMissing,
   repse_not_valid_at_payment: repseNotValid,
   substituted_not_cancelled: (_, { is_substituted }) => is_substituted,

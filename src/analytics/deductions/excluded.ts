@@ -1,0 +1,62 @@
+import type { Rules } from '../../authority/rules/dated.ts'
+import { type Refund, returnedPart, shareOf } from '../../cfdi/cash/exact-amounts.ts'
+import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
+import { FOUND, type Found, OUT } from '../common/deductible.ts'
+import type { DeductionDocument } from './store.ts'
+import { REASONS, type Reason } from './uses.ts'
+
+export type Part = readonly [part: Micros, of: Micros]
+
+/** An invoice that a credit note lowers: the part of the note, and how the invoice was paid and judged. */
+type Lowered = [
+  part: string | number,
+  metodo_pago: string | null,
+  invoice: Refund[2],
+  payments: [found: number, amount: string | number, at: string][],
+  thing: [part: number | null, of: number | null, found: number] | null,
+]
+
+/** The published rates by the UUID of a document that states none, and by currency and day. */
+export type Rates = ReadonlyMap<string, string | null>
+export const keyOf = (currency: string, day: string): string => `${currency} ${day}`
+
+/** The rates that payments in cash of the invoices of a credit note need. */
+export const unknownIn = ({ lowered }: DeductionDocument) =>
+  (JSON.parse(lowered ?? '[]') as Lowered[]).flatMap(([, , [, currency], payments]) =>
+    payments.flatMap(([bits, , at]) => ((bits & FOUND.unknown_amount) === 0 ? [] : [{ currency: currency!, day: at.slice(0, 10) }])),
+  )
+
+/** What excluded a purchase excludes its credit note, in the part that the note returns of its payments, and by what it is. */
+function excludedOfNote({ uuid, fecha, lowered }: DeductionDocument, rules: Rules, rates: Rates): { part: Part; found: number } {
+  let [excluded, all, found] = [0n, 0n, 0]
+  for (const [stated, metodo_pago, invoice, payments, thing] of JSON.parse(lowered!) as Lowered[]) {
+    const part = BigInt(stated)
+    const isPaidAtOnce = metodo_pago === 'PUE' && !invoice[3].some(([kind]) => kind === 'P')
+    const returned = returnedPart(part, [uuid, isPaidAtOnce ? 1 : 0, invoice, null])
+    const before = payments
+      .filter(([, , at]) => isPaidAtOnce || at <= fecha)
+      .map(([bits, amount, at]): Lowered[3][number] => {
+        const rate = (bits & FOUND.unknown_amount) === 0 ? null : rates.get(keyOf(invoice[1]!, at.slice(0, 10)))
+        const isOver = rate && times(BigInt(amount), rate) > micros(rules.on(at.slice(0, 10)).get('cash.threshold'))!
+        return [isOver ? bits | FOUND.cash_over_2000 : bits, amount, at]
+      })
+    const sum = (some: Lowered[3]) => sumAll(some.map(([, amount]) => BigInt(amount)))
+    const wrong = before.filter(([bits]) => (bits & OUT) !== 0)
+    const out = wrong.length === 0 ? 0n : shareOf(returned, sum(wrong), sum(before))
+    for (const [bits] of before) found |= bits
+    if (thing) found |= thing[2]
+    all += part
+    excluded += out + (thing?.[1] ? shareOf(part - out, BigInt(thing[0]!), BigInt(thing[1])) : 0n)
+  }
+  return { part: [excluded, all], found }
+}
+
+/** What of an amount a business does not deduct, and why. */
+export function excludedOf(document: DeductionDocument, rules: Rules, rates: Rates): { part: Part; found: number } {
+  if (document.lowered !== null) return excludedOfNote(document, rules, rates)
+  const [part, of] = JSON.parse(document.thing ?? '[]') as [number?, number?]
+  return { part: of ? [BigInt(part!), BigInt(of)] : [0n, 1n], found: document.found }
+}
+
+export const reasonsIn = (found: number): Found[] => (Object.keys(FOUND) as Found[]).filter((name) => (found & FOUND[name]) !== 0)
+export const isReason = (name: Found): name is Found & Reason => (REASONS as readonly string[]).includes(name)
