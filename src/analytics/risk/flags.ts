@@ -291,7 +291,7 @@ const inCash =
  */
 export const SHARED: Partial<Record<FlagCode, (reading: Pick<FlagReading, 'rules' | 'days'>) => SQL | null>> = {
   cash_over_2000: inCash('cash_over_2000'),
-  cash_in_parts: inCash('cash_in_parts'),
+  cash_in_parts: (reading) => sql`json_array_length(own.payments) > 1 and ${inCash('cash_in_parts')(reading)}`,
   withholding_missing: ({ rules, days }) => anyComposedByDay(rules, own.fecha, days, withholdingMissing),
   receptor_regimen_uso_invalid: (reading) => usoInvalid(reading),
 }
