@@ -25,7 +25,7 @@ export const FOUND = {
   vehicle_review: 256,
   possible_travel: 512,
 } as const
-export type Found = keyof typeof FOUND
+export type Finding = keyof typeof FOUND
 export const OUT = FOUND.cash_over_2000 | FOUND.fuel_not_electronic | FOUND.restaurant_not_by_card
 
 /** Why IVA is not credited. */

@@ -1,7 +1,7 @@
 import type { Rules } from '../../authority/rules/dated.ts'
 import { type Refund, returnedPart, shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
-import { FOUND, type Found, OUT } from '../common/deductible.ts'
+import { type Finding, FOUND, OUT } from '../common/deductible.ts'
 import type { DeductionDocument } from './store.ts'
 import { REASONS, type Reason } from './uses.ts'
 
@@ -58,5 +58,5 @@ export function excludedOf(document: DeductionDocument, rules: Rules, rates: Rat
   return { part: of ? [BigInt(part!), BigInt(of)] : [0n, 1n], found: document.found }
 }
 
-export const reasonsIn = (found: number): Found[] => (Object.keys(FOUND) as Found[]).filter((name) => (found & FOUND[name]) !== 0)
-export const isReason = (name: Found): name is Found & Reason => (REASONS as readonly string[]).includes(name)
+export const reasonsIn = (found: number): Finding[] => (Object.keys(FOUND) as Finding[]).filter((name) => (found & FOUND[name]) !== 0)
+export const isReason = (name: Finding): name is Finding & Reason => (REASONS as readonly string[]).includes(name)

@@ -8,7 +8,7 @@ import type { Days } from '../../cfdi/population/population.ts'
 import type { Concepto } from '../../cfdi/xml/document.ts'
 import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { FOUND, type Found, QUESTIONS_OF } from '../common/deductible.ts'
+import { type Finding, FOUND, QUESTIONS_OF } from '../common/deductible.ts'
 import { anyComposedByDay, composedByDay, repseNotValid, usoInvalid } from '../risk/flags.ts'
 
 const PERSONAL = ['D01', 'D02', 'D03', 'D04', 'D05', 'D06', 'D07', 'D08', 'D09', 'D10'] as const
@@ -333,8 +333,8 @@ export function reasonsOf(reading: DeductionReading): Partial<Record<Reason, SQL
   )
   const isUnsettled = onDay((on) => sql`coalesce(${own.emisor_regimen_fiscal} in ${on.get('deduction.paid_only').review_regimenes}, 0)`)
   const isExcluded = onDay((on) => sql`coalesce(${own.receptor_regimen_fiscal} in ${on.find('deduction.excluded_regimes') ?? []}, 0)`)
-  const isOut = (found: Found): SQL => sql.raw(`(is_out and found & ${FOUND[found]})`)
-  const isFound = (found: Found): SQL => sql.raw(`(found & ${FOUND[found]})`)
+  const isOut = (found: Finding): SQL => sql.raw(`(is_out and found & ${FOUND[found]})`)
+  const isFound = (found: Finding): SQL => sql.raw(`(found & ${FOUND[found]})`)
   return {
     cancelled: READ.cancelled,
     substituted: READ.substituted,

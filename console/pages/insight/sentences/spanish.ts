@@ -31,8 +31,10 @@ export const SPANISH: Record<string, string> = {
   'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now':
     'Suma de IVA × saldo ÷ total de las facturas PPD al cierre del mes, ya descontado lo pagado y acreditado hasta entonces. Los documentos cuentan como están ahora.',
   'saldo − (iva_a_cargo − iva_a_favor)': 'Saldo − (IVA a cargo − IVA a favor) de la declaración.',
-  'IVA of payments in cash above the limit or for fuel, of uso S01, or to definitive 69-B issuers; less what is returned of them':
-    'IVA de los pagos en efectivo por encima del límite o por combustible, con uso S01 o a emisores definitivos del 69-B, menos lo que de ellos se devuelve.',
+  'IVA of payments in cash above the limit or for fuel, of uso S01, or to definitive 69-B issuers, and the part of restaurants, bars and cars that is not deductible (LIVA 5-I); less what is returned of them':
+    'IVA de los pagos en efectivo por encima del límite o por combustible, con uso S01 o a emisores definitivos del 69-B, y la parte no deducible de restaurantes, bares y automóviles (LIVA 5-I), menos lo que de ellos se devuelve.',
+  'IVA of what a CFDI cannot decide: questions has the reasons. It is credited or excluded as if nobody answered':
+    'IVA de lo que un CFDI no puede decidir. Se acredita o se excluye como si nadie hubiera contestado.',
   'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment: of what no_deducible_excluded does not hold already, and not excluded itself':
     'IVA pagado a emisores presuntos del 69-B y a proveedores sin registro REPSE vigente el día del pago. No repite lo que ya está en el IVA no acreditable, ni se resta del acreditable.',
   'LIVA 1-B and 5: IVA counts when it is paid. Taxes of a complement are its own, else in proportion to its invoice.':
@@ -79,8 +81,8 @@ export const SPANISH: Record<string, string> = {
   // Deductions.
   'personal: total; business: subtotal − descuento; in MXN, a credit note negative':
     'En deducciones personales, el total; en las de la actividad, subtotal − descuento. En pesos; una nota de crédito resta.',
-  'gross × (paid + credited) ÷ total where only what is paid counts, × annual_rate, at most what is left of its limits':
-    'Importe bruto × (pagado + acreditado) ÷ total, donde solo cuenta lo pagado; × la tasa anual, y cuando más lo que queda de sus límites.',
+  'gross × (paid + credited) ÷ total where only what is paid counts, less what was not paid as it must be, × the deductible part of restaurants and cars, × annual_rate, at most what is left of its limits':
+    'Importe bruto × (pagado + acreditado) ÷ total, donde solo cuenta lo pagado, menos lo que no se pagó como se debe; × la parte deducible de restaurantes y automóviles, × la tasa anual, y cuando más lo que queda de sus límites.',
   'gross_amount of rows under review': 'Importe bruto de los renglones por revisar.',
   'of the year of fecha, with its rules and annual UMA; global: the smaller of deduction.global_cap':
     'El del año de la fecha, con sus reglas y su UMA anual. El global es el menor de los dos que fija deduction.global_cap.',
@@ -92,8 +94,12 @@ export const SPANISH: Record<string, string> = {
     'Los límites se consumen por orden de fecha desde el 1 de enero, también con documentos anteriores al periodo elegido. Se deduce el neto del año hasta el límite, de modo que una nota de crédito devuelve primero lo que el límite no permitió. Lo que está por revisar no consume nada.',
   'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.':
     'Las colegiaturas tienen un límite por alumno y año: el de su nivel más alto, según los nombra en cada concepto el complemento de instituciones educativas (iedu).',
-  'Of cars and of the IVA of restaurants, the limits of LISR 36-II, 28-XX and LIVA 5-I are not applied.':
-    'A los automóviles y al IVA de restaurantes no se les aplican los límites de LISR 36-II, 28-XX y LIVA 5-I.',
+  'LISR 27-III: each payment is judged by its own form and amount, whatever it pays. Several payments in cash up to the limit, of an invoice above it, are to be reviewed: no source settles it, and cash.several_payments can exclude them.':
+    'LISR 27-III: cada pago se juzga por su propia forma e importe, pague lo que pague. Varios pagos en efectivo de hasta el límite, de una factura que lo rebasa, quedan por revisar: ninguna fuente lo resuelve, y una regla de la instalación puede excluirlos.',
+  'LISR 28-XX: the key of the largest amount says that an invoice is of a restaurant or bar. LISR 36-II: keys say what a car is, and none tells a hybrid; a line of several vehicles of one cost has the limit for each. Who sells or lets cars has other rules: what is bought as goods (G01) has no limit.':
+    'LISR 28-XX: la clave del mayor importe dice que una factura es de un restaurante o bar. LISR 36-II: las claves dicen qué es un automóvil, y ninguna distingue un híbrido; varios vehículos del mismo costo tienen el tope cada uno. Quien vende o renta automóviles tiene otras reglas: lo que se compra como mercancía (G01) no tiene tope.',
+  'A credit note is not deductible in the part in which its purchase was not: of what it returns of payments, not of what it takes off the balance.':
+    'Una nota de crédito no cuenta en la parte en que su compra no se dedujo: en lo que devuelve de los pagos, no en lo que quita del saldo.',
   'Donations to public bodies are limited to 4 % (LISR 151-III); a CFDI does not say whether the donee is one, so 7 % is applied.':
     'Los donativos a entes públicos tienen un tope de 4 % (LISR 151-III); un CFDI no dice si el donatario es uno, y se aplica 7 %.',
   'Civil societies, of whom a company deducts what is paid (LISR 27-VIII), are known by their name alone.':
