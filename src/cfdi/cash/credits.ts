@@ -177,10 +177,11 @@ export function dividedByRate(
   const parts = new Map<keyof Breakdown, Micros[]>([
     ...RATES.flatMap((names, n) => names.map((name) => [name, inProportion(note.breakdown[name], byRate[n]!)] as const)),
     ...WITHHELD.map((name, n) => [name, ofWithheld[n]!] as const),
-    ['ieps', inProportion(note.breakdown.ieps, gross)],
   ])
+  /** What no rate tells, such as IEPS and what only lines say, is in proportion to the parts. */
+  const others = (name: keyof Breakdown): Micros[] => inProportion(note.breakdown[name], gross)
   return amounts.map((part, k) => {
-    const breakdown = Object.fromEntries(BREAKDOWN.map((name) => [name, parts.get(name)![k]!])) as Breakdown
+    const breakdown = Object.fromEntries(BREAKDOWN.map((name) => [name, (parts.get(name) ?? others(name))[k]!])) as Breakdown
     const { iva_16, iva_8, iva_otras, ieps } = breakdown
     return { amount: part, taxes: writeOwn({ net: part + withheld[k]! - iva_16 - iva_8 - iva_otras - ieps, breakdown }) }
   })

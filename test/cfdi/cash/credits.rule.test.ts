@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { dividedAmong, dividedByRate, openAt, returnedBy } from '../../../src/cfdi/cash/credits.ts'
+import { BREAKDOWN } from '../../../src/cfdi/taxes/breakdown.ts'
 
 const pesos = (amount: number): bigint => BigInt(Math.round(amount * 1_000_000))
 const paid = (at: string, amount: number) => ({ kind: 'P' as const, at, source: `P${at}`, amount: pesos(amount) })
@@ -75,12 +76,20 @@ describe('a credit note of several invoices', () => {
     const invoice = (total: number, list: number[] | null) => ({ ...open(total), stated: pesos(total), taxes: list && taxes(list) })
     const [general, border, zero] = [invoice(1_160, null), invoice(1_080, [0, 0, 1_000, 80]), invoice(1_000, [0, 0, 0, 0, 1_000])]
     const withheld = invoice(1_060, [1_000, 160, 0, 0, 0, 0, 100])
+    const own = (of: Partial<Record<(typeof BREAKDOWN)[number], number>>, net: number) =>
+      [...BREAKDOWN.map((name) => of[name] ?? 0), net].map((one) => one * 1_000_000)
     const parts = (list: number[], total: number, ...invoices: (typeof general)[]) =>
       dividedByRate(pesos(total), taxes(list), invoices).map((one) => ({ amount: one.amount, taxes: JSON.parse(one.taxes ?? '[]') }))
     expect(parts([500, 80, 300, 24, 200], 1_104, general, border, zero).map(({ amount }) => amount)).toEqual([580, 324, 200].map(pesos))
     expect(parts([1_000, 160, 0, 0, 0, 0, 50], 1_110, general, withheld)).toEqual([
-      { amount: pesos(580), taxes: [500_000_000, 80_000_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 500_000_000] },
-      { amount: pesos(530), taxes: [500_000_000, 80_000_000, 0, 0, 0, 0, 50_000_000, 0, 0, 0, 0, 0, 500_000_000] },
+      { amount: pesos(580), taxes: own({ base_16: 500, iva_16: 80 }, 500) },
+      { amount: pesos(530), taxes: own({ base_16: 500, iva_16: 80, iva_retenido: 50 }, 500) },
+    ])
+    // What only lines tell is in proportion to the parts.
+    const notSubject = BREAKDOWN.map((name) => ({ base_8: 500, iva_8: 40, base_0: 100, base_no_objeto: 64 })[name as string] ?? 0)
+    expect(parts(notSubject, 704, border, zero)).toEqual([
+      { amount: pesos(594), taxes: own({ base_8: 500, iva_8: 40, base_no_objeto: 54 }, 554) },
+      { amount: pesos(110), taxes: own({ base_0: 100, base_no_objeto: 10 }, 110) },
     ])
     // Without its taxes all of a document is at the general rate.
     expect(dividedByRate(pesos(1_160), null, [general, zero])).toEqual([
