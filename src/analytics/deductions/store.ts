@@ -1,6 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
+import { isSeen } from '../../cfdi/applied/applied.ts'
 import { countedApplications } from '../../cfdi/cash/counted-applications.ts'
+import { isAdvance } from '../../cfdi/cash/events.ts'
 import { listOf } from '../../cfdi/columns.ts'
 import { cfdi, cfdiPayments, i, own, p } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted, NOT_COUNTED, populationOf, sumOf } from '../../cfdi/population/population.ts'

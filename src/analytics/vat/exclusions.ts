@@ -85,10 +85,10 @@ export const parseExactRow = (text: string): ExactRow => JSON.parse(text) as Exa
 type Amounts = Record<Sum, Micros> & { paid: Micros; dof: boolean }
 
 /** The amounts of a movement to be measured. Of some only what is excluded is to be measured. */
-export function outcomeIn<Other extends string>(
+export function outcomeIn(
   { source, sums, ...row }: ExactRow,
-  outcomeOf: (event: ExactEvent) => Amounts | Other,
-): Amounts | Other {
+  outcomeOf: (event: ExactEvent) => Amounts | 'missing_rate' | 'not_counted',
+): Amounts | 'missing_rate' | 'not_counted' {
   if (source !== null) return outcomeOf({ ...row, source })
   const amounts = Object.fromEntries(SUMS.map((name, n) => [name, BigInt(sums[n]!)])) as Record<Sum, Micros>
   const paid = SUMS.reduce((all, name) => {

@@ -96,13 +96,15 @@ export function outOf(world: World, document: Document): { out: Micros; of: Micr
   }
   let [excluded, whole, open] = [0n, 0n, false]
   for (const [invoice, stated] of invoicesOf(world, document)) {
-    const { returned, of } = returnedOf(
+    const returns = returnedOf(
       world,
       document,
       stated,
       invoice,
       paymentsOf(world, invoice).length > 0 && balanceOf(world, invoice, null).payments.length > 0,
     )
+    const returned = sum(returns.map((one) => one.returned))
+    const of = [...new Set(returns.flatMap((one) => one.of))]
     const { out, open: isOpen } = judged(invoice, of as Paid[], paymentsOf(world, invoice))
     const all = sum(of.map(({ amount }) => amount))
     whole += stated
