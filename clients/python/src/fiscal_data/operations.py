@@ -298,37 +298,37 @@ class Operations(Transport):
         """List the documents behind an indicator of risk, as a table in CSV."""
         return self._request('GET', '/v1/analytics/risk/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'limit': limit, 'cursor': cursor, 'figure': figure}, accept='text/csv')
 
-    def get_vat_position(self, *, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None) -> types.VatPosition:
+    def get_vat_position(self, *, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, terceros: types.GetVatPositionTerceros | None = None, prorrateo: str | None = None, no_objeto: types.GetVatPositionNoObjeto | None = None, taxed_suppliers: str | None = None, exempt_suppliers: str | None = None) -> types.VatPosition:
         """Get the VAT position."""
-        return cast(types.VatPosition, self._request('GET', '/v1/analytics/vat-position', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to}).json())
+        return cast(types.VatPosition, self._request('GET', '/v1/analytics/vat-position', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'terceros': terceros, 'prorrateo': prorrateo, 'no_objeto': no_objeto, 'taxed_suppliers': taxed_suppliers, 'exempt_suppliers': exempt_suppliers}).json())
 
-    def get_vat_position_csv(self, *, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None) -> Content:
+    def get_vat_position_csv(self, *, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, terceros: types.GetVatPositionTerceros | None = None, prorrateo: str | None = None, no_objeto: types.GetVatPositionNoObjeto | None = None, taxed_suppliers: str | None = None, exempt_suppliers: str | None = None) -> Content:
         """Get the VAT position, as a table in CSV."""
-        return self._request('GET', '/v1/analytics/vat-position', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to}, accept='text/csv')
+        return self._request('GET', '/v1/analytics/vat-position', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'terceros': terceros, 'prorrateo': prorrateo, 'no_objeto': no_objeto, 'taxed_suppliers': taxed_suppliers, 'exempt_suppliers': exempt_suppliers}, accept='text/csv')
 
-    def list_vat_entries(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
+    def list_vat_entries(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, returned: bool | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind the VAT position."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'limit': limit, 'cursor': cursor}).json())
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'returned': returned, 'terceros': terceros, 'limit': limit, 'cursor': cursor}).json())
 
-    def list_vat_entries_csv(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+    def list_vat_entries_csv(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, returned: bool | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
         """List the documents behind the VAT position, as a table in CSV."""
-        return self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+        return self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'returned': returned, 'terceros': terceros, 'limit': limit, 'cursor': cursor}, accept='text/csv')
 
-    def get_concepts(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, limit: int | None = None, cursor: str | None = None) -> types.Concepts:
+    def get_concepts(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None) -> types.Concepts:
         """Analyze what was bought or sold."""
-        return cast(types.Concepts, self._request('GET', '/v1/analytics/concepts', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor}).json())
+        return cast(types.Concepts, self._request('GET', '/v1/analytics/concepts', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'terceros': terceros, 'limit': limit, 'cursor': cursor}).json())
 
-    def get_concepts_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+    def get_concepts_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
         """Analyze what was bought or sold, as a table in CSV."""
-        return self._request('GET', '/v1/analytics/concepts', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+        return self._request('GET', '/v1/analytics/concepts', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'terceros': terceros, 'limit': limit, 'cursor': cursor}, accept='text/csv')
 
-    def list_concepts_entries(self, *, figure: types.ListConceptsEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, limit: int | None = None, cursor: str | None = None, key: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
+    def list_concepts_entries(self, *, figure: types.ListConceptsEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None, key: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind a figure of concepts."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/concepts/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor, 'figure': figure, 'key': key, 'month': month}).json())
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/concepts/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'terceros': terceros, 'limit': limit, 'cursor': cursor, 'figure': figure, 'key': key, 'month': month}).json())
 
-    def list_concepts_entries_csv(self, *, figure: types.ListConceptsEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, limit: int | None = None, cursor: str | None = None, key: str | None = None, month: str | None = None) -> Content:
+    def list_concepts_entries_csv(self, *, figure: types.ListConceptsEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None, key: str | None = None, month: str | None = None) -> Content:
         """List the documents behind a figure of concepts, as a table in CSV."""
-        return self._request('GET', '/v1/analytics/concepts/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor, 'figure': figure, 'key': key, 'month': month}, accept='text/csv')
+        return self._request('GET', '/v1/analytics/concepts/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'terceros': terceros, 'limit': limit, 'cursor': cursor, 'figure': figure, 'key': key, 'month': month}, accept='text/csv')
 
     def get_efos_exposure(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.EfosExposure:
         """Measure the exposure to counterparties on the list of article 69-B."""
@@ -382,13 +382,13 @@ class Operations(Transport):
         """List the reports."""
         return cast(types.ReportCatalog, self._request('GET', '/v1/reports', {}).json())
 
-    def get_report(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Report:
+    def get_report(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, global_suppliers: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Report:
         """Get a report on the whole history of an RFC, or on some months of it."""
-        return cast(types.Report, self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'limit': limit, 'cursor': cursor}).json())
+        return cast(types.Report, self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'global_suppliers': global_suppliers, 'limit': limit, 'cursor': cursor}).json())
 
-    def get_report_csv(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+    def get_report_csv(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, global_suppliers: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
         """Get a report on the whole history of an RFC, or on some months of it, as a table in CSV."""
-        return self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+        return self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'global_suppliers': global_suppliers, 'limit': limit, 'cursor': cursor}, accept='text/csv')
 
     def refresh_report(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, idempotency_key: str | None = None) -> types.ReportQueued:
         """Bring a report up to date."""
@@ -574,9 +574,9 @@ class Operations(Transport):
         """Look up to 500 RFCs up on blacklists."""
         return cast(types.BlacklistBatch, self._request('POST', '/v1/blacklists/lookup', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def watch_blacklists(self, *, limit: int | None = None, cursor: str | None = None, since: str | None = None) -> types.EventPage:
+    def watch_blacklists(self, *, limit: int | None = None, cursor: str | None = None, since: str | None = None) -> types.WatchBlacklistsAnswer:
         """List what changed on blacklists about your counterparties, oldest first."""
-        return cast(types.EventPage, self._request('GET', '/v1/blacklists/watch', {'limit': limit, 'cursor': cursor, 'since': since}).json())
+        return cast(types.WatchBlacklistsAnswer, self._request('GET', '/v1/blacklists/watch', {'limit': limit, 'cursor': cursor, 'since': since}).json())
 
     def get_organization(self) -> types.Organization:
         """Get the organization."""

@@ -122,25 +122,6 @@ class ReportAnnualComparisonRow(TypedDict):
     drilldown: dict[str, str]
 
 
-class ReportDiotRow(TypedDict):
-    period: str
-    is_partial: bool
-    rfc: str
-    name: str | None
-    tipo_tercero: str
-    tipo_operacion: str
-    base_16: str
-    iva_16: str
-    base_8: str
-    iva_8: str
-    base_0: str
-    base_exento: str
-    base_otras: str
-    iva_otras: str
-    iva_retenido: str
-    drilldown: dict[str, str]
-
-
 OpinionSense: TypeAlias = Literal['positivo', 'negativo', 'en_suspension', 'inscrito_sin_obligaciones', 'no_inscrito']
 
 
@@ -176,7 +157,7 @@ class ReportQueued(TypedDict):
     fiscal_entity_id: str
 
 
-ExportKind: TypeAlias = Literal['cfdi', 'conceptos', 'pagos', 'xml']
+ExportKind: TypeAlias = Literal['cfdi', 'conceptos', 'pagos', 'nominas', 'complementos', 'xml']
 
 
 ExportFormat: TypeAlias = Literal['csv', 'xlsx', 'ndjson', 'zip']
@@ -721,6 +702,81 @@ class RepseQueued(TypedDict):
 CfdiChangeReason: TypeAlias = Literal['appeared', 'xml', 'cancelled', 'status', 'payment', 'substituted', 'removed']
 
 
+class ACuentaTerceros(TypedDict):
+    rfc: str | None
+    nombre: str | None
+    regimen_fiscal: str | None
+    domicilio_fiscal: str | None
+
+
+class XmlElement(TypedDict):
+    """
+    An element of the XML.
+    """
+
+    name: str
+    namespace: str | None
+    attributes: dict[str, str]
+    text: str | None
+    children: list[XmlElement]
+
+
+class HorasExtra(TypedDict):
+    dias: str | None
+    tipo_horas: str | None
+    horas_extra: str | None
+    importe_pagado: str | None
+
+
+class Deduccion(TypedDict):
+    tipo_deduccion: str | None
+    clave: str | None
+    concepto: str | None
+    importe: str | None
+    importe_gravado: str | None
+    importe_exento: str | None
+
+
+class OtroPago(TypedDict):
+    tipo_otro_pago: str | None
+    clave: str | None
+    concepto: str | None
+    importe: str | None
+    subsidio_causado: str | None
+    saldo_a_favor: str | None
+    anio: str | None
+    remanente_sal_fav: str | None
+
+
+class Incapacidad(TypedDict):
+    dias_incapacidad: str | None
+    tipo_incapacidad: str | None
+    importe_monetario: str | None
+    descuento: str | None
+
+
+class SeparacionIndemnizacion(TypedDict):
+    total_pagado: str | None
+    num_anios_servicio: str | None
+    ultimo_sueldo_mens_ord: str | None
+    ingreso_acumulable: str | None
+    ingreso_no_acumulable: str | None
+
+
+class JubilacionPensionRetiro(TypedDict):
+    total_una_exhibicion: str | None
+    total_parcialidad: str | None
+    monto_diario: str | None
+    ingreso_acumulable: str | None
+    ingreso_no_acumulable: str | None
+
+
+class XmlLeftOut(TypedDict):
+    xml: int
+    conceptos: int
+    complement_trees: int
+
+
 CfdiHistoryEventName: TypeAlias = Literal['issued', 'certified', 'stored', 'xml', 'substituted', 'cancelled', 'status_check']
 
 
@@ -848,7 +904,7 @@ class Listed2(TypedDict):
 RiskLevel: TypeAlias = Literal['low', 'medium', 'high', 'critical']
 
 
-RiskRowFlagCode: TypeAlias = Literal['counterparty_69b_definitivo', 'counterparty_69b_presunto', 'counterparty_69b_bis', 'csd_sin_efectos', 'counterparty_69', 'cancelled_after_payment', 'cancellation_in_process', 'sat_not_found', 'ppd_missing_complement', 'complement_late', 'complement_cancelled', 'pue_forma_99', 'ppd_forma_not_99', 'cash_over_2000', 'withholding_missing', 'repse_not_valid_at_payment', 'duplicate_suspected', 'substituted_not_cancelled', 'receptor_regimen_uso_invalid', 'metadata_only']
+RiskRowFlagCode: TypeAlias = Literal['counterparty_69b_definitivo', 'counterparty_69b_presunto', 'counterparty_69b_bis', 'csd_sin_efectos', 'counterparty_69', 'cancelled_after_payment', 'cancellation_in_process', 'sat_not_found', 'ppd_missing_complement', 'complement_late', 'complement_cancelled', 'pue_forma_99', 'ppd_forma_not_99', 'cash_over_2000', 'cash_in_parts', 'withholding_missing', 'repse_not_valid_at_payment', 'duplicate_suspected', 'substituted_not_cancelled', 'receptor_regimen_uso_invalid', 'metadata_only']
 
 
 class RiskRowFlag(TypedDict):
@@ -863,7 +919,7 @@ class RiskRowFlag(TypedDict):
 DeductionRowStatus: TypeAlias = Literal['eligible', 'capped', 'not_deductible', 'review']
 
 
-DeductionRowReason: TypeAlias = Literal['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'restaurant_not_by_card', 'bar', 'repse_missing_at_payment', 'wrong_receptor_regimen', 'regimen_without_deductions', 'not_electronic', 'not_paid', 'missing_rate', 'payment_form_review', 'mortgage_loan', 'tuition_without_iedu', 'uso_undefined', 'unpaid_to_626', 'possible_travel', 'cap_unknown', 'cap_global', 'cap_donations', 'cap_retirement_voluntary', 'cap_retirement_185', 'cap_tuition', 'cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport']
+DeductionRowReason: TypeAlias = Literal['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'restaurant_not_by_card', 'bar', 'repse_missing_at_payment', 'wrong_receptor_regimen', 'regimen_without_deductions', 'not_electronic', 'not_paid', 'missing_rate', 'payment_form_review', 'mortgage_loan', 'tuition_without_iedu', 'uso_undefined', 'unpaid_to_626', 'possible_travel', 'vehicle_review', 'cash_in_parts', 'cap_unknown', 'cap_global', 'cap_donations', 'cap_retirement_voluntary', 'cap_retirement_185', 'cap_tuition', 'cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport', 'cap_vehicle']
 
 
 WithholdingSource: TypeAlias = Literal['cfdi', 'pago', 'retencion_cfdi']
@@ -881,6 +937,11 @@ WithholdingConceptClass: TypeAlias = Literal['autotransporte', 'resico_pf', 'arr
 RiskIndicatorKey: TypeAlias = Literal['tax_compliance', 'blacklist_status', 'blacklisted_counterparties', 'intercompany_share', 'customer_concentration', 'supplier_concentration', 'foreign_exchange_share', 'cash_share', 'cancelled_issued_rate', 'cancelled_received_rate', 'ppd_overdue_share', 'repse_at_risk_share']
 
 
+class VatPositionMonthBefore(TypedDict):
+    period: str
+    withheld_credited: str
+
+
 class VatMonthCobrado(TypedDict):
     base_16: str
     iva_16: str
@@ -890,7 +951,27 @@ class VatMonthCobrado(TypedDict):
     base_exento: str
     base_otras: str
     iva_otras: str
+    base_no_objeto: str
+    base_sin_traslado: str
     retenido_por_clientes: str
+
+
+class VatMonthTerceros(TypedDict):
+    base_16: str
+    iva_16: str
+    base_8: str
+    iva_8: str
+    base_0: str
+    base_exento: str
+    base_no_objeto: str
+
+
+class VatMonthProporcion(TypedDict):
+    gravado: str
+    exento: str
+    no_objeto: str
+    fuera: str
+    por_revisar: str
 
 
 class VatMonthPagado(TypedDict):
@@ -902,12 +983,31 @@ class VatMonthPagado(TypedDict):
     base_exento: str
     base_otras: str
     iva_otras: str
+    base_no_objeto: str
+    base_sin_traslado: str
     retenido_a_terceros: str
 
 
 class VatMonthDevengado(TypedDict):
     trasladado: str
     acreditable: str
+
+
+VatMonthExcludedReason: TypeAlias = Literal['uso_s01', 'issuer_69b_definitivo', 'cash_over_2000', 'fuel_not_electronic', 'bar', 'restaurant_not_by_card', 'restaurant', 'cap_vehicle']
+
+
+class VatMonthExcluded(TypedDict):
+    reason: VatMonthExcludedReason
+    iva: str
+
+
+VatMonthQuestionReason: TypeAlias = Literal['cash_in_parts', 'vehicle_review', 'possible_travel']
+
+
+class VatMonthQuestion(TypedDict):
+    reason: VatMonthQuestionReason
+    question: str
+    iva: str
 
 
 VatMonthResultado: TypeAlias = Literal['a_cargo', 'a_favor']
@@ -949,6 +1049,7 @@ ConceptRowIvaMix = TypedDict(
         'exento': str,
         'otras': str,
         'no_objeto': str,
+        'sin_traslado': str,
     },
 )
 
@@ -1003,6 +1104,9 @@ ReportCounterpartyNetworkRowRelation: TypeAlias = Literal['customer', 'supplier'
 
 
 CancellationReason: TypeAlias = Literal['01', '02', '03', '04', 'unknown']
+
+
+ReportDiotRowTipoTercero: TypeAlias = Literal['15', '04', '05']
 
 
 PeriodicityOrUnknown: TypeAlias = Literal['monthly', 'annual', 'unknown']
@@ -1592,6 +1696,27 @@ class CfdiDetailImpuestosLocales(TypedDict):
     retenciones: list[CfdiDetailImpuestosLocalesTraslado]
 
 
+class CfdiDetailConcepto(TypedDict):
+    clave_prod_serv: str | None
+    no_identificacion: str | None
+    cantidad: str | None
+    clave_unidad: str | None
+    unidad: str | None
+    descripcion: str | None
+    valor_unitario: str | None
+    importe: str | None
+    descuento: str | None
+    objeto_imp: str | None
+    impuestos: ListedCfdiConceptoImpuestos
+    a_cuenta_terceros_rfc: str | None
+    cuenta_predial: list[str]
+    pedimentos: list[str]
+    iedu: ListedCfdiConceptoIedu | None
+    a_cuenta_terceros: ACuentaTerceros | None
+    complement_trees: list[XmlElement]
+    other_elements: list[XmlElement]
+
+
 class CfdiDetailPagoDocumento(TypedDict):
     uuid: str
     serie: str | None
@@ -1615,29 +1740,6 @@ class CfdiDetailPago(TypedDict):
     monto: str | None
     num_operacion: str | None
     documentos: list[CfdiDetailPagoDocumento]
-
-
-class CfdiDetailNomina(TypedDict):
-    version: str | None
-    tipo_nomina: str | None
-    fecha_pago: str | None
-    fecha_inicial_pago: str | None
-    fecha_final_pago: str | None
-    num_dias_pagados: str | None
-    total_percepciones: str | None
-    total_deducciones: str | None
-    total_otros_pagos: str | None
-    total_gravado: str | None
-    total_exento: str | None
-    isr_retenido: str | None
-    num_empleado: str | None
-    curp: str | None
-    num_seguridad_social: str | None
-    tipo_contrato: str | None
-    tipo_regimen: str | None
-    periodicidad_pago: str | None
-    salario_diario_integrado: str | None
-    antiguedad: str | None
 
 
 class CfdiDetailRetencionImpuesto(TypedDict):
@@ -1710,7 +1812,13 @@ ListWithholdingEntriesFigure: TypeAlias = Literal['isr_a_favor', 'iva_a_favor', 
 ListRiskIndicatorEntriesFigure: TypeAlias = Literal['blacklisted_counterparties', 'intercompany_share', 'foreign_exchange_share', 'cash_share', 'repse_at_risk_share', 'missing_rate', 'dof_rate', 'not_counted']
 
 
-ListVatEntriesFigure: TypeAlias = Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.retenido_por_clientes', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties', 'credit_notes_of_unpaid']
+GetVatPositionTerceros: TypeAlias = Literal['include', 'exclude']
+
+
+GetVatPositionNoObjeto: TypeAlias = Literal['not_taxed', 'left_out']
+
+
+ListVatEntriesFigure: TypeAlias = Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.base_no_objeto', 'cobrado.base_sin_traslado', 'cobrado.retenido_por_clientes', 'terceros.base_16', 'terceros.iva_16', 'terceros.base_8', 'terceros.iva_8', 'terceros.base_0', 'terceros.base_exento', 'terceros.base_no_objeto', 'proporcion.gravado', 'proporcion.exento', 'proporcion.no_objeto', 'proporcion.fuera', 'proporcion.por_revisar', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.base_no_objeto', 'pagado.base_sin_traslado', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'por_revisar', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties', 'credit_notes_of_unpaid']
 
 
 ListConceptsEntriesFigure: TypeAlias = Literal['total', 'amount', 'invoice_count', 'unclassified_amount', 'outliers', 'missing_rate', 'dof_rate', 'not_counted']
@@ -1914,9 +2022,14 @@ class VatQuality(TypedDict):
 class VatMonth(TypedDict):
     period: str
     cobrado: VatMonthCobrado
+    terceros: VatMonthTerceros
+    proporcion: VatMonthProporcion
     pagado: VatMonthPagado
     devengado: VatMonthDevengado
     no_deducible_excluded: str
+    excluded: list[VatMonthExcluded]
+    por_revisar: str
+    questions: list[VatMonthQuestion]
     at_risk_69b: str
     at_risk_repse: str
     prorrateo: str | None
@@ -2105,6 +2218,39 @@ class ReportPaymentBehaviorRow(TypedDict):
     average_installments: str | None
     outstanding: str
     overdue: str
+    drilldown: dict[str, str]
+
+
+class ReportDiotRow(TypedDict):
+    period: str
+    is_partial: bool
+    rfc: str | None
+    name: str | None
+    tipo_tercero: ReportDiotRowTipoTercero
+    tipo_operacion: str
+    base_16: str
+    iva_16: str
+    base_8: str
+    iva_8: str
+    base_0: str
+    base_exento: str
+    base_otras: str
+    iva_otras: str
+    iva_retenido: str
+    base_no_objeto: str
+    base_sin_traslado: str
+    devuelto_base_16: str
+    devuelto_iva_16: str
+    devuelto_base_8: str
+    devuelto_iva_8: str
+    devuelto_base_otras: str
+    devuelto_iva_otras: str
+    no_acreditable_iva_16: str
+    no_acreditable_iva_8: str
+    no_acreditable_iva_otras: str
+    acreditable_iva_16: str
+    acreditable_iva_8: str
+    acreditable_iva_otras: str
     drilldown: dict[str, str]
 
 
@@ -3124,6 +3270,17 @@ class Cfdi(TypedDict):
     updated_at: str
 
 
+class Percepcion(TypedDict):
+    tipo_percepcion: str | None
+    clave: str | None
+    concepto: str | None
+    importe_gravado: str | None
+    importe_exento: str | None
+    valor_mercado: str | None
+    precio_al_otorgarse: str | None
+    horas_extra: list[HorasExtra]
+
+
 class CfdiApplication(TypedDict):
     source_uuid: str
     kind: ApplicationKind
@@ -3193,6 +3350,7 @@ class BlacklistHit(TypedDict):
     until: str | None
     oficio: str | None
     history: list[BlacklistHistoryItem]
+    history_cut: bool
 
 
 class BlacklistCheckedSource(TypedDict):
@@ -3210,7 +3368,6 @@ class BlacklistItem(TypedDict):
     is_listed: bool | None
     severity: BlacklistSeverity | None
     hits: list[BlacklistHit]
-    checked_sources: list[BlacklistCheckedSource]
     error: BlacklistItemErrorRfcInvalid | None
 
 
@@ -3288,6 +3445,36 @@ class TaxProfileTaxStatus(TypedDict):
     changes: list[FieldChange]
 
 
+class CfdiDetailNomina(TypedDict):
+    version: str | None
+    tipo_nomina: str | None
+    fecha_pago: str | None
+    fecha_inicial_pago: str | None
+    fecha_final_pago: str | None
+    num_dias_pagados: str | None
+    total_percepciones: str | None
+    total_deducciones: str | None
+    total_otros_pagos: str | None
+    total_gravado: str | None
+    total_exento: str | None
+    isr_retenido: str | None
+    num_empleado: str | None
+    curp: str | None
+    num_seguridad_social: str | None
+    tipo_contrato: str | None
+    tipo_regimen: str | None
+    periodicidad_pago: str | None
+    salario_diario_integrado: str | None
+    antiguedad: str | None
+    percepciones: list[Percepcion]
+    deducciones: list[Deduccion]
+    otros_pagos: list[OtroPago]
+    incapacidades: list[Incapacidad]
+    horas_extra: list[HorasExtra]
+    separacion_indemnizacion: SeparacionIndemnizacion | None
+    jubilacion_pension_retiro: JubilacionPensionRetiro | None
+
+
 class CreateExportRequest(TypedDict):
     fiscal_entity_id: str
     kind: ExportKind
@@ -3320,7 +3507,7 @@ Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCom
 class EventPage(TypedDict):
     data: list[Event]
     has_more: bool
-    next_cursor: str | None
+    next_cursor: str
 
 
 class OfferedPlanPage(TypedDict):
@@ -3407,6 +3594,12 @@ class NotificationPage(TypedDict):
 
 class ImportSummaryPage(TypedDict):
     data: list[ImportSummary]
+    has_more: bool
+    next_cursor: str | None
+
+
+class WatchBlacklistsAnswer(TypedDict):
+    data: list[Event]
     has_more: bool
     next_cursor: str | None
 
@@ -3564,6 +3757,7 @@ VatPosition = TypedDict(
         'window_state': WindowState,
         'as_of': str,
         'data_quality': VatQuality,
+        'month_before': VatPositionMonthBefore,
         'data': list[VatMonth],
         'has_more': bool,
         'next_cursor': str | None,
@@ -3587,6 +3781,7 @@ Concepts = TypedDict(
         'level': ConceptLevel,
         'has_line_figures': bool,
         'total': str,
+        'third_party_amount': str | None,
         'line_count': int | None,
         'unclassified_amount': str,
         'unclassified_share': str | None,
@@ -3883,11 +4078,14 @@ class CfdiDetail(TypedDict):
     impuestos: CfdiDetailImpuestos | None
     impuestos_locales: CfdiDetailImpuestosLocales | None
     relacionados: list[ListedCfdiRelacionado]
-    conceptos: list[ListedCfdiConcepto]
+    conceptos: list[CfdiDetailConcepto]
     pagos: list[CfdiDetailPago]
     nominas: list[CfdiDetailNomina]
     retencion: CfdiDetailRetencion | None
     complementos: list[str]
+    complement_trees: list[XmlElement]
+    xml: XmlElement | None
+    xml_left_out: XmlLeftOut | None
     has_addenda: bool | None
     repairs: list[CfdiDetailRepair]
     aplicaciones: list[CfdiApplication]

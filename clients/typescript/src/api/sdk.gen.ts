@@ -1425,7 +1425,7 @@ export class Operations extends HeyApiClient {
     /**
      * List the payments and credit notes of an invoice
      *
-     * Lists the payment complements and credit notes (relation 01 and 03) that refer to the invoice, by their local dates.
+     * Lists the payment complements and credit notes (relation 01, 03 and 07) that refer to the invoice, by their local dates.
      * Those that your visibility windows do not show are not listed, and those issued after the ceiling do not count. counts says whether one is
      * applied to the invoice, and not_counted_reason why not: it is cancelled, its parties are not the invoice’s, its MonedaDR is not the invoice’s
      * currency, it is a credit note that cannot be converted to it, or another vigente document substitutes it. A payment with the invoice’s issuer and another receiver counts, with the warning
@@ -1758,7 +1758,7 @@ export class Operations extends HeyApiClient {
      *
      * The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the payload that webhooks deliver. A `sync.completed` whose counts are all 0 is kept for 14 days, and for 90 while a delivery of it is pending, failed or lost.
      *
-     * To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.
+     * To follow the feed, store `next_cursor` and send it with the next request. Every page has one, the last and an empty one too: with it you list the events that occur later. `has_more` alone says whether to ask again at once.
      *
      * With a filter, a page can be shorter than `limit`, or empty, while `has_more` is true. This happens only when the service has examined 5,000 events for the page.
      */

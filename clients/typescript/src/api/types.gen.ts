@@ -1097,6 +1097,10 @@ export type VatPosition = {
      */
     data_quality: VatQuality;
     /**
+     * The month before the first one, and its IVA withheld from third parties, which the first month credits as far as it is known.
+     */
+    month_before: VatPositionMonthBefore;
+    /**
      * The items.
      */
     data: Array<VatMonth>;
@@ -1170,7 +1174,7 @@ export type VatQuality = {
         [key: string]: string;
     };
     /**
-     * Credit notes (E, PUE, relación 01, 03 or 07) of the range that lower a PPD invoice of which no payment is known: once for each invoice. They are no money, as far as something is open.
+     * Credit notes (E, relación 01, 03 or 07) of the range that lower a PPD invoice of which no payment is known: once for each invoice. They are no money, as far as something is open.
      */
     credit_notes_of_unpaid: number;
 };
@@ -1181,9 +1185,17 @@ export type VatMonth = {
      */
     period: string;
     /**
-     * What was collected in the month: bases and IVA by rate, and IVA that customers withheld.
+     * What was collected in the month: bases and IVA by rate, and IVA that customers withheld. `base_no_objeto` is not subject to IVA (ObjetoImp 01). `base_sin_traslado` is subject and transfers none (03 to 08): whether it takes part in the proportion is yours to review.
      */
     cobrado: VatMonthCobrado;
+    /**
+     * What of `cobrado` lines invoice on behalf of third parties (ACuentaTerceros), whose sales these are. `terceros=exclude` leaves it out of `cobrado`.
+     */
+    terceros: VatMonthTerceros;
+    /**
+     * What `prorrateo` is made of: `gravado`, `exento` and `no_objeto` (ObjetoImp 01) of what was collected. `fuera`: sales whose product keys are all out of it by LIVA 5-C (the dated rule vat.proportion). `por_revisar`: sales that may be out of it, such as fixed assets and land, which count until you say otherwise with `prorrateo`.
+     */
+    proporcion: VatMonthProporcion;
     /**
      * The same of what was paid.
      */
@@ -1197,6 +1209,18 @@ export type VatMonth = {
      */
     no_deducible_excluded: string;
     /**
+     * `no_deducible_excluded` by reason; an amount that several reasons exclude has the first of them.
+     */
+    excluded: Array<VatMonthExcluded>;
+    /**
+     * IVA of `pagado` of what a CFDI cannot decide. Until you do, what may be one purchase in cash is credited, what may be a car too, and what may be of a trip is excluded as of a restaurant.
+     */
+    por_revisar: string;
+    /**
+     * `por_revisar` by what has to be answered.
+     */
+    questions: Array<VatMonthQuestion>;
+    /**
      * The IVA in `pagado` from suppliers that are presumed under article 69-B today, without the IVA already in `no_deducible_excluded`. This amount is not excluded from the position.
      */
     at_risk_69b: string;
@@ -1205,7 +1229,7 @@ export type VatMonth = {
      */
     at_risk_repse: string;
     /**
-     * The taxed part of what was collected, with six places, never below 0 or above 1; 1 without exempt sales. Null when nothing is known of what was issued.
+     * The proportion of LIVA 5-V: yours, or the taxed part of `proporcion`, with six places, never below 0 or above 1; 1 without exempt sales. Null when nothing is known of what was issued.
      */
     prorrateo: string | null;
     /**
@@ -1315,13 +1339,17 @@ export type Concepts = {
      */
     level: ConceptLevel;
     /**
-     * False when the range has too many documents (5,000) or lines (50,000) to be read: then quantity, unit, prices, iva_mix, line_count and outlier_count are null. Ask for fewer months to get them.
+     * False when the range has too many documents (5,000) or lines (50,000) to be read: then quantity, unit, prices, iva_mix, line_count, third_party_amount and outlier_count are null. Ask for fewer months to get them.
      */
     has_line_figures: boolean;
     /**
      * Decimal with two places, in MXN.
      */
     total: string;
+    /**
+     * What of the lines is on behalf of third parties, in `total` or left out of it.
+     */
+    third_party_amount: string | null;
     /**
      * How many lines there are.
      */
@@ -1412,7 +1440,7 @@ export type ConceptRow = {
      */
     top_counterparty: ConceptRowTopCounterparty | null;
     /**
-     * The amount by the rate of IVA of the lines.
+     * The amount by the rate of IVA of the lines; `no_objeto` is ObjetoImp 01, `sin_traslado` is subject (02 to 08) without a transfer of IVA.
      */
     iva_mix: ConceptRowIvaMix | null;
     /**
@@ -2434,7 +2462,7 @@ export type ReportDiotRow = {
     /**
      * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
      */
-    rfc: string;
+    rfc: string | null;
     /**
      * A name, which people read.
      */
@@ -2442,7 +2470,7 @@ export type ReportDiotRow = {
     /**
      * The type of third party of the DIOT.
      */
-    tipo_tercero: string;
+    tipo_tercero: ReportDiotRowTipoTercero;
     /**
      * The type of operation of the DIOT.
      */
@@ -2483,6 +2511,62 @@ export type ReportDiotRow = {
      * Decimal with two places, in MXN.
      */
     iva_retenido: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_no_objeto: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_sin_traslado: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    devuelto_base_16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    devuelto_iva_16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    devuelto_base_8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    devuelto_iva_8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    devuelto_base_otras: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    devuelto_iva_otras: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    no_acreditable_iva_16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    no_acreditable_iva_8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    no_acreditable_iva_otras: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    acreditable_iva_16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    acreditable_iva_8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    acreditable_iva_otras: string;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
      */
@@ -2699,9 +2783,9 @@ export type ReportQueued = {
 };
 
 /**
- * `cfdi`: a row for each document, as `GET /v1/cfdi` has it. `conceptos`: a row for each line. `pagos`: a row for each document that a payment complement pays. `xml`: the XML of each document.
+ * `cfdi`: a row for each document, as `GET /v1/cfdi` has it. `conceptos`: a row for each line. `pagos`: a row for each document that a payment complement pays. `nominas`: a row for each payroll line. `complementos`: a row for each attribute of a complement, whether of a document or of a line. `xml`: the XML of each document.
  */
-export type ExportKind = 'cfdi' | 'conceptos' | 'pagos' | 'xml';
+export type ExportKind = 'cfdi' | 'conceptos' | 'pagos' | 'nominas' | 'complementos' | 'xml';
 
 /**
  * `csv`, `xlsx` or `ndjson` for rows, `zip` for `xml`.
@@ -2888,7 +2972,7 @@ export type Export = {
      */
     documents: number;
     /**
-     * Of these, those that a ZIP lacks, because only their metadata is known.
+     * Of these, those that `nominas`, `complementos` and a ZIP lack, because only their metadata is known.
      */
     documents_without_xml: number;
     /**
@@ -7277,7 +7361,7 @@ export type ListedCfdi = {
      */
     paid_amount: string | null;
     /**
-     * PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null like paid_amount.
+     * PPD: sum of the credit notes (relations 01, 03 and 07) that count, in `currency`. PUE: 0.00. Null like paid_amount.
      */
     credited_amount: string | null;
     /**
@@ -7714,7 +7798,7 @@ export type Cfdi = {
      */
     paid_amount: string | null;
     /**
-     * PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null like paid_amount.
+     * PPD: sum of the credit notes (relations 01, 03 and 07) that count, in `currency`. PUE: 0.00. Null like paid_amount.
      */
     credited_amount: string | null;
     /**
@@ -7968,7 +8052,7 @@ export type CfdiDetail = {
      */
     paid_amount: string | null;
     /**
-     * PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null like paid_amount.
+     * PPD: sum of the credit notes (relations 01, 03 and 07) that count, in `currency`. PUE: 0.00. Null like paid_amount.
      */
     credited_amount: string | null;
     /**
@@ -8046,7 +8130,7 @@ export type CfdiDetail = {
     /**
      * The lines.
      */
-    conceptos: Array<ListedCfdiConcepto>;
+    conceptos: Array<CfdiDetailConcepto>;
     /**
      * The payments of a payment complement.
      */
@@ -8064,17 +8148,272 @@ export type CfdiDetail = {
      */
     complementos: Array<string>;
     /**
+     * Each complement of the document with everything in it, known to the service or not, the stamp too. Those of a line stand with the line.
+     */
+    complement_trees: Array<XmlElement>;
+    /**
+     * The root of the XML with its attributes, Sello and Certificado too, and its elements. Conceptos and Complemento are left out, because `conceptos` and `complement_trees` have them, and so is the Addenda, which is no part of the fiscal document: `GET …/xml` has it. Null while only metadata is known.
+     */
+    xml: XmlElement | null;
+    /**
+     * How many elements (and texts) of a very large document `xml`, the lines in `conceptos` and `complement_trees`, payroll lines included, lack. They show about 1 MiB, 4 MiB and 4 MiB of it, from its beginning; `GET …/xml` has the rest. Null while only metadata is known.
+     */
+    xml_left_out: XmlLeftOut | null;
+    /**
      * Null while only metadata is known.
      */
     has_addenda: boolean | null;
     /**
-     * How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. `several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. `unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one. `related_cut`: it names or pays more than 10,000 documents; the first 10,000 of each kind are read, and only these act on others.
+     * How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. `several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. `unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one. `related_cut`: it names or pays more than 10,000 documents, of which the first 10,000 of each kind are read; or some that too many other documents name already, and on these it does not act.
      */
     repairs: Array<CfdiDetailRepair>;
     /**
      * The payments and credit notes that refer to the document and that your window shows.
      */
     aplicaciones: Array<CfdiApplication>;
+};
+
+export type ACuentaTerceros = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string | null;
+    /**
+     * The name.
+     */
+    nombre: string | null;
+    /**
+     * The tax regime of the third party (c_RegimenFiscal).
+     */
+    regimen_fiscal: string | null;
+    /**
+     * The postal code of the third party’s fiscal address.
+     */
+    domicilio_fiscal: string | null;
+};
+
+/**
+ * An element of the XML.
+ */
+export type XmlElement = {
+    /**
+     * Without its prefix.
+     */
+    name: string;
+    /**
+     * Null for that of the element around it.
+     */
+    namespace: string | null;
+    /**
+     * As the XML states them, with its references resolved and without declarations of namespaces.
+     */
+    attributes: {
+        [key: string]: string;
+    };
+    /**
+     * The text inside the element; null without one.
+     */
+    text: string | null;
+    /**
+     * The elements inside it.
+     */
+    children: Array<XmlElement>;
+};
+
+export type Percepcion = {
+    /**
+     * The type (c_TipoPercepcion).
+     */
+    tipo_percepcion: string | null;
+    /**
+     * The employer’s own key.
+     */
+    clave: string | null;
+    /**
+     * The description.
+     */
+    concepto: string | null;
+    /**
+     * The part that is taxed.
+     */
+    importe_gravado: string | null;
+    /**
+     * The part that is exempt.
+     */
+    importe_exento: string | null;
+    /**
+     * The market value of shares or titles.
+     */
+    valor_mercado: string | null;
+    /**
+     * Their price when they were granted.
+     */
+    precio_al_otorgarse: string | null;
+    /**
+     * The overtime.
+     */
+    horas_extra: Array<HorasExtra>;
+};
+
+export type HorasExtra = {
+    /**
+     * The days with overtime.
+     */
+    dias: string | null;
+    /**
+     * The type of overtime: c_TipoHoras, or in version 1.1 a word.
+     */
+    tipo_horas: string | null;
+    /**
+     * The hours.
+     */
+    horas_extra: string | null;
+    /**
+     * What is paid for them.
+     */
+    importe_pagado: string | null;
+};
+
+export type Deduccion = {
+    /**
+     * The type (c_TipoDeduccion).
+     */
+    tipo_deduccion: string | null;
+    /**
+     * The employer’s own key.
+     */
+    clave: string | null;
+    /**
+     * The description.
+     */
+    concepto: string | null;
+    /**
+     * The amount.
+     */
+    importe: string | null;
+    /**
+     * The part that is taxed.
+     */
+    importe_gravado: string | null;
+    /**
+     * The part that is exempt.
+     */
+    importe_exento: string | null;
+};
+
+export type OtroPago = {
+    /**
+     * The type (c_TipoOtroPago).
+     */
+    tipo_otro_pago: string | null;
+    /**
+     * The employer’s own key.
+     */
+    clave: string | null;
+    /**
+     * The description.
+     */
+    concepto: string | null;
+    /**
+     * The amount.
+     */
+    importe: string | null;
+    /**
+     * The employment subsidy by the table of the ISR.
+     */
+    subsidio_causado: string | null;
+    /**
+     * The credit balance that is set off.
+     */
+    saldo_a_favor: string | null;
+    /**
+     * The year.
+     */
+    anio: string | null;
+    /**
+     * What is left of it.
+     */
+    remanente_sal_fav: string | null;
+};
+
+export type Incapacidad = {
+    /**
+     * The days of incapacity.
+     */
+    dias_incapacidad: string | null;
+    /**
+     * The type (c_TipoIncapacidad).
+     */
+    tipo_incapacidad: string | null;
+    /**
+     * What is paid for them.
+     */
+    importe_monetario: string | null;
+    /**
+     * The discount.
+     */
+    descuento: string | null;
+};
+
+export type SeparacionIndemnizacion = {
+    /**
+     * What is paid in all.
+     */
+    total_pagado: string | null;
+    /**
+     * The years of service.
+     */
+    num_anios_servicio: string | null;
+    /**
+     * The last ordinary monthly wage.
+     */
+    ultimo_sueldo_mens_ord: string | null;
+    /**
+     * The part that adds to the income.
+     */
+    ingreso_acumulable: string | null;
+    /**
+     * The part that does not.
+     */
+    ingreso_no_acumulable: string | null;
+};
+
+export type JubilacionPensionRetiro = {
+    /**
+     * What is paid at once.
+     */
+    total_una_exhibicion: string | null;
+    /**
+     * What is paid in parts.
+     */
+    total_parcialidad: string | null;
+    /**
+     * What a part is a day.
+     */
+    monto_diario: string | null;
+    /**
+     * The part that adds to the income.
+     */
+    ingreso_acumulable: string | null;
+    /**
+     * The part that does not.
+     */
+    ingreso_no_acumulable: string | null;
+};
+
+export type XmlLeftOut = {
+    /**
+     * Elements that `xml` lacks.
+     */
+    xml: number;
+    /**
+     * Elements that the lines lack.
+     */
+    conceptos: number;
+    /**
+     * Elements that the complements of the document lack.
+     */
+    complement_trees: number;
 };
 
 export type CfdiApplication = {
@@ -8131,7 +8470,7 @@ export type CfdiApplication = {
      */
     not_counted_reason: CfdiApplicationNotCountedReason | null;
     /**
-     * Whether `amount` is a part of a credit note that names several invoices: it is divided by what was open of each when it was issued, then by their totals, because it does not say how.
+     * Whether `amount` is a part of a credit note that names several invoices: it is divided by rate and by what was open of each when it was issued, then by their totals, because it does not say how.
      */
     allocation_estimated: boolean;
     /**
@@ -8366,9 +8705,13 @@ export type BlacklistHit = {
      */
     oficio: string | null;
     /**
-     * All steps, the latest last; with `as_of` only those that had been published by then.
+     * The steps, the latest last; with `as_of` only those that had been published by then.
      */
     history: Array<BlacklistHistoryItem>;
+    /**
+     * Whether earlier steps are left out: the POST shows the last 10 of each hit, and the GET all.
+     */
+    history_cut: boolean;
 };
 
 export type BlacklistSituacion = 'presunto' | 'definitivo' | 'desvirtuado' | 'sentencia_favorable';
@@ -8459,7 +8802,7 @@ export type BlacklistBatch = {
      */
     data: Array<BlacklistItem>;
     /**
-     * The hits of all results.
+     * The hits of all results, 2000 at most.
      */
     hits: Array<BlacklistHit>;
     /**
@@ -8489,10 +8832,6 @@ export type BlacklistItem = {
      * The entries that were found.
      */
     hits: Array<BlacklistHit>;
-    /**
-     * The lists that were checked. A list that is absent here was not checked.
-     */
-    checked_sources: Array<BlacklistCheckedSource>;
     /**
      * Why this RFC was not looked up. In that case `rfc` is the text of the request, at most its first 64 characters.
      */
@@ -8819,7 +9158,7 @@ export type Listed2 = {
 
 export type RiskLevel = 'low' | 'medium' | 'high' | 'critical';
 
-export type RiskRowFlagCode = 'counterparty_69b_definitivo' | 'counterparty_69b_presunto' | 'counterparty_69b_bis' | 'csd_sin_efectos' | 'counterparty_69' | 'cancelled_after_payment' | 'cancellation_in_process' | 'sat_not_found' | 'ppd_missing_complement' | 'complement_late' | 'complement_cancelled' | 'pue_forma_99' | 'ppd_forma_not_99' | 'cash_over_2000' | 'withholding_missing' | 'repse_not_valid_at_payment' | 'duplicate_suspected' | 'substituted_not_cancelled' | 'receptor_regimen_uso_invalid' | 'metadata_only';
+export type RiskRowFlagCode = 'counterparty_69b_definitivo' | 'counterparty_69b_presunto' | 'counterparty_69b_bis' | 'csd_sin_efectos' | 'counterparty_69' | 'cancelled_after_payment' | 'cancellation_in_process' | 'sat_not_found' | 'ppd_missing_complement' | 'complement_late' | 'complement_cancelled' | 'pue_forma_99' | 'ppd_forma_not_99' | 'cash_over_2000' | 'cash_in_parts' | 'withholding_missing' | 'repse_not_valid_at_payment' | 'duplicate_suspected' | 'substituted_not_cancelled' | 'receptor_regimen_uso_invalid' | 'metadata_only';
 
 export type RiskRowFlag = {
     /**
@@ -8852,7 +9191,7 @@ export type RiskRowFlag = {
 
 export type DeductionRowStatus = 'eligible' | 'capped' | 'not_deductible' | 'review';
 
-export type DeductionRowReason = 'cancelled' | 'substituted' | 'missing_xml' | 'cash_over_2000' | 'fuel_not_electronic' | 'uso_s01' | 'issuer_69b_definitivo' | 'restaurant_not_by_card' | 'bar' | 'repse_missing_at_payment' | 'wrong_receptor_regimen' | 'regimen_without_deductions' | 'not_electronic' | 'not_paid' | 'missing_rate' | 'payment_form_review' | 'mortgage_loan' | 'tuition_without_iedu' | 'uso_undefined' | 'unpaid_to_626' | 'possible_travel' | 'cap_unknown' | 'cap_global' | 'cap_donations' | 'cap_retirement_voluntary' | 'cap_retirement_185' | 'cap_tuition' | 'cap_health' | 'cap_funeral' | 'cap_mortgage' | 'cap_insurance' | 'cap_school_transport';
+export type DeductionRowReason = 'cancelled' | 'substituted' | 'missing_xml' | 'cash_over_2000' | 'fuel_not_electronic' | 'uso_s01' | 'issuer_69b_definitivo' | 'restaurant_not_by_card' | 'bar' | 'repse_missing_at_payment' | 'wrong_receptor_regimen' | 'regimen_without_deductions' | 'not_electronic' | 'not_paid' | 'missing_rate' | 'payment_form_review' | 'mortgage_loan' | 'tuition_without_iedu' | 'uso_undefined' | 'unpaid_to_626' | 'possible_travel' | 'vehicle_review' | 'cash_in_parts' | 'cap_unknown' | 'cap_global' | 'cap_donations' | 'cap_retirement_voluntary' | 'cap_retirement_185' | 'cap_tuition' | 'cap_health' | 'cap_funeral' | 'cap_mortgage' | 'cap_insurance' | 'cap_school_transport' | 'cap_vehicle';
 
 export type WithholdingSource = 'cfdi' | 'pago' | 'retencion_cfdi';
 
@@ -8863,6 +9202,17 @@ export type Impuesto = 'ISR' | 'IVA' | 'IEPS';
 export type WithholdingConceptClass = 'autotransporte' | 'resico_pf' | 'arrendamiento' | 'comision' | 'honorarios' | 'desperdicios' | 'servicios_personal' | 'otros' | 'sueldos';
 
 export type RiskIndicatorKey = 'tax_compliance' | 'blacklist_status' | 'blacklisted_counterparties' | 'intercompany_share' | 'customer_concentration' | 'supplier_concentration' | 'foreign_exchange_share' | 'cash_share' | 'cancelled_issued_rate' | 'cancelled_received_rate' | 'ppd_overdue_share' | 'repse_at_risk_share';
+
+export type VatPositionMonthBefore = {
+    /**
+     * The period: a month, `YYYY-MM`, or a year, `YYYY`.
+     */
+    period: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    withheld_credited: string;
+};
 
 export type VatMonthCobrado = {
     /**
@@ -8900,7 +9250,69 @@ export type VatMonthCobrado = {
     /**
      * Decimal with two places, in MXN.
      */
+    base_no_objeto: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_sin_traslado: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
     retenido_por_clientes: string;
+};
+
+export type VatMonthTerceros = {
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_0: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_exento: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_no_objeto: string;
+};
+
+export type VatMonthProporcion = {
+    /**
+     * Decimal with two places, in MXN.
+     */
+    gravado: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    exento: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    no_objeto: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    fuera: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    por_revisar: string;
 };
 
 export type VatMonthPagado = {
@@ -8939,6 +9351,14 @@ export type VatMonthPagado = {
     /**
      * Decimal with two places, in MXN.
      */
+    base_no_objeto: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_sin_traslado: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
     retenido_a_terceros: string;
 };
 
@@ -8951,6 +9371,33 @@ export type VatMonthDevengado = {
      * Decimal with two places, in MXN.
      */
     acreditable: string;
+};
+
+export type VatMonthExcludedReason = 'uso_s01' | 'issuer_69b_definitivo' | 'cash_over_2000' | 'fuel_not_electronic' | 'bar' | 'restaurant_not_by_card' | 'restaurant' | 'cap_vehicle';
+
+export type VatMonthExcluded = {
+    /**
+     * Why, as a stable code.
+     */
+    reason: VatMonthExcludedReason;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva: string;
+};
+
+export type VatMonthQuestionReason = 'cash_in_parts' | 'vehicle_review' | 'possible_travel';
+
+export type VatMonthQuestion = {
+    /**
+     * Why, as a stable code.
+     */
+    reason: VatMonthQuestionReason;
+    question: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva: string;
 };
 
 export type VatMonthResultado = 'a_cargo' | 'a_favor';
@@ -9042,6 +9489,10 @@ export type ConceptRowIvaMix = {
      * Decimal with two places, in MXN.
      */
     no_objeto: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    sin_traslado: string;
 };
 
 export type ConceptRowByMonth = {
@@ -9176,6 +9627,8 @@ export type ReportData = {
 export type ReportCounterpartyNetworkRowRelation = 'customer' | 'supplier' | 'both';
 
 export type CancellationReason = '01' | '02' | '03' | '04' | 'unknown';
+
+export type ReportDiotRowTipoTercero = '15' | '04' | '05';
 
 export type PeriodicityOrUnknown = 'monthly' | 'annual' | 'unknown';
 
@@ -10290,7 +10743,7 @@ export type ListedCfdiConcepto = {
      */
     descuento: string | null;
     /**
-     * Whether the line is subject to tax (c_ObjetoImp).
+     * `01` to `08`. Null before 4.0.
      */
     objeto_imp: string | null;
     /**
@@ -10514,6 +10967,81 @@ export type CfdiDetailImpuestosLocales = {
     retenciones: Array<CfdiDetailImpuestosLocalesTraslado>;
 };
 
+export type CfdiDetailConcepto = {
+    /**
+     * The product or service (c_ClaveProdServ).
+     */
+    clave_prod_serv: string | null;
+    /**
+     * The issuer’s number of the product.
+     */
+    no_identificacion: string | null;
+    /**
+     * The quantity.
+     */
+    cantidad: string | null;
+    /**
+     * The unit (c_ClaveUnidad).
+     */
+    clave_unidad: string | null;
+    /**
+     * The unit, as the issuer wrote it.
+     */
+    unidad: string | null;
+    /**
+     * The description.
+     */
+    descripcion: string | null;
+    /**
+     * The price of one unit.
+     */
+    valor_unitario: string | null;
+    /**
+     * The amount.
+     */
+    importe: string | null;
+    /**
+     * The discount.
+     */
+    descuento: string | null;
+    /**
+     * `01` to `08`. Null before 4.0.
+     */
+    objeto_imp: string | null;
+    /**
+     * The taxes.
+     */
+    impuestos: ListedCfdiConceptoImpuestos;
+    /**
+     * The RFC of the third party on whose account it is.
+     */
+    a_cuenta_terceros_rfc: string | null;
+    /**
+     * The property tax account.
+     */
+    cuenta_predial: Array<string>;
+    /**
+     * The customs documents.
+     */
+    pedimentos: Array<string>;
+    /**
+     * Whose tuition the line is (complement iedu, instEducativas). Null without it.
+     */
+    iedu: ListedCfdiConceptoIedu | null;
+    /**
+     * The third party on whose behalf the line is invoiced (4.0). Before 4.0 it is a complement of the line.
+     */
+    a_cuenta_terceros: ACuentaTerceros | null;
+    /**
+     * The complements of the line.
+     */
+    complement_trees: Array<XmlElement>;
+    /**
+     * The elements of the line that no other member states whole: its parts (Parte) and customs documents (InformacionAduanera).
+     */
+    other_elements: Array<XmlElement>;
+};
+
 export type CfdiDetailPagoDocumento = {
     /**
      * IdDocumento, in upper case. Empty when the document does not state it.
@@ -10677,6 +11205,34 @@ export type CfdiDetailNomina = {
      * The seniority, as an ISO 8601 duration.
      */
     antiguedad: string | null;
+    /**
+     * What is earned, with the values of AccionesOTitulos and the overtime of version 1.2.
+     */
+    percepciones: Array<Percepcion>;
+    /**
+     * Version 1.2 states `importe`, and 1.1 the taxed and the exempt part.
+     */
+    deducciones: Array<Deduccion>;
+    /**
+     * With SubsidioCausado of SubsidioAlEmpleo and the values of CompensacionSaldosAFavor.
+     */
+    otros_pagos: Array<OtroPago>;
+    /**
+     * Version 1.2 states `importe_monetario`, and 1.1 `descuento`.
+     */
+    incapacidades: Array<Incapacidad>;
+    /**
+     * The overtime of version 1.1, which names no percepcion.
+     */
+    horas_extra: Array<HorasExtra>;
+    /**
+     * What is paid for a separation; null without one.
+     */
+    separacion_indemnizacion: SeparacionIndemnizacion | null;
+    /**
+     * What is paid for retirement or as a pension; null without any.
+     */
+    jubilacion_pension_retiro: JubilacionPensionRetiro | null;
 };
 
 export type CfdiDetailRetencionImpuesto = {
@@ -10793,7 +11349,11 @@ export type ListWithholdingEntriesFigure = 'isr_a_favor' | 'iva_a_favor' | 'isr_
 
 export type ListRiskIndicatorEntriesFigure = 'blacklisted_counterparties' | 'intercompany_share' | 'foreign_exchange_share' | 'cash_share' | 'repse_at_risk_share' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
-export type ListVatEntriesFigure = 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.retenido_por_clientes' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties' | 'credit_notes_of_unpaid';
+export type GetVatPositionTerceros = 'include' | 'exclude';
+
+export type GetVatPositionNoObjeto = 'not_taxed' | 'left_out';
+
+export type ListVatEntriesFigure = 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.base_no_objeto' | 'cobrado.base_sin_traslado' | 'cobrado.retenido_por_clientes' | 'terceros.base_16' | 'terceros.iva_16' | 'terceros.base_8' | 'terceros.iva_8' | 'terceros.base_0' | 'terceros.base_exento' | 'terceros.base_no_objeto' | 'proporcion.gravado' | 'proporcion.exento' | 'proporcion.no_objeto' | 'proporcion.fuera' | 'proporcion.por_revisar' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.base_no_objeto' | 'pagado.base_sin_traslado' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'por_revisar' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties' | 'credit_notes_of_unpaid';
 
 export type ListConceptsEntriesFigure = 'total' | 'amount' | 'invoice_count' | 'unclassified_amount' | 'outliers' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
@@ -10949,9 +11509,9 @@ export type EventPage = {
      */
     has_more: boolean;
     /**
-     * The `cursor` of the next page. Null on the last one.
+     * The cursor for the next request, also when nothing new has occurred.
      */
-    next_cursor: string | null;
+    next_cursor: string;
 };
 
 export type StorageConnectorPage = {
@@ -11229,6 +11789,21 @@ export type ImportSummaryPage = {
 };
 
 export type SearchCfdiSort = '-issued_at' | 'issued_at' | '-total' | 'total';
+
+export type WatchBlacklistsAnswer = {
+    /**
+     * The items.
+     */
+    data: Array<Event>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
 
 export type JsonValueWritable = string | number | boolean | null | Array<JsonValueWritable> | {
     [key: string]: JsonValueWritable;
@@ -11846,7 +12421,7 @@ export type ConnectFiscalEntityErrors = {
      */
     422: Problem;
     /**
-     * Three CIECs, or three e.firmas, that your organization sent for this RFC within 15 minutes were refused (`fiscal_entity.ciec_attempts`); so is an e.firma that its password does not open. Or too many CIECs were refused within a day that came from organizations without an accepted one for this RFC, yours among them: ten in all, or six from one network. The first CIEC of another organization is admitted up to twenty in all, and an e.firma is never held up by CIECs or by others: send it instead. The tax authority was not asked about this one. Accepted ones do not count and do not clear the refused ones. Or your organization has had 600 e.firmas opened within an hour (`fiscal_entity.efirma_attempts`). Retry-After states when to try again. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     * Three CIECs, or three e.firmas, that your organization sent for this RFC within 15 minutes were refused (`fiscal_entity.ciec_attempts`); so is an e.firma that its password does not open. Or too many CIECs were refused within a day that came from organizations without an accepted one for this RFC, yours among them: ten in all, or six from one network. The first CIEC of another organization is admitted up to twenty in all, and an e.firma is never held up by CIECs or by others: send it instead. The tax authority was not asked about this one. Accepted ones do not count and do not clear the refused ones. Retry-After states when to try again. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
     /**
@@ -12079,7 +12654,7 @@ export type UpdateFiscalEntityErrors = {
      */
     422: Problem;
     /**
-     * Three CIECs, or three e.firmas, that your organization sent for this RFC within 15 minutes were refused (`fiscal_entity.ciec_attempts`); so is an e.firma that its password does not open. Or too many CIECs were refused within a day that came from organizations without an accepted one for this RFC, yours among them: ten in all, or six from one network. The first CIEC of another organization is admitted up to twenty in all, and an e.firma is never held up by CIECs or by others: send it instead. The tax authority was not asked about this one. Accepted ones do not count and do not clear the refused ones. Or your organization has had 600 e.firmas opened within an hour (`fiscal_entity.efirma_attempts`). Retry-After states when to try again. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     * Three CIECs, or three e.firmas, that your organization sent for this RFC within 15 minutes were refused (`fiscal_entity.ciec_attempts`); so is an e.firma that its password does not open. Or too many CIECs were refused within a day that came from organizations without an accepted one for this RFC, yours among them: ten in all, or six from one network. The first CIEC of another organization is admitted up to twenty in all, and an e.firma is never held up by CIECs or by others: send it instead. The tax authority was not asked about this one. Accepted ones do not count and do not clear the refused ones. Retry-After states when to try again. The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
     /**
@@ -12728,7 +13303,7 @@ export type TestStorageConnectorErrors = {
      */
     422: Problem;
     /**
-     * The connector was tested less than 10 seconds ago (`storage_connector.cooldown`). The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     * Your organization tested the destination less than 10 seconds ago (`storage_connector.cooldown`). The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -14304,7 +14879,7 @@ export type ListRiskData = {
          */
         level?: string;
         /**
-         * One or more of counterparty_69b_definitivo, counterparty_69b_presunto, counterparty_69b_bis, csd_sin_efectos, counterparty_69, cancelled_after_payment, cancellation_in_process, sat_not_found, ppd_missing_complement, complement_late, complement_cancelled, pue_forma_99, ppd_forma_not_99, cash_over_2000, withholding_missing, repse_not_valid_at_payment, duplicate_suspected, substituted_not_cancelled, receptor_regimen_uso_invalid, metadata_only, separated by commas.
+         * One or more of counterparty_69b_definitivo, counterparty_69b_presunto, counterparty_69b_bis, csd_sin_efectos, counterparty_69, cancelled_after_payment, cancellation_in_process, sat_not_found, ppd_missing_complement, complement_late, complement_cancelled, pue_forma_99, ppd_forma_not_99, cash_over_2000, cash_in_parts, withholding_missing, repse_not_valid_at_payment, duplicate_suspected, substituted_not_cancelled, receptor_regimen_uso_invalid, metadata_only, separated by commas.
          */
         code?: string;
         /**
@@ -14386,7 +14961,7 @@ export type ListRiskEntriesData = {
          */
         level?: string;
         /**
-         * One or more of counterparty_69b_definitivo, counterparty_69b_presunto, counterparty_69b_bis, csd_sin_efectos, counterparty_69, cancelled_after_payment, cancellation_in_process, sat_not_found, ppd_missing_complement, complement_late, complement_cancelled, pue_forma_99, ppd_forma_not_99, cash_over_2000, withholding_missing, repse_not_valid_at_payment, duplicate_suspected, substituted_not_cancelled, receptor_regimen_uso_invalid, metadata_only, separated by commas.
+         * One or more of counterparty_69b_definitivo, counterparty_69b_presunto, counterparty_69b_bis, csd_sin_efectos, counterparty_69, cancelled_after_payment, cancellation_in_process, sat_not_found, ppd_missing_complement, complement_late, complement_cancelled, pue_forma_99, ppd_forma_not_99, cash_over_2000, cash_in_parts, withholding_missing, repse_not_valid_at_payment, duplicate_suspected, substituted_not_cancelled, receptor_regimen_uso_invalid, metadata_only, separated by commas.
          */
         code?: string;
         /**
@@ -14911,6 +15486,26 @@ export type GetVatPositionData = {
          * The last month. The default is the current month in America/Mexico_City. The range has at most 120 months.
          */
         to?: string;
+        /**
+         * `exclude` leaves out of `cobrado`, and of all that follows from it, what lines invoice on behalf of third parties (ACuentaTerceros): the sales of the principals of an agent.
+         */
+        terceros?: GetVatPositionTerceros;
+        /**
+         * Your own proportion, for all months. `attributed`: IVA of the suppliers in `taxed_suppliers` is credited whole, of those in `exempt_suppliers` not at all, and of all others by the computed proportion (LIVA 5-V).
+         */
+        prorrateo?: string;
+        /**
+         * Whether sales with ObjetoImp 01, known since CFDI 4.0, count in the proportion as not taxed, or not at all. Not subject to tax is only a sign of it.
+         */
+        no_objeto?: GetVatPositionNoObjeto;
+        /**
+         * RFCs of suppliers, separated by commas: what they bill is used for taxed sales alone.
+         */
+        taxed_suppliers?: string;
+        /**
+         * RFCs of suppliers, separated by commas: what they bill is used for exempt sales alone.
+         */
+        exempt_suppliers?: string;
     };
     url: '/v1/analytics/vat-position';
 };
@@ -14977,6 +15572,14 @@ export type ListVatEntriesData = {
          * Only the documents of this counterparty.
          */
         rfc?: string;
+        /**
+         * Only what credit notes return, as positive amounts (true), or only the rest (false).
+         */
+        returned?: boolean;
+        /**
+         * `exclude` leaves out of `cobrado`, and of all that follows from it, what lines invoice on behalf of third parties (ACuentaTerceros): the sales of the principals of an agent.
+         */
+        terceros?: GetVatPositionTerceros;
         /**
          * The greatest number of items in the page.
          */
@@ -15052,6 +15655,10 @@ export type GetConceptsData = {
          */
         level?: ConceptLevel;
         /**
+         * `exclude` leaves out lines on behalf of third parties (ACuentaTerceros), such as the sales of the principals of an agent. Then the lines are read, as for descriptions.
+         */
+        terceros?: GetVatPositionTerceros;
+        /**
          * The greatest number of items in the page.
          */
         limit?: number;
@@ -15125,6 +15732,10 @@ export type ListConceptsEntriesData = {
          * The first 2, 4, 6 or all 8 digits of ClaveProdServ, or the text of Descripcion without differences of case and white space.
          */
         level?: ConceptLevel;
+        /**
+         * `exclude` leaves out lines on behalf of third parties (ACuentaTerceros), such as the sales of the principals of an agent. Then the lines are read, as for descriptions.
+         */
+        terceros?: GetVatPositionTerceros;
         /**
          * The greatest number of items in the page.
          */
@@ -15693,6 +16304,10 @@ export type GetReportData = {
          * The last month. The default is the current month in America/Mexico_City. A range with `from` has at most 120 months.
          */
         to?: string;
+        /**
+         * Suppliers that the DIOT groups as global (third party 15, operation 87; 85 before 2025): only for `diot`.
+         */
+        global_suppliers?: string;
         /**
          * The greatest number of items in the page.
          */
@@ -18371,7 +18986,7 @@ export type WatchBlacklistsResponses = {
     /**
      * OK
      */
-    200: EventPage;
+    200: WatchBlacklistsAnswer;
 };
 
 export type WatchBlacklistsResponse = WatchBlacklistsResponses[keyof WatchBlacklistsResponses];
