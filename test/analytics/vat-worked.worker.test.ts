@@ -105,8 +105,11 @@ describe('April to June 2026 of a company, by hand', async () => {
     })
     expect(data_quality).toMatchObject({ unreconciled_payments: 1, missing_rate: 0, other_parties: 0 })
     expect(basis.rules.map(({ key }: { key: string }) => key)).toEqual([
+      'cash.several_payments',
       'cash.threshold',
       'deduction.fuel',
+      'deduction.restaurants',
+      'deduction.vehicles',
       'payment_forms',
       'repse.claves',
       'vat.proportion',

@@ -1,5 +1,6 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { Concepto } from '../../src/cfdi/detail/contract.ts'
 import { newBook } from '../cfdi/support/book.ts'
 import { contextOf, reaching } from '../support/context.ts'
 import { runs } from '../support/fuzz.ts'
@@ -41,7 +42,7 @@ const byUuid = <T extends { uuid: string }>(list: readonly T[]): T[] => [...list
 const compared = (list: readonly Document[]) =>
   byUuid(list).map((one) => [
     Object.fromEntries(COMPARED.map((name) => [name, one[name]])),
-    one.conceptos,
+    one.conceptos.map((line) => Object.fromEntries(Object.keys(Concepto.shape).map((name) => [name, line[name as keyof typeof line]]))),
     one.has_xml ? one.impuestos : null,
   ])
 

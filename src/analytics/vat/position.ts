@@ -183,8 +183,7 @@ function positionOf(partition: Partition, direction: DirectionNumber, marks: Mar
   return sql`with paid as materialized (${paid}), ${openByMonth(partition, direction, through, changes, columns)}
     select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where needs_exact), found, ${sql.join(['stated', ...SUMS, ...WITHOUT].map(sumOf), sql`, `)}) as row
       from (select ${KEY} as key, iif(reason is null, found, 0) as found, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${sums} from (
-        select * from (select ${moved} from (${marked(whole, partition, direction, marks)}) limit -1)
-        union all select * from (select ${moved} from (${marked(returned, partition, direction, marks)}) limit -1)
+        select ${moved} from (${marked(sql`select * from (${whole}) union all select * from (${returned})`, partition, direction, marks)})
         union all select ${moved} from paid where not is_hidden and day <= ${days.last}))
       group by key, reason, found
     union all select 'open', json_array(month, until, iva, balance, invoice) from (${pendingGroups(partition, through.first)})

@@ -81,14 +81,15 @@ export function marked(events: SQL, partition: Partition, direction: DirectionNu
   const isOpen = sql`(found & ${sql.raw(String(FOUND.unknown_amount))} or exists (select 1 from json_each(judged) where value->>0 <> 0))`
   const needsExact = sql`(needs_exact or ${isOpen} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
   const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source, 'sums', json_array(${names}),
-    ${sql.join([...FLAGS.map((name, n) => sql`${sql.raw(`'${name}'`)}, ${flags[n]!}`)], sql`, `)},
+    ${sql.raw(FLAGS.map((name) => `'${name}', ${name}`).join(', '))},
     'is_unmatched', reason is not null, 'found', found, 'thing', json(thing), 'judged', json(judged), 'payment_of', json(payment_of))`
   return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, is_restated, found, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
       ${sql.raw(without(inlined(IVA)))} as excluded_iva, ${sql.raw(without('(iva_retenido + 0)'))} as excluded_retenido,
-      ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}, ${needsExact} as needs_exact,
+      ${sql.raw(FLAGS.join(', '))}, ${needsExact} as needs_exact,
       iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated,
       case when ${needsExact} then ${json} end as as_json
-    from (select *, form | coalesce(thing->>2, 0) as found from (select e.*, ${judged} from (${events} limit -1) e where reason is not 'not_counted' limit -1) limit -1)`
+    from (select *, form | coalesce(thing->>2, 0) as found, ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}
+      from (select e.*, ${judged} from (${events} limit -1) e where reason is not 'not_counted' limit -1) limit -1)`
 }
 
 /** Cash events of a direction, and paid parts that are none, as movements. */

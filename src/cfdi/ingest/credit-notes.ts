@@ -85,7 +85,7 @@ export function directNotes({ documents, stored, applications, advances, substit
   for (const note of notes.sort((a, b) => (a.fecha === b.fecha ? (a.uuid < b.uuid ? -1 : 1) : a.fecha < b.fecha ? -1 : 1))) {
     const stated = (named.get(note.uuid) ?? []).map(({ advance }) => advance)
     const follows = new Set(stated.flatMap((uuid) => [...reached(uuid).itself, ...reached(uuid).applying]))
-    const isAdvance = invoices.get(note.uuid)?.tipo_relacion === '07'
+    const isAdvance = stated.length > 0 && invoices.get(note.uuid)?.tipo_relacion === '07'
     const kept = isAdvance ? [] : note.before.map(({ invoice }) => invoice).filter((uuid) => !follows.has(uuid))
     const turns = stated.map((uuid) => turnsOf(note, uuid, reached(uuid), invoices))
     const after = targetsOf(note, kept, turns).flatMap(({ from, uuids }, n, all): Part[] => {

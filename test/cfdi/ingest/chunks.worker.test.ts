@@ -41,7 +41,7 @@ describe('the details and lines of a slice', () => {
         getCfdi(contextOf({ entity: target.entity }, ORGANIZATION), document.uuid),
       )
       expect(CfdiDetail.parse(result)).toMatchObject({ conceptos, impuestos, relacionados, complementos, no_certificado })
-      expect(cost).toMatchObject({ d1_calls: 1, r2_gets: 0 })
+      expect(cost).toMatchObject({ d1_calls: 1, r2_gets: 1 })
       expect(cost.rows_read).toBeLessThanOrEqual(4)
     }
   })
