@@ -201,6 +201,11 @@ export const nothing = (): Totals => ({
   ieps: 0n,
 })
 
+const TIPOS = ['I', 'E', 'T', 'N', 'P']
+const METODOS = ['PUE', 'PPD']
+/** A document can state any text. Others name no cell of a month, which would otherwise grow without an end. */
+const among = (known: readonly string[], text: string | null): string => known.find((one) => one === text) ?? ''
+
 /**
  * The contribution of a document to its month, for a ceiling in seconds; null without one. Returns null for retenciones and for documents
  * outside the population.
@@ -226,7 +231,7 @@ export function contribution(row: Countable, until: number | null = null): Contr
   const { fecha } = row
   return {
     month: fecha.slice(0, 7),
-    cell: `${fecha.slice(8, 10)}|${row.tipo_comprobante ?? ''}|${row.metodo_pago ?? ''}|${stateOf(row, until)}`,
+    cell: [fecha.slice(8, 10), among(TIPOS, row.tipo_comprobante), among(METODOS, row.metodo_pago), stateOf(row, until)].join('|'),
     values,
   }
 }

@@ -39,7 +39,12 @@ describe('what a document adds to its month', () => {
       total: 104_400_000n,
     })
     expect(values?.iva_trasladado).toBe(14_400_000n)
-    expect(contribution({ ...invoice, tipo_comprobante: null, metodo_pago: null })?.cell).toBe('07|||vigente')
+    for (const [tipo_comprobante, metodo_pago] of [
+      [null, null],
+      ['II', 'P|D'],
+      ['', 'PUE '.repeat(500)],
+    ] as const)
+      expect(contribution({ ...invoice, tipo_comprobante, metodo_pago })?.cell).toBe('07|||vigente')
   })
 
   it('is apart while a valid document substitutes it, for whoever knows that one', () => {
