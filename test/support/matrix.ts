@@ -181,7 +181,9 @@ const withConnectorRoom = async ({ organization_id }: Side): Promise<Given> => {
 }
 const freshConnector = async (side: Side): Promise<Given> => {
   await withConnectorRoom(side)
-  return { connector_id: (await api(side.callers.owner, 'POST', '/v1/storage-connectors', CONNECTOR)).body.connector_id }
+  // Each has a destination of its own, because tests of one have a cooldown.
+  const connector = { ...CONNECTOR, config: { ...CONNECTOR.config, prefix: crypto.randomUUID() } }
+  return { connector_id: (await api(side.callers.owner, 'POST', '/v1/storage-connectors', connector)).body.connector_id }
 }
 const refusals = new WeakMap<Side, Promise<Given>>()
 /** The side's connector with refused documents on several pages. */
