@@ -89,10 +89,37 @@ function inProportion(amount: Micros, weights: readonly Micros[]): Micros[] {
   })
 }
 
-/** An invoice that a credit note names, in the currency of the note; null when that is not known of it. */
-type Named = { open: Micros; total: Micros } | null
+/**
+ * An invoice that a credit note names, in the currency of the note: what is open of it, and what was paid and is not returned yet. Null when
+ * that is not known of it.
+ */
+type Named = { open: Micros; paid: Micros; total: Micros } | null
 
-/** Divides a credit note among the invoices that it names: by what is open of each, then by their totals. Unknown ones get an equal part. */
+/** Divides an amount by totals, and no part exceeds what was paid as long as another one has room. */
+function dividedByTotals(amount: Micros, invoices: readonly NonNullable<Named>[]): Micros[] {
+  let rest = amount
+  let whole = invoices.reduce((sum, { total }) => sum + total, 0n)
+  const full = new Set<NonNullable<Named>>()
+  for (const one of [...invoices].sort(
+    (a, b) => Number(a.paid * b.total > b.paid * a.total) - Number(a.paid * b.total < b.paid * a.total),
+  )) {
+    if (one.paid * whole > rest * one.total) break
+    rest -= one.paid
+    whole -= one.total
+    full.add(one)
+  }
+  const isFull = full.size === invoices.length
+  const others = inProportion(
+    rest,
+    invoices.map((one) => (isFull || !full.has(one) ? one.total : 0n)),
+  )
+  return invoices.map((one, n) => others[n]! + (full.has(one) ? one.paid : 0n))
+}
+
+/**
+ * Divides a credit note among the invoices that it names: by what is open of each, then by their totals, up to what was paid of each. Unknown
+ * ones get an equal part.
+ */
 export function dividedAmong(amount: Micros, invoices: readonly Named[]): Micros[] {
   const known = invoices.filter((one) => one !== null)
   const equal = amount / BigInt(invoices.length)
@@ -102,10 +129,7 @@ export function dividedAmong(amount: Micros, invoices: readonly Named[]): Micros
     least(rest, open),
     known.map((one) => one.open),
   )
-  const beyond = inProportion(
-    notNegative(rest - open),
-    known.map((one) => one.total),
-  )
+  const beyond = dividedByTotals(notNegative(rest - open), known)
   const parts = known.map((_, n) => lowered[n]! + beyond[n]!)
   const remainder = known.length === 0 ? amount - equal * BigInt(invoices.length) : 0n
   return invoices.map((one, n) => (one === null ? equal + (n === 0 ? remainder : 0n) : parts.shift()!))
@@ -153,7 +177,8 @@ export function dividedByRate(
       kinds.map((one): Named => {
         if (one === null || one.gross === 0n || one.stated === 0n) return one
         const rate = isMeant && one.isWithheld !== isWithheld ? 0n : one.byRate[n]!
-        return { open: (one.open * rate) / one.stated, total: (one.total * rate) / one.stated }
+        const ofRate = (amount: Micros): Micros => (amount * rate) / one.stated
+        return { open: ofRate(one.open), paid: ofRate(one.paid), total: ofRate(one.total) }
       })
     const found = [scaled(true), scaled(false)].find((list) => list.some((one) => one === null || one.total > 0n))
     return dividedAmong(part, found ?? invoices)
@@ -219,10 +244,12 @@ export function openAt(
       }) === null,
   )
   const total = inItsCurrency(invoice.total_micros)
-  if (invoice.metodo_pago === 'PUE' && !counted.some(({ kind }) => kind === 'P')) return { open: 0n, total }
   const own: Settlement = { kind: 'E', at: note.fecha, source: note.uuid, amount: 0n }
-  const settled = counted
-    .filter((one) => isBefore({ ...one, at: one.fecha_pago }, own))
-    .reduce((sum, one) => sum + (one.kind === 'P' ? one.amount : creditOf(invoice, one)!), 0n)
-  return { open: inItsCurrency(notNegative(invoice.total_micros - settled)), total }
+  const before = counted.filter((one) => isBefore({ ...one, at: one.fecha_pago }, own))
+  const sumOf = (kind: 'P' | 'E'): Micros =>
+    before.reduce((sum, one) => (one.kind === kind ? sum + (kind === 'P' ? one.amount : creditOf(invoice, one)!) : sum), 0n)
+  const left = notNegative(invoice.total_micros - sumOf('E'))
+  const isPaidAtOnce = invoice.metodo_pago === 'PUE' && !counted.some(({ kind }) => kind === 'P')
+  const open = isPaidAtOnce ? 0n : notNegative(left - sumOf('P'))
+  return { open: inItsCurrency(open), paid: inItsCurrency(left - open), total }
 }

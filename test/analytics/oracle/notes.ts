@@ -98,7 +98,29 @@ export function partsOf(world: World, note: Document): Map<string, Part> {
 export const loweredBy = (world: World, note: Document): Map<string, Micros> =>
   new Map([...partsOf(world, note)].map(([uuid, { amount }]) => [uuid, amount]))
 
-type Open = { open: Micros; total: Micros } | null
+type Open = { open: Micros; paid: Micros; total: Micros } | null
+
+/** Divides an amount by totals. Whoever would get more than was paid gets that, and the others the rest, as long as there are others. */
+function byTotals(amount: Micros, list: readonly NonNullable<Open>[], others = new Set(list.keys())): Micros[] {
+  const whole = sum([...others].map((n) => list[n]!.total))
+  const full = [...others].filter((n) => list[n]!.paid * whole <= amount * list[n]!.total)
+  const weighed = (isMeant: (n: number) => boolean) => list.map(({ total }, n) => (isMeant(n) ? total : 0n))
+  if (full.length === 0)
+    return inProportion(
+      amount,
+      weighed((n) => others.has(n)),
+    )
+  const rest = amount - sum(full.map((n) => list[n]!.paid))
+  const left = new Set([...others].filter((n) => !full.includes(n)))
+  const more =
+    left.size > 0
+      ? byTotals(rest, list, left)
+      : inProportion(
+          rest,
+          weighed(() => true),
+        )
+  return more.map((one, n) => one + (full.includes(n) ? list[n]!.paid : 0n))
+}
 
 /** Divides an amount by what is open, then by totals. What is not known gets an equal part. */
 function dividedAmong(amount: Micros, invoices: readonly Open[]): Micros[] {
@@ -110,10 +132,7 @@ function dividedAmong(amount: Micros, invoices: readonly Open[]): Micros[] {
     rest < open ? rest : open,
     shown.map((one) => one.open),
   )
-  const second = inProportion(
-    rest > open ? rest - open : 0n,
-    shown.map(({ total }) => total),
-  )
+  const second = byTotals(rest > open ? rest - open : 0n, shown)
   let n = 0
   const parts = invoices.map((one) => (one === null ? equal : first[n]! + second[n++]!))
   if (shown.length === 0) parts[0]! += amount - equal * BigInt(invoices.length)
@@ -148,7 +167,7 @@ function byRate(note: Document, invoices: readonly (Document | null)[], opens: r
         const kind = kinds[n]
         if (one === null || !kind || kind.gross === 0n || kind.total === 0n) return one
         const rate = isStrict && isAct(n) !== isOfActs ? 0n : kind.at[r]!
-        return { open: (one.open * rate) / kind.total, total: (one.total * rate) / kind.total }
+        return { open: (one.open * rate) / kind.total, paid: (one.paid * rate) / kind.total, total: (one.total * rate) / kind.total }
       })
     const isAny = (list: readonly Open[]) => list.some((one) => one === null || one.total > 0n)
     const [strict, loose] = [scaled(true), scaled(false)]
@@ -205,13 +224,14 @@ function divided(world: World, note: Document): Map<string, Part> {
           .map((one) => ({ fecha_pago, imp_pagado: one.imp_pagado })),
       ),
     )
-    if (invoice.metodo_pago === 'PUE' && payments.length === 0) return { open: 0n, total }
     const earlier = acting
       .filter((one) => one.receptor_rfc === invoice.receptor_rfc && `${one.fecha}|${one.uuid}` < `${note.fecha}|${note.uuid}`)
       .map((one) => converted(loweredBy(world, one).get(uuid) ?? 0n, one, invoice) ?? 0n)
-    const paid = payments.filter(({ fecha_pago }) => fecha_pago <= note.fecha).map(({ imp_pagado }) => micros(imp_pagado))
-    const left = micros(invoice.total) - sum([...paid, ...earlier])
-    return { open: converted(left > 0n ? left : 0n, invoice, note)!, total }
+    const settled = payments.filter(({ fecha_pago }) => fecha_pago <= note.fecha).map(({ imp_pagado }) => micros(imp_pagado))
+    const positive = (amount: Micros) => (amount > 0n ? amount : 0n)
+    const left = positive(micros(invoice.total) - sum(earlier))
+    const open = invoice.metodo_pago === 'PUE' && payments.length === 0 ? 0n : positive(left - sum(settled))
+    return { open: converted(open, invoice, note)!, paid: converted(left - open, invoice, note)!, total }
   }
   const invoices = uuids.map((uuid) => world.documents.find((one) => one.uuid === uuid && one.origin === note.origin) ?? null)
   const parts = byRate(note, invoices, uuids.map(openOf))

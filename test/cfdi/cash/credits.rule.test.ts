@@ -47,7 +47,7 @@ describe('what a credit note returns', () => {
 })
 
 describe('a credit note of several invoices', () => {
-  const open = (amount: number, total = amount) => ({ open: pesos(amount), total: pesos(total) })
+  const open = (amount: number, total = amount, paid = total - amount) => ({ open: pesos(amount), paid: pesos(paid), total: pesos(total) })
 
   it('is divided by what is open of each, then by their totals', () => {
     expect(dividedAmong(pesos(4_640), [open(1_160), open(3_480)])).toEqual([pesos(1_160), pesos(3_480)])
@@ -55,6 +55,10 @@ describe('a credit note of several invoices', () => {
     expect(dividedAmong(pesos(400), [open(0, 1_000), open(0, 3_000)])).toEqual([pesos(100), pesos(300)])
     // 100 are open of the first. The other 400 are divided by the totals.
     expect(dividedAmong(pesos(500), [open(100, 1_000), open(0, 3_000)])).toEqual([pesos(200), pesos(300)])
+    // Nothing was paid of the first, or most of it was returned before: the second gets what the first has no room for.
+    expect(dividedAmong(pesos(2_320), [open(1_160), open(0, 1_160)])).toEqual([pesos(1_160), pesos(1_160)])
+    expect(dividedAmong(pesos(11_600), [open(0, 11_600, 1_160), open(0, 11_600)])).toEqual([pesos(1_160), pesos(10_440)])
+    expect(dividedAmong(pesos(4_000), [open(0, 1_000), open(0, 1_000)])).toEqual([pesos(2_000), pesos(2_000)])
   })
 
   it('gives an unknown one an equal part, and loses nothing to rounding', () => {
@@ -106,10 +110,10 @@ describe('a credit note of several invoices', () => {
       ...{ ...parties, kind: 'P' as const, source: 'P', amount: pesos(1_000), fecha_pago: '2026-05-10T12:00:00', issued_at },
       ...{ cancelled: false, substituted_from: null },
     })
-    expect(openAt(one, invoice, [payment(1_500)])).toEqual({ open: pesos(160), total: pesos(1_160) })
-    expect(openAt(one, invoice, [payment(2_500)])).toEqual({ open: pesos(1_160), total: pesos(1_160) })
+    expect(openAt(one, invoice, [payment(1_500)])).toEqual({ open: pesos(160), paid: pesos(1_000), total: pesos(1_160) })
+    expect(openAt(one, invoice, [payment(2_500)])).toEqual({ open: pesos(1_160), paid: 0n, total: pesos(1_160) })
     expect(openAt(one, { ...invoice, issued_at: 2_500 }, [])).toBeNull()
     expect(openAt(one, { ...invoice, receptor_rfc: 'CCC030303CC2' }, [])).toBeNull()
-    expect(openAt(one, { ...invoice, metodo_pago: 'PUE' }, [])).toEqual({ open: 0n, total: pesos(1_160) })
+    expect(openAt(one, { ...invoice, metodo_pago: 'PUE' }, [])).toEqual({ open: 0n, paid: pesos(1_160), total: pesos(1_160) })
   })
 })

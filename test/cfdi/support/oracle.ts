@@ -184,6 +184,27 @@ function inCurrencyOf(to: Plain, amount: bigint, from: Plain): bigint | null {
   return (pesos * 20_000n + other) / (2n * other)
 }
 
+/** Divides an amount by totals. Whoever would get more than was paid gets that, and the others the rest, as long as there are others. */
+function byTotals(amount: bigint, list: readonly { paid: bigint; total: bigint }[], others = new Set(list.keys())): bigint[] {
+  const whole = [...others].reduce((sum, n) => sum + list[n]!.total, 0n)
+  const full = [...others].filter((n) => list[n]!.paid * whole <= amount * list[n]!.total)
+  if (full.length === 0)
+    return inProportion(
+      amount,
+      list.map(({ total }, n) => (others.has(n) ? total : 0n)),
+    )
+  const rest = full.reduce((sum, n) => sum - list[n]!.paid, amount)
+  const left = new Set([...others].filter((n) => !full.includes(n)))
+  const more =
+    left.size > 0
+      ? byTotals(rest, list, left)
+      : inProportion(
+          rest,
+          list.map(({ total }) => total),
+        )
+  return more.map((one, n) => one + (full.includes(n) ? list[n]!.paid : 0n))
+}
+
 /** What a credit note takes off each invoice, in its own currency: what is open of each when it is issued, then by their totals. */
 export function partsOf(note: Seen, seen: readonly Seen[], until = Number.POSITIVE_INFINITY): Map<string, bigint> {
   const { from, uuids } = lowered(note, seen, until)
@@ -192,7 +213,7 @@ export function partsOf(note: Seen, seen: readonly Seen[], until = Number.POSITI
   // Nobody who sees the note there knows of what is issued later.
   const then = seen.filter((one) => instantOf(one) <= from)
   const counted = countedAmong(then)
-  const openOf = (uuid: string): { open: bigint; total: bigint } | null => {
+  const openOf = (uuid: string): { open: bigint; paid: bigint; total: bigint } | null => {
     const found = seen.find(({ document }) => document.uuid === uuid)
     if (!found?.hasXml || found.document.tipo !== 'I' || instantOf(found) > from) return null
     const { emisor, receptor, moneda, metodo } = found.document
@@ -205,14 +226,19 @@ export function partsOf(note: Seen, seen: readonly Seen[], until = Number.POSITI
         documentos.filter((it) => it.uuid === uuid && it.moneda === moneda).map((it) => ({ ...it, fecha })),
       ),
     )
-    if (metodo === 'PUE' && payments.length === 0) return { open: 0n, total }
     const key = ({ document }: Seen) => `${document.fecha}|${document.uuid}`
-    const paid = payments.filter(({ fecha }) => fecha <= note.document.fecha).map(({ pagado }) => micros(pagado))
+    const settled = payments.filter(({ fecha }) => fecha <= note.document.fecha).map(({ pagado }) => micros(pagado))
     const earlier = acting
       .filter((one) => one.document.receptor === receptor && key(one) < key(note))
       .map((one) => inCurrencyOf(found.document, partsOf(one, seen, from).get(uuid) ?? 0n, one.document) ?? 0n)
-    const left = [...paid, ...earlier].reduce((rest, one) => rest - one, micros(found.document.total))
-    return { open: inCurrencyOf(note.document, left > 0n ? left : 0n, found.document)!, total }
+    const less = (amount: bigint, list: readonly bigint[]) => {
+      const rest = list.reduce((all, one) => all - one, amount)
+      return rest > 0n ? rest : 0n
+    }
+    const left = less(micros(found.document.total), earlier)
+    const open = metodo === 'PUE' && payments.length === 0 ? 0n : less(left, settled)
+    const inItsCurrency = (one: bigint) => inCurrencyOf(note.document, one, found.document)!
+    return { open: inItsCurrency(open), paid: inItsCurrency(left - open), total }
   }
   const invoices = uuids.map(openOf)
   const equal = amount / BigInt(uuids.length)
@@ -224,10 +250,7 @@ export function partsOf(note: Seen, seen: readonly Seen[], until = Number.POSITI
     rest < open ? rest : open,
     known.map((one) => one.open),
   )
-  const second = inProportion(
-    rest > open ? rest - open : 0n,
-    known.map(({ total }) => total),
-  )
+  const second = byTotals(rest > open ? rest - open : 0n, known)
   let n = 0
   const parts = invoices.map((one) => (one === null ? equal : first[n]! + second[n++]!))
   if (known.length === 0) parts[0]! += amount - equal * BigInt(uuids.length)
