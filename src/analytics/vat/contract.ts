@@ -77,7 +77,9 @@ export const VatQuery = z
     const fault = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
     for (const [path, given] of Object.entries({ taxed_suppliers, exempt_suppliers }))
       if (given !== undefined && prorrateo !== 'attributed') fault(path, 'Can be given with prorrateo=attributed only.')
-    if (exempt_suppliers?.some((rfc) => taxed_suppliers?.includes(rfc))) fault('exempt_suppliers', 'A supplier has one use.')
+    // Of a faulty list there is only its text here.
+    if (Array.isArray(exempt_suppliers) && Array.isArray(taxed_suppliers) && exempt_suppliers.some((rfc) => taxed_suppliers.includes(rfc)))
+      fault('exempt_suppliers', 'A supplier has one use.')
   })
 export type VatQuery = z.infer<typeof VatQuery>
 
@@ -165,7 +167,11 @@ export const VatMonth = z
     }),
     questions: z
       .array(
-        z.strictObject({ reason: z.enum(Object.keys(QUESTIONS_OF) as (keyof typeof QUESTIONS_OF)[]), question: z.string(), iva: money }),
+        z.strictObject({
+          reason: z.enum(Object.keys(QUESTIONS_OF) as (keyof typeof QUESTIONS_OF)[]),
+          question: z.string().meta({ description: 'The question in words.' }),
+          iva: money,
+        }),
       )
       .meta({ description: '`por_revisar` by what has to be answered.' }),
     at_risk_69b: money.meta({

@@ -55,7 +55,9 @@ describe('the rules that the service comes with', () => {
       '0',
       '0.30',
     ])
-    expect(Object.values(value('risk.weights'))).toEqual([80, 50, 40, 40, 20, 80, 30, 60, 30, 15, 50, 15, 15, 25, 25, 40, 20, 25, 10, 5])
+    expect(Object.values(value('risk.weights'))).toEqual([
+      80, 50, 40, 40, 20, 80, 30, 60, 30, 15, 50, 15, 15, 25, 10, 25, 40, 20, 25, 10, 5,
+    ])
     expect(value('risk.levels')).toEqual({ critical: 70, high: 40, medium: 20, most: 100 })
     expect([value('rep.grace_days'), value('rep.due_day'), value('cash.threshold')]).toEqual([45, 5, '2000'])
     expect(value('payment_forms')).toEqual({ cash: ['01'], electronic: ['02', '03', '04', '05', '28', '29'], review: ['06', '08'] })
