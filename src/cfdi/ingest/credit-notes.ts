@@ -67,7 +67,7 @@ interface Note {
 type Invoice = Payable & Pick<CfdiRow, 'uuid' | 'fecha' | 'issued_at' | 'cancelled' | 'substituted_from' | 'tipo_relacion' | 'taxes'>
 
 /** How many invoices one advance leads to, and how often another one counts for it. Real advances have a few. */
-const MOST_REACHED = 1_000
+const MOST_REACHED = 100
 const MOST_TARGETS = 20
 
 /**

@@ -35,6 +35,7 @@ import {
   hasNews,
   type ImportSource,
   RowRejected,
+  refuseLongTexts,
   rowOf,
   rowOfMetadata,
   type StatusColumns,
@@ -264,6 +265,7 @@ export function documentOf(
   const applications = applicationsOf(parsed, row).map(detach)
   const beyond_limits = lines.isCut ? 'lines' : null
   Object.assign(row, { related: relatedOf(applications), products: lines.products.textOf(row), beyond_limits, ...bytes })
+  refuseLongTexts(row)
   if (bytes.xml_size > LARGE_BYTES) fitToLimits(row)
   const relations = { substitutes: detach(substitutesOf(parsed)), advances: detach(advancesOf(parsed)) }
   return { row, content: contentText(parsed, lines.texts), applications, ...relations }
@@ -278,12 +280,12 @@ const RELATION_BYTES = 200
 const PACKED = 4
 
 /** What is stored of a document besides its XML, in bytes. */
-const storedBytesOf = ({ row, content, applications, substitutes }: Incoming): number =>
+const storedBytesOf = ({ row, content, applications, substitutes, advances }: Incoming): number =>
   IMPORT_SOURCE_BYTES +
   ROW_BYTES +
   Math.ceil((content?.length ?? 0) / PACKED) +
   (row.products?.length ?? 0) +
-  (applications.length + substitutes.length) * RELATION_BYTES
+  (applications.length + substitutes.length + advances.length) * RELATION_BYTES
 
 const importSourceOf = (uuid: string, { packed, method, size, crc }: UnopenedFile, document: Incoming): SliceImportSource => ({
   uuid,
@@ -320,9 +322,9 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
           continue
         }
         try {
+          refuseLongTexts(row)
           if (stored === undefined && !visible.has(uuid)) {
             const document = { row: rowOfMetadata(row, rfc, now.getTime()), content: null, applications: [], ...NO_RELATIONS, packed: null }
-            fitToLimits(document.row)
             documents.set(uuid, document)
           } else if (stored !== undefined && hasNews(row, stored)) cancelled.set(uuid, row)
           entries.push(entry)

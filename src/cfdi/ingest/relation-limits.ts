@@ -14,7 +14,7 @@ const MOST_APPLIED = 2_000
  */
 const MOST_TOGETHER = 30_000
 /** How many relations 04 may lead to each other, and how many relations 07. Real ones are a few; an advance can have hundreds of invoices. */
-const MOST_SUBSTITUTIONS = 1_000
+const MOST_SUBSTITUTIONS = 200
 const MOST_ADVANCES = 4_000
 
 /**

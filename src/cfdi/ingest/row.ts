@@ -173,6 +173,18 @@ function issuedAt({ fecha, lugar_expedicion, utc_offset }: CfdiDocument): Pick<C
 /** Sets the balance of a row from everything that is applied to it. */
 export const withBalance = (row: CfdiRow, applications: readonly Applied[]): CfdiRow => Object.assign(row, balanceOf(row, applications))
 
+/** The schemas of the authority allow 1,000 characters at the most. */
+const MOST_CHARACTERS = 2_000
+/** Columns that we make of many members of a document. */
+const LISTS: ReadonlySet<string> = new Set(['related', 'products', 'taxes', 'status_checks'])
+
+/** Throws RowRejected when a text is longer than any of a real document: each of the rows that are read together has room for such ones alone. */
+export function refuseLongTexts(row: object): void {
+  for (const [name, value] of Object.entries(row))
+    if (typeof value === 'string' && value.length > MOST_CHARACTERS && !LISTS.has(name))
+      throw new RowRejected('cfdi.too_large', 'A text of the document is too long to be stored.')
+}
+
 /** Throws RowRejected when a row is too long to be stored. */
 export function fitToLimits(row: CfdiRow): void {
   if (bytesOf(row) > MAX_BYTES) throw new RowRejected('cfdi.too_large', 'A text of the document is too long to be stored.')

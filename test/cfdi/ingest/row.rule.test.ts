@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Lines } from '../../../src/cfdi/ingest/applications.ts'
-import { RowRejected, rowOf, rowOfMetadata, statusOf } from '../../../src/cfdi/ingest/row.ts'
+import { RowRejected, refuseLongTexts, rowOf, rowOfMetadata, statusOf } from '../../../src/cfdi/ingest/row.ts'
 import type { MetadataRow } from '../../../src/cfdi/package/package.ts'
 import { parseCfdi } from '../../../src/cfdi/xml/parse.ts'
 
@@ -181,5 +181,16 @@ describe('payroll', () => {
       `<c:Emisor rfc="${RFC}"/><c:Receptor rfc="${OTHER}"/><c:Conceptos/><c:Complemento><n:Nomina xmlns:n="http://www.sat.gob.mx/nomina" Version="1.1"><n:Deducciones>` +
       `<n:Deduccion TipoDeduccion="002" ImporteGravado="1.00" ImporteExento="0.25"/></n:Deducciones></n:Nomina>${stamp()}</c:Complemento></c:Comprobante>`
     expect(row(old)).toMatchObject({ tipo_comprobante: 'N', isr_retenido: 1_250_000n, currency: 'MXN', total_mxn: 10_000_000n })
+  })
+})
+
+describe('a text that is longer than any of a real document', () => {
+  it('is refused, whatever column it is in, and what we make of many members of a document is not', () => {
+    for (const name of ['condiciones_pago', 'emisor_nombre', 'serie', 'metodo_pago'] as const) {
+      expect(() => refuseLongTexts({ total: 1n, serie: null, [name]: 'A'.repeat(2_000) })).not.toThrow()
+      expect(() => refuseLongTexts({ total: 1n, serie: null, [name]: 'A'.repeat(2_001) })).toThrow(RowRejected)
+    }
+    for (const name of ['related', 'products', 'taxes'])
+      expect(() => refuseLongTexts({ total: 1n, serie: null, [name]: 'A'.repeat(9_000) })).not.toThrow()
   })
 })

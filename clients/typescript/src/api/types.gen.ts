@@ -9393,6 +9393,9 @@ export type VatMonthQuestion = {
      * Why, as a stable code.
      */
     reason: VatMonthQuestionReason;
+    /**
+     * The question in words.
+     */
     question: string;
     /**
      * Decimal with two places, in MXN.

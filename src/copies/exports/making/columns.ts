@@ -16,7 +16,7 @@ import type { Partition, ScopedLedger } from '../../../taxpayers/visibility/scop
 import type { ExportRow } from '../store.ts'
 import { type Columns, type ColumnType, type ExportColumn, valuesOf, Workbook, Zip } from './formats/zip.ts'
 import type { ExportLimits, FileOutput, MakingState } from './output.ts'
-import { PAYROLL } from './xml-rows.ts'
+import { cut, PAYROLL } from './xml-rows.ts'
 
 /** Codes and numbers of documents are text, so that they keep their zeros. */
 const NUMBERS = new Set([
@@ -133,7 +133,7 @@ export const COLUMNS_OF: Readonly<Record<Exclude<ExportRow['kind'], 'xml'>, Colu
 /** The members of a document that each of its rows repeats. */
 export function repeatedOf({ row, context }: PageItem, listed: ListedParties): Repeated {
   const cfdi = view(row, context, listed)
-  return Object.fromEntries(REPEATED.map((name) => [name, cfdi[name]])) as Repeated
+  return Object.fromEntries(REPEATED.map((name) => [name, cut(cfdi[name])])) as Repeated
 }
 
 /** The documents of a page by their partitions. */

@@ -23,14 +23,14 @@ const LINE = [
 ]
 const EMPTY = nulls(LINE)
 
+/** What many rows of a document repeat is cut after so many characters, so that one long text makes no long file. */
+const MOST_REPEATED = 500
+export const cut = <Value>(value: Value): Value => (typeof value === 'string' ? (value.slice(0, MOST_REPEATED) as Value) : value)
+
 /** The columns of a payroll line, behind those of its document. */
 export const PAYROLL = ['nomina', ...PAYSLIP, 'linea', 'numero', ...LINE]
 
 type Said = Record<string, string | null>
-
-/** What many rows of a document repeat is cut after so many characters, so that one long text makes no long file. */
-const MOST_REPEATED = 500
-const cut = (text: string): string => text.slice(0, MOST_REPEATED)
 
 /** The types of all kinds stand in one column. */
 const columnOf = (name: string): string => (name.startsWith('tipo_') ? 'tipo' : name === 'concepto' ? 'descripcion' : name)
