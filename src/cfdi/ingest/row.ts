@@ -173,12 +173,12 @@ function issuedAt({ fecha, lugar_expedicion, utc_offset }: CfdiDocument): Pick<C
 /** Sets the balance of a row from everything that is applied to it. */
 export const withBalance = (row: CfdiRow, applications: readonly Applied[]): CfdiRow => Object.assign(row, balanceOf(row, applications))
 
-/** The schemas of the authority allow 1,000 characters at the most. */
+/** The schemas of the authority allow at most 1,000 characters. */
 const MOST_CHARACTERS = 2_000
-/** Columns that we make of many members of a document. */
+/** Columns that the service makes of many members of a document. */
 const LISTS: ReadonlySet<string> = new Set(['related', 'products', 'taxes', 'status_checks'])
 
-/** Throws RowRejected when a text is longer than any of a real document: each of the rows that are read together has room for such ones alone. */
+/** Throws RowRejected when a text is longer than any real one. A page of rows with longer texts would not fit into memory. */
 export function refuseLongTexts(row: object): void {
   for (const [name, value] of Object.entries(row))
     if (typeof value === 'string' && value.length > MOST_CHARACTERS && !LISTS.has(name))
