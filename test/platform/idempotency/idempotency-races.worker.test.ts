@@ -259,6 +259,7 @@ describe('a request that is slower than its lease', () => {
 
 describe('whatever the interleaving of requests, crashes and ends of leases', () => {
   let keys = 0
+  const seen = new Set<string>()
 
   type Fate = 'goes on' | 'is lost' | 'goes on and its answer is lost'
   const step = fc.record({
@@ -273,7 +274,6 @@ describe('whatever the interleaving of requests, crashes and ends of leases', ()
   })
 
   it.each(THINGS)('one thing is made, and who is told of one is told of that one: %s', async (_, thing) => {
-    const seen = new Map<string, number>()
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 2, max: 4 }), fc.array(step, { maxLength: 16 }), async (requests, steps) => {
         const key = `key ${++keys}`
@@ -320,7 +320,7 @@ describe('whatever the interleaving of requests, crashes and ends of leases', ()
         if (before.length === 1) expect(after).toEqual(before)
         expect(await audits(after[0]!, thing)).toBe(1)
         for (const { status, body } of [...answers, last]) {
-          seen.set(`${status} ${body.code ?? ''}`, (seen.get(`${status} ${body.code ?? ''}`) ?? 0) + 1)
+          seen.add(`${status} ${body.code ?? ''}`)
           if (status === 201) expect(body[thing.id]).toBe(after[0])
           else if (body.code === 'idempotency.done') expect(body.resource_id).toBe(after[0])
           else expect([status, body.code]).toEqual(status === 500 ? [500, 'internal'] : [409, 'idempotency.in_flight'])
@@ -330,8 +330,10 @@ describe('whatever the interleaving of requests, crashes and ends of leases', ()
       }),
       { numRuns: runs(12, 200) },
     )
-    // So that a run in which nothing happens does not pass for one in which nothing goes wrong.
-    expect([...seen.keys()].sort()).toEqual(['201 ', '409 idempotency.done', '409 idempotency.in_flight', '500 internal'])
+  })
+
+  it('each answer that there is occurs among them, so that a run in which nothing happens does not pass', () => {
+    expect([...seen].sort()).toEqual(['201 ', '409 idempotency.done', '409 idempotency.in_flight', '500 internal'])
   })
 })
 
