@@ -94,6 +94,8 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
     },
     // A worker goes from file to file. Each begins with nothing stored (test/support/setup.ts).
     isolate: false,
+    // A line that another context logs while a file ends is never sent, and the run waits for it for good (cloudflare/workers-sdk#15719).
+    disableConsoleIntercept: true,
   },
 })
 

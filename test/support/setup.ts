@@ -20,7 +20,7 @@ if (worker.hasRunFiles) {
     await reset()
   } while ((await Promise.all(databases.map(tables))).some((n) => n !== 0))
 } else {
-  // The log line of a request would cost more than a query: vitest passes each line on to its main process.
+  // The log lines of requests would hide what the tests say.
   const { log } = console
   console.log = (...line: unknown[]) => {
     if (!String(line[0]).startsWith('{"level":"info"')) log(...line)
