@@ -3,6 +3,7 @@
  * `--short`, in small sizes. Counts are exact and are asserted in tests too; the others are ratios of two things measured in turns in one run, for
  * the machine decides the rest.
  */
+import { parseArgs } from 'node:util'
 import { bundle } from './bundle.ts'
 import { authority } from './costs/authority.ts'
 import { growth } from './costs/growth.ts'
@@ -119,14 +120,14 @@ const objectOf = (all: readonly Taken[], missed: readonly string[], failed: Tabl
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopRigs().finally(() => process.exit(1)))
 try {
-  const args = process.argv.slice(2)
-  const { taken, failed } = await takeAll(lanesOf(measuresOf(args.filter((arg) => !arg.startsWith('--')))), {
+  const { values, positionals } = parseArgs({ options: { json: { type: 'boolean' }, short: { type: 'boolean' } }, allowPositionals: true })
+  const { taken, failed } = await takeAll(lanesOf(measuresOf(positionals)), {
     running: runningRigs,
     notify: console.error,
   })
   const all = taken.sort((a, b) => placeOf(a) - placeOf(b))
   const missed = all.filter((it) => isMissed(it) && isJudged(it.figure)).map(({ key }) => key)
-  console.log(args.includes('--json') ? objectOf(all, missed, failed) : tableOf(all))
+  console.log(values.json ? objectOf(all, missed, failed) : tableOf(all))
   for (const { name, error } of failed) console.error(`\n${name} failed:`, error)
   if (missed.length > 0) console.error(`\nMissed: ${missed.join(', ')}`)
   if (missed.length + failed.length > 0) process.exitCode = 1
