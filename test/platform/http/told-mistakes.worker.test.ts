@@ -100,6 +100,11 @@ const USUAL: Mistake[] = [
       ['per_page=5', 'per_page', 'limit'],
       ['page=2', 'page', 'cursor'],
       ['order_by=total', 'order_by', 'sort'],
+      ['fecha_desde=2026-01-01', 'fecha_desde', 'issued_from'],
+      ['fecha_hasta=2026-01-31', 'fecha_hasta', 'issued_to'],
+      ['estado=vigente', 'estado', 'estatus'],
+      ['tipo=I', 'tipo', 'tipo_comprobante'],
+      ['emisor=EKU9003173C9', 'emisor', 'emisor_rfc'],
     ] as const
   ).map(
     ([query, at, name]): Mistake => ({
