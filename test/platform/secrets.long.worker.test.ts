@@ -111,7 +111,7 @@ async function journey(admin: Caller): Promise<void> {
     scope_months: 1,
     data_source_keys: ['sat_cfdi_issued'],
   }
-  const { body } = await ask('an extractor', admin, 'POST', '/v1/extractors', json(extractor))
+  await ask('an extractor', admin, 'POST', '/v1/extractors', json(extractor))
   const rfc = freshRfc()
   const connected = await ask('connecting', admin, 'POST', '/v1/fiscal-entities', json({ rfc, ciec: texts['the first CIEC'] }))
   entity = connected.body.fiscal_entity_id
@@ -124,6 +124,9 @@ async function journey(admin: Caller): Promise<void> {
   const settled = () => until(`${path}/sync`, 'idle')
   await settled()
   await ask('expiring', owner, 'POST', `/v1/test-helpers/fiscal-entities/${entity}/expire-ciec`)
+  // What was downloaded a moment ago is not downloaded again, so that nobody would log in.
+  const received = { ...extractor, data_source_keys: ['sat_cfdi_received'] }
+  const { body } = await ask('another extractor', admin, 'POST', '/v1/extractors', json(received))
   await ask('a run whose login fails', admin, 'POST', `/v1/extractors/${body.extractor_id}/run`)
   await until(path, 'invalid_ciec')
   await ask('the same CIEC again', admin, 'PATCH', path, json({ ciec: texts['the first CIEC'] }))
@@ -281,9 +284,9 @@ async function mirroring(admin: Caller): Promise<void> {
   for (const [provider, config, credentials] of [
     ['s3', { bucket: 'fiscal' }, s3],
     ['azure_blob', azure, { account_key: texts['an account key'] }],
-    ['azure_blob', azure, { sas_token: `?${texts['a shared access signature']}` }],
+    ['azure_blob', { ...azure, container: 'otro' }, { sas_token: `?${texts['a shared access signature']}` }],
     ['google_drive', { folder_id: 'carpeta' }, { service_account }],
-    ['google_drive', { folder_id: 'carpeta' }, oauth],
+    ['google_drive', { folder_id: 'otra' }, oauth],
     ['onedrive', {}, oauth],
   ] as const) {
     const { body } = await ask(`a ${provider}`, admin, 'POST', '/v1/storage-connectors', json({ name: 'x', provider, config, credentials }))
@@ -499,6 +502,8 @@ describe('a secret', () => {
 describe('what breaks inside', () => {
   it('says the same constant thing and an id to ask about, whatever it was', () => {
     expect(broken.length).toBeGreaterThan(15)
+    // Whose limits an answer tells depends on what broke: before or behind the credential.
+    for (const { headers } of broken) headers.delete('ratelimit-policy')
     const said = new Set(broken.map(essence))
     expect(said.size, [...said].join('\n')).toBe(1)
     expect(broken[0]!.body).toEqual({
