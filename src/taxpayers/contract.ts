@@ -7,7 +7,7 @@ export const Rfc = z
   .string()
   .max(30)
   .transform(normalRfc)
-  .refine(isRfc, 'Must be an RFC: 12 or 13 characters with a valid date.')
+  .refine(isRfc, 'Must be an RFC: 12 or 13 characters with a valid date, of which the last is a digit or A.')
   .refine((rfc) => !GENERIC_RFCS.includes(rfc), 'Must not be a generic RFC, because a generic RFC belongs to no taxpayer.')
   .meta({
     documented: {

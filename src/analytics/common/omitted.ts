@@ -251,4 +251,4 @@ export const directionNumber = (direction: 'issued' | 'received'): DirectionNumb
 
 /** Warns what a missing flag about specialized services does not mean. */
 export const REPSE_NOTE =
-  'Only suppliers that the REPSE registry was asked about can be flagged: GET /v1/cfdi/repse-suppliers queues the look-ups, 50 in a request, and nothing else does.'
+  'Only suppliers that the REPSE registry was asked about can be flagged: GET /v1/cfdi/repse-suppliers queues the look-ups of up to 500 suppliers, and nothing else does.'

@@ -17,7 +17,7 @@ export const ReportPath = z.strictObject({
     z
       .string()
       .max(40)
-      .regex(/^[a-z]+(-[a-z]+)*$/, 'Must be the key of a report.'),
+      .regex(/^[a-z]+(-[a-z]+)*$/, 'Must be the key of a report. GET /v1/reports lists them.'),
     { type: 'string', enum: [...REPORT_KEYS] },
   ),
 })

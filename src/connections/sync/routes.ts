@@ -16,6 +16,7 @@ export const syncRoutes = new Hono<App>().get(
   operation('listSync', 'Downloads', 'List where the downloads of all RFCs are', LIST),
   query(SyncQuery),
   returns(200, pageOf(SyncStatus)),
+  refuses(404, 'The organization has no connection to the fiscal entity of the filter.'),
   async (c) => c.json(await listSync(c.var.ctx, c.req.valid('query'))),
 )
 

@@ -37,7 +37,8 @@ export async function getSync(ctx: Ctx): Promise<SyncStatus> {
 
 /**
  * Returns a page of the organization's connections with how far their downloads are, by fiscal_entity_id. With a state, connections are judged
- * until the page is full, at most 500 of them; has_more then says whether there are more to judge.
+ * until the page is full, at most 500 of them; has_more then says whether there are more to judge. Throws Failure 404
+ * fiscal_entity.not_found when the fiscal entity of the filter is not linked.
  */
 export async function listSync(ctx: Ctx, query: SyncQuery): Promise<Page<SyncStatus>> {
   const { state, fiscal_entity_id, limit, cursor } = query
@@ -71,8 +72,10 @@ async function rowsOf(
   limit: number,
 ): Promise<ConnectionRow[]> {
   if (id === undefined) return listConnections(db, organization.id, after, limit)
-  const row = after === undefined ? await findConnection(db, organization.id, id) : undefined
-  return row ? [row] : []
+  if (after !== undefined) return []
+  const row = await findConnection(db, organization.id, id)
+  if (!row) throw notFound('fiscal_entity')
+  return [row]
 }
 
 /** Views of connections. The number of calls does not depend on theirs. */

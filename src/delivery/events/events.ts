@@ -31,9 +31,14 @@ export async function hiddenOf<T extends { body: string }>({ db }: System, organ
 
 const view = ({ body }: EventRow): EventPayload => JSON.parse(payloadOf(body)) as EventPayload
 
-/** Returns a page of the organization's events, oldest first. The last page has a cursor too: it lists later events. */
+/**
+ * Returns a page of the organization's events, oldest first. The last page has a cursor too: it lists later events. Throws Failure 404
+ * fiscal_entity.not_found when the fiscal entity of the filter is not linked.
+ */
 export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<EventPayload>> {
   const { limit, cursor, since, fiscalEntityId, fiscal_entity_id = fiscalEntityId, ...others } = query
+  if (fiscal_entity_id !== undefined && !(await findLinked(ctx.db, ctx.organization.id, [fiscal_entity_id])).has(fiscal_entity_id))
+    throw notFound('fiscal_entity')
   const scope = { list: 'events', filters: { ...others, since, fiscal_entity_id } }
   const [after] = (await openCursor(ctx, scope, cursor)) ?? []
   const filters = { event_key: others.event_key ?? null, entity_uuid: fiscal_entity_id === undefined ? null : uuidOf(fiscal_entity_id) }

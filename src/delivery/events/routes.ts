@@ -22,6 +22,7 @@ export const eventRoutes = new Hono<App>()
     ),
     query(EventQuery),
     returns(200, EventPage),
+    refuses(404, 'The organization has no connection to the fiscal entity of the filter.'),
     async (c) => c.json(await listEvents(c.var.ctx, c.req.valid('query'))),
   )
   .get(

@@ -91,7 +91,8 @@ async function readCustomList(bytes: Uint8Array, isJson: boolean): Promise<ListE
     const read = EntryName.safeParse(name)
     const normal = typeof rfc === 'string' ? normalRfc(rfc) : ''
     if (isCut) refuse(at, 'A quote is not closed.')
-    else if (!isRfc(normal)) refuse(`${at}.rfc`, 'Must be an RFC: 12 or 13 characters with a valid date.')
+    else if (!isRfc(normal))
+      refuse(`${at}.rfc`, 'Must be an RFC: 12 or 13 characters with a valid date, of which the last is a digit or A.')
     else if (!read.success)
       refuse(
         `${at}.name`,

@@ -24,7 +24,7 @@ export const LookupQuery = z.strictObject({
   rfc: z
     .string()
     .transform(normalRfc)
-    .refine(isRfc, 'Must be an RFC: 12 or 13 characters with a valid date.')
+    .refine(isRfc, 'Must be an RFC: 12 or 13 characters with a valid date, of which the last is a digit or A.')
     .meta({ documented: { type: 'string', description: RFC_FORMAT } }),
   as_of,
 })

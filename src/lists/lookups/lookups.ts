@@ -97,7 +97,10 @@ export async function lookUpRfcs(ctx: Ctx, { rfcs, as_of, sources }: LookupBatch
             is_listed: null,
             severity: null,
             hits: [],
-            error: { code: 'rfc.invalid', detail: 'The RFC must have 12 or 13 characters with a valid date.' },
+            error: {
+              code: 'rfc.invalid',
+              detail: 'The RFC must have 12 or 13 characters with a valid date, of which the last is a digit or A.',
+            },
           },
   )
   const hits = data.flatMap((item) => item.hits)
