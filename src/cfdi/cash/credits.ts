@@ -23,7 +23,7 @@ interface Settlement {
 export const APPLIED_ADVANCE = '30'
 
 /** What happens at one instant: payments before credit notes, and these by UUID. */
-const isBefore = (a: Settlement, b: Settlement): boolean =>
+const isBefore = (a: Omit<Settlement, 'amount'>, b: Omit<Settlement, 'amount'>): boolean =>
   a.at !== b.at ? a.at < b.at : a.kind !== b.kind ? a.kind === 'P' : a.source < b.source
 
 const inOrder = (list: readonly Settlement[]): Settlement[] => [...list].sort((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0))
@@ -238,14 +238,12 @@ export function openAt(
     (one) =>
       one.source !== note.uuid &&
       one.issued_at <= note.issued_at &&
-      notCountedReason(invoice, {
-        ...one,
-        substituted_from: one.substituted_from === null || one.substituted_from > note.issued_at ? null : 0,
-      }) === null,
+      (one.substituted_from ?? Number.POSITIVE_INFINITY) > note.issued_at &&
+      (notCountedReason(invoice, one) ?? 'substituted') === 'substituted',
   )
   const total = inItsCurrency(invoice.total_micros)
-  const own: Settlement = { kind: 'E', at: note.fecha, source: note.uuid, amount: 0n }
-  const before = counted.filter((one) => isBefore({ ...one, at: one.fecha_pago }, own))
+  const own = { kind: 'E', at: note.fecha, source: note.uuid } as const
+  const before = counted.filter(({ kind, fecha_pago, source }) => isBefore({ kind, at: fecha_pago, source }, own))
   const sumOf = (kind: 'P' | 'E'): Micros =>
     before.reduce((sum, one) => (one.kind === kind ? sum + (kind === 'P' ? one.amount : creditOf(invoice, one)!) : sum), 0n)
   const left = notNegative(invoice.total_micros - sumOf('E'))

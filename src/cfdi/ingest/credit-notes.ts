@@ -1,5 +1,5 @@
 import type { Micros } from '../../platform/money.ts'
-import { dividedByRate, openAt } from '../cash/credits.ts'
+import { dividedByRate, openAt, type Taxed } from '../cash/credits.ts'
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import type { Applied, Payable, Substitution } from '../totals.ts'
 import { creditOn, relatedOf } from './applications.ts'
@@ -68,7 +68,7 @@ type Invoice = Payable & Pick<CfdiRow, 'uuid' | 'fecha' | 'issued_at' | 'cancell
 
 /** How many invoices one advance leads to, and how often another one counts for it. Real advances have a few. */
 const MOST_REACHED = 100
-const MOST_TARGETS = 20
+const MOST_TARGETS = 3
 
 /**
  * Decides what credit notes lower that name an advance, or several invoices. A note that names an advance lowers the invoice that applies it
@@ -89,15 +89,14 @@ export function directNotes({ documents, stored, applications, advances, substit
     const kept = isAdvance ? [] : note.before.map(({ invoice }) => invoice).filter((uuid) => !follows.has(uuid))
     const turns = stated.map((uuid) => turnsOf(note, uuid, reached(uuid), invoices))
     const after = targetsOf(note, kept, turns).flatMap(({ from, uuids }, n, all): Part[] => {
-      const parts = dividedByRate(
-        note.amount,
-        note.taxes,
-        uuids.map((uuid) => {
-          const open = openAt({ ...note, issued_at: from }, invoices.get(uuid), applied.get(uuid) ?? [])
-          const { taxes, total_micros } = invoices.get(uuid) ?? {}
-          return open && { ...open, stated: total_micros ?? 0n, taxes: taxes ?? null }
-        }),
-      )
+      const open = (uuid: string): Taxed => {
+        const one = openAt({ ...note, issued_at: from }, invoices.get(uuid), applied.get(uuid) ?? [])
+        const { taxes, total_micros } = invoices.get(uuid) ?? {}
+        return one && { ...one, stated: total_micros ?? 0n, taxes: taxes ?? null }
+      }
+      const { amount, taxes } = note
+      // What is open takes long to add up where much is applied.
+      const parts = uuids.length === 1 ? [{ amount, taxes: null }] : dividedByRate(amount, taxes, uuids.map(open))
       const seen = { seen_from: n === 0 ? null : from, seen_until: all[n + 1]?.from ?? null }
       return uuids.map((invoice, k) => ({ invoice, ...parts[k]!, ...seen }))
     })
@@ -107,7 +106,7 @@ export function directNotes({ documents, stored, applications, advances, substit
     const rows = after.map((part, n): ApplicationRow => ({ ...creditOn(credit, part.invoice, n + 1), ...part }))
     // What it lowers without a ceiling comes first.
     const related = relatedOf([...rows.filter(({ seen_until }) => seen_until === null), ...rows])!
-    for (const { invoice } of note.before) {
+    for (const invoice of new Set(note.before.map(({ invoice }) => invoice))) {
       const others = (applied.get(invoice) ?? []).filter(({ source }) => source !== note.uuid)
       applied.set(invoice, others)
     }

@@ -13,9 +13,9 @@ const MOST_APPLIED = 2_000
  * can be one of three for each of them, and one of 1,000 one of thirty.
  */
 const MOST_TOGETHER = 30_000
-/** How many relations 04 may lead to each other, and how many relations 07. Real ones are a few; an advance can have hundreds of invoices. */
+/** How many relations 04 may lead to each other, and how many relations 07. Real ones are a few; an advance can have hundreds of invoices and notes. */
 const MOST_SUBSTITUTIONS = 200
-const MOST_ADVANCES = 4_000
+const MOST_ADVANCES = 1_000
 
 /**
  * Leaves out what documents of a slice name beyond these limits: otherwise each of many documents that name the same thousands would take
