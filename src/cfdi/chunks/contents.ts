@@ -31,42 +31,82 @@ const LOCATION = listOf([
   ...[c.xml_object, c.xml_offset, c.xml_length, c.xml_method, c.xml_size, c.xml_crc],
 ])
 
-/** Reads the locations of documents of a partition that are visible, by UUID. One statement. */
-export async function readStoredLocations(
-  { d1 }: ScopedLedger,
-  partition: Partition,
-  items: readonly Item[],
-): Promise<Map<string, StoredLocation>> {
-  const uuids = JSON.stringify(items.map(({ row }) => row.uuid))
-  const { results } = await prepared(
-    d1,
-    sql`select ${LOCATION} from json_each(${uuids}) wanted cross join ${cfdi} ${c} where ${c.uuid} = wanted.value and ${isVisible(partition, 'c')}`,
-  ).all<StoredLocation>()
-  return new Map(results.map((row) => [row.uuid, row]))
+/** A document with the place of its contents. */
+export interface Located<One extends Item = Item> {
+  item: One
+  location: StoredLocation
 }
 
+const byPartition = <One>(list: readonly One[], itemOf: (one: One) => Item): Map<Partition, One[]> =>
+  Map.groupBy(list, (one) => itemOf(one).context.partition as Partition)
+
+/** Finds where the contents of these documents are, in their order. One statement for each partition. */
+export async function locateContents<One extends Item>({ d1 }: ScopedLedger, items: readonly One[]): Promise<Located<One>[]> {
+  const found = new Map<string, StoredLocation>()
+  for (const [partition, some] of byPartition(items, (item) => item)) {
+    const uuids = JSON.stringify(some.map(({ row }) => row.uuid))
+    const { results } = await prepared(
+      d1,
+      sql`select ${LOCATION} from json_each(${uuids}) wanted cross join ${cfdi} ${c} where ${c.uuid} = wanted.value and ${isVisible(partition, 'c')}`,
+    ).all<StoredLocation>()
+    for (const row of results) found.set(row.uuid, row)
+  }
+  return items.flatMap((item) => {
+    const location = found.get(item.row.uuid)
+    return location === undefined ? [] : [{ item, location }]
+  })
+}
+
+/** Divides documents, in their order, into batches with at most so many bytes of some kind, or of one document. */
+export function batchesOf<One extends Located>(
+  list: readonly One[],
+  bytes: number,
+  sizeOf: (location: One['location']) => number,
+): One[][] {
+  const batches: One[][] = []
+  let left = -1
+  for (const one of list) {
+    const size = sizeOf(one.location)
+    if (batches.length === 0 || size > left) {
+      batches.push([])
+      left = bytes
+    }
+    left -= size
+    batches.at(-1)!.push(one)
+  }
+  return batches
+}
+
+/** The contents of documents with so many bytes of XML together are read at once. */
+const CONTENT_BYTES = 4 * 1024 * 1024
+
+/** Divides documents, in their order, into batches of which the contents may be in memory together. */
+export const readableOf = <One extends Located>(list: readonly One[]): One[][] =>
+  batchesOf(list, CONTENT_BYTES, ({ xml_size }) => xml_size ?? 0)
+
 /**
- * Calls `take` with the content of each of these documents of a partition beyond its row, in any order. Chunks are unpacked one after the
- * other, so that only one is in memory. Documents of which only metadata is known are left out. Two statements.
+ * Calls `take` with the content of each of these documents beyond its row, in any order. Chunks are unpacked one after the other, so that
+ * only one is in memory. Documents of which only metadata is known are left out. One statement for each partition.
  */
 export async function readContents(
   ledger: ScopedLedger,
-  partition: Partition,
-  items: readonly Item[],
+  located: readonly Located[],
   take: (uuid: string, content: KnownDetail) => void,
 ): Promise<void> {
-  const locations = [...(await readStoredLocations(ledger, partition, items)).values()].filter(
-    (one): one is StoredLocation & ChunkLocation => one.chunk !== null && one.chunk_at !== null && one.chunk_parts !== null,
-  )
-  if (locations.length === 0) return
-  const { results } = await prepared(
-    ledger.d1,
-    sql`select ${k.chunk}, hex(${k.data}) as data from json_each(${JSON.stringify(chunksOf(locations))}) wanted cross join ${cfdiChunks} ${k}
-      where ${k.entity} = ${partition.number} and ${k.chunk} = wanted.value`,
-  ).all<{ chunk: number; data: string }>()
-  const dataOf = new Map(results.map(({ chunk, data }) => [chunk, data]))
-  for (const [chunk, some] of Map.groupBy(locations, (one) => one.chunk)) {
-    const parts = partsOf(Array.from({ length: some[0]!.chunk_parts }, (_, n) => dataOf.get(chunk + n)!))
-    for (const { uuid, chunk_at } of some) take(uuid, contentOf(parts[chunk_at]))
+  for (const [partition, some] of byPartition(located, ({ item }) => item)) {
+    const locations = some
+      .map(({ location }) => location)
+      .filter((one): one is StoredLocation & ChunkLocation => one.chunk !== null && one.chunk_at !== null && one.chunk_parts !== null)
+    if (locations.length === 0) continue
+    const { results } = await prepared(
+      ledger.d1,
+      sql`select ${k.chunk}, hex(${k.data}) as data from json_each(${JSON.stringify(chunksOf(locations))}) wanted cross join ${cfdiChunks} ${k}
+        where ${k.entity} = ${partition.number} and ${k.chunk} = wanted.value`,
+    ).all<{ chunk: number; data: string }>()
+    const dataOf = new Map(results.map(({ chunk, data }) => [chunk, data]))
+    for (const [chunk, of] of Map.groupBy(locations, (one) => one.chunk)) {
+      const parts = partsOf(Array.from({ length: of[0]!.chunk_parts }, (_, n) => dataOf.get(chunk + n)!))
+      for (const { uuid, chunk_at } of of) take(uuid, contentOf(parts[chunk_at]))
+    }
   }
 }

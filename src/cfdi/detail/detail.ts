@@ -6,16 +6,17 @@ import { WHOLE } from '../../platform/paging/cursor.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedOf } from '../applied/applied.ts'
+import type { KnownDetail } from '../chunks/content.ts'
 import type { Cfdi } from '../contract.ts'
 import { afterDay } from '../literal-day.ts'
 import type { ReadRow } from '../read-row.ts'
 import { leftOf, payableOf, type RowContext, view, visibleBalance } from '../read-row.ts'
 import { creditOf, hasOtherReceiver, isDeferred, notCountedReason } from '../totals.ts'
 import { readTree } from '../xml/tree.ts'
-import { readXml } from '../xml/xml-store.ts'
+import { readXml, streamXml } from '../xml/xml-store.ts'
 import type { Application, CfdiDetail, CfdiPayments } from './contract.ts'
 import { statedBy } from './stated.ts'
-import { type FoundCfdi, findCfdi, findWithContent } from './store.ts'
+import { type FoundCfdi, findCfdi, withContent } from './store.ts'
 
 /**
  * Returns a document with everything that it says, and its status, substitutions and balance now or as of a day. Throws Failure 404
@@ -23,14 +24,19 @@ import { type FoundCfdi, findCfdi, findWithContent } from './store.ts'
  */
 export async function getCfdi(ctx: Ctx, uuid: string, as_of?: string): Promise<CfdiDetail> {
   const ledger = openLedger(ctx)
-  const found = await findWithContent(ledger, uuid, pastDay(ctx, as_of))
-  if (!found || (as_of !== undefined && found.row.fecha >= afterDay(as_of))) throw notFound('cfdi')
-  const tree = found.xml && readTree(await readXml(ctx.env.FILES, found.xml))
-  return { ...(await shownAs(ctx, ledger, found)), ...statedBy(found.content, tree), aplicaciones: applicationsOf(found) }
+  const detail = await withContent(ctx, ledger, uuid, pastDay(ctx, as_of), async (found, content) => {
+    if (as_of !== undefined && found.row.fecha >= afterDay(as_of)) return undefined
+    const shown = await shownAs(ctx, ledger, found)
+    const tree = found.xml && readTree(await readXml(ctx.env.FILES, found.xml))
+    return { ...shown, ...statedBy(content, tree), aplicaciones: applicationsOf(found) }
+  })
+  if (!detail) throw notFound('cfdi')
+  return detail
 }
 
-/** Finds a visible document with its content, as it is now. One call. */
-export const findDetailed = (ledger: ScopedLedger, uuid: string): ReturnType<typeof findWithContent> => findWithContent(ledger, uuid, null)
+/** Finds a visible document, as it is now, with what is picked of its content. One call, or two. */
+export const findDetailed = <Picked>(ctx: Ctx, ledger: ScopedLedger, uuid: string, pick: (content: KnownDetail) => Picked) =>
+  withContent(ctx, ledger, uuid, null, async (found, content) => ({ ...found, ...pick(content) }))
 
 /** Whether there is a visible document with this UUID. */
 export const isReadableCfdi = async (ctx: Ctx, uuid: string): Promise<boolean> => (await findCfdi(openLedger(ctx), uuid)) !== undefined
@@ -65,13 +71,13 @@ export async function listPayments(ctx: Ctx, uuid: string): Promise<CfdiPayments
   }
 }
 
-/** Returns the XML byte for byte, and a name for the file. Throws Failure 404 cfdi.not_found or cfdi.xml_not_available. */
-export async function getXml(ctx: Ctx, uuid: string): Promise<{ bytes: Uint8Array<ArrayBuffer>; name: string }> {
+/** Returns the XML byte for byte, as it is read, and a name for the file. Throws Failure 404 cfdi.not_found or cfdi.xml_not_available. */
+export async function getXml(ctx: Ctx, uuid: string): Promise<{ bytes: ReadableStream; name: string }> {
   const found = await findCfdi(openLedger(ctx), uuid)
   if (!found) throw notFound('cfdi')
   if (!found.xml)
     throw new Failure('not_found', 'cfdi.xml_not_available', 'There is no XML of this CFDI, because only its metadata is known so far.')
-  return { bytes: (await readXml(ctx.env.FILES, found.xml)) as Uint8Array<ArrayBuffer>, name: `${found.row.uuid}.xml` }
+  return { bytes: await streamXml(ctx.env.FILES, found.xml, found.xml.xml_size), name: `${found.row.uuid}.xml` }
 }
 
 const contextOf = ({ fiscal_entity_id }: ScopedLedger, { partition, applied }: FoundCfdi): RowContext => ({

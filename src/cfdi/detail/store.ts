@@ -1,6 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import type { Ctx } from '../../platform/context.ts'
 import { prepared } from '../../platform/db/statement.ts'
+import { holdLarge, USUAL_BYTES } from '../../platform/locks/readings.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedTo, parseApplied, rowOn, stateOn } from '../applied/applied.ts'
 import { partOf } from '../chunks/chunks.ts'
@@ -12,20 +14,18 @@ import type { XmlLocation } from '../xml/xml-store.ts'
 
 const k = alias(cfdiChunks, 'k')
 const page = cfdiAs('page')
-const LOCATION = ['chunk_at', 'xml_object', 'xml_offset', 'xml_length', 'xml_method'] as const
+const LOCATION = ['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size'] as const
 
 /** A visible document with the applications to it that count. */
 export interface FoundCfdi {
   row: ReadRow
   partition: Partition
-  /** Its location in its chunk; null when only metadata is known. */
-  chunk_at: number | null
-  xml: XmlLocation | null
+  /** Null when only metadata is known. */
+  xml: (XmlLocation & { xml_size: number }) | null
   applied: AppliedRow[]
 }
 
-type FoundRow = ReadRow & { [K in keyof XmlLocation]: XmlLocation[K] | null } & {
-  chunk_at: number | null
+type FoundRow = ReadRow & { [K in (typeof LOCATION)[number]]: (XmlLocation & { xml_size: number })[K] | null } & {
   applied: string
   state: string | null
 }
@@ -36,9 +36,10 @@ const selectCfdi = (partition: Partition, uuid: string, past: string | null = nu
   from (select ${STORED_COLUMNS}, ${listOf(LOCATION.map((name) => cfdi[name]))}
         from ${cfdi} where ${cfdi.uuid} = ${uuid} and ${isVisible(partition, 'cfdi')}) page`
 
-const selectChunks = (partition: Partition, uuid: string) => sql`
-  select hex(${k.data}) as data from ${cfdi} cross join ${cfdiChunks} ${k}
+const selectChunks = (partition: Partition, uuid: string, isLarge: boolean) => sql`
+  select hex(${k.data}) as data, ${cfdi.chunk_at} from ${cfdi} cross join ${cfdiChunks} ${k}
   where ${cfdi.uuid} = ${uuid} and ${isVisible(partition, 'cfdi')} and ${k.entity} = ${cfdi.entity}
+    and (${cfdi.xml_size} > ${USUAL_BYTES}) = ${isLarge ? 1 : 0}
     and ${k.chunk} >= ${cfdi.chunk} and ${k.chunk} < ${cfdi.chunk} + ${cfdi.chunk_parts} order by ${k.chunk}`
 
 /** Finds the visible document with this UUID. At most one partition shows it. */
@@ -50,31 +51,51 @@ export async function findCfdi(ledger: ScopedLedger, uuid: string): Promise<Foun
 }
 
 /**
- * Finds it with its detail and lines, as it was at the end of a past day when there is one, in the same call. These are null or empty when only
- * metadata is known.
+ * Finds it as it was at the end of a past day when there is one, and makes something of it and of its detail and lines, which are null or
+ * empty when only metadata is known. One call, and one more for a large document, which waits until there is memory for it.
  */
-export async function findWithContent(
+export async function withContent<T>(
+  ctx: Ctx,
   ledger: ScopedLedger,
   uuid: string,
   past: string | null,
-): Promise<(FoundCfdi & { content: KnownDetail }) | undefined> {
+  make: (found: FoundCfdi, content: KnownDetail) => Promise<T>,
+): Promise<T | undefined> {
   const partitions = partitionsToRead(ledger)
   if (partitions.length === 0) return undefined
   const statements = [
     ...partitions.map((partition) => selectCfdi(partition, uuid, past)),
-    ...partitions.map((partition) => selectChunks(partition, uuid)),
+    ...partitions.map((partition) => selectChunks(partition, uuid, false)),
   ]
   const results = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
   const found = firstOf(partitions, results as D1Result<FoundRow>[])
   if (!found) return undefined
-  const chunks = (results[partitions.length + partitions.indexOf(found.partition)]!.results as { data: string }[]).map(({ data }) => data)
-  return { ...found, content: contentOf(found.chunk_at === null ? undefined : partOf(chunks, found.chunk_at)) }
+  const usual = results[partitions.length + partitions.indexOf(found.partition)]!.results as unknown as FoundChunk[]
+  return holdLarge(ctx, found.xml?.xml_size ?? 0, async () => {
+    const isRead = found.xml === null || usual.length > 0
+    const chunks = isRead ? usual : (await prepared(ledger.d1, selectChunks(found.partition, uuid, true)).all<FoundChunk>()).results
+    const part =
+      chunks[0] &&
+      partOf(
+        chunks.map(({ data }) => data),
+        chunks[0].chunk_at,
+      )
+    return make(found, contentOf(part))
+  })
+}
+
+interface FoundChunk {
+  data: string
+  chunk_at: number
 }
 
 function firstOf(partitions: readonly Partition[], results: readonly D1Result<FoundRow>[]): FoundCfdi | undefined {
   const at = partitions.findIndex((_, n) => results[n]!.results.length > 0)
   if (at < 0) return undefined
-  const { chunk_at, applied, state, xml_object, xml_offset, xml_length, xml_method, ...row } = results[at]!.results[0]!
-  const xml = xml_object === null ? null : { xml_object, xml_offset: xml_offset!, xml_length: xml_length!, xml_method: xml_method! }
-  return { row: state === null ? row : rowOn(row, state), partition: partitions[at]!, chunk_at, xml, applied: parseApplied(applied) }
+  const { applied, state, xml_object, xml_offset, xml_length, xml_method, xml_size, ...row } = results[at]!.results[0]!
+  const xml =
+    xml_object === null
+      ? null
+      : { xml_object, xml_offset: xml_offset!, xml_length: xml_length!, xml_method: xml_method!, xml_size: xml_size! }
+  return { row: state === null ? row : rowOn(row, state), partition: partitions[at]!, xml, applied: parseApplied(applied) }
 }

@@ -27,9 +27,9 @@ export async function listRelations(ctx: Ctx, uuid: string, { limit, cursor }: R
   const scope: CursorScope = { list: 'cfdi.relations', filters: { uuid, fiscal_entity_id: ledger.fiscal_entity_id } }
   const [side, ...checkpoint] = ((await openCursor(ctx, scope, cursor)) ?? []) as string[]
   const after = checkpoint.length === 2 ? (checkpoint as [string, string]) : null
-  const found = await findDetailed(ledger, uuid)
+  const found = await findDetailed(ctx, ledger, uuid, ({ relacionados, pagos }) => ({ relacionados, pagos }))
   if (!found) throw notFound('cfdi')
-  const { relacionados, pagos } = found.content
+  const { relacionados, pagos } = found
   const refers = (relation: string, other: string): Named => ({ side: 'refers_to', relation, uuid: other.toUpperCase() })
   const stated = [
     ...relacionados.map((one) => refers(one.tipo_relacion, one.uuid)),

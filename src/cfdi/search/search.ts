@@ -5,14 +5,15 @@ import { type ListedParties, nowListedAs } from '../../lists/listed/listed.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { all, prepared } from '../../platform/db/statement.ts'
 import { invalid } from '../../platform/failures.ts'
+import { holdLarge } from '../../platform/locks/readings.ts'
 import { micros } from '../../platform/money.ts'
 import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import type { DataStatus } from '../../taxpayers/visibility/coverage.ts'
-import { type DirectionNumber, openLedger, type Partition, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { type DirectionNumber, openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { EARLIEST_DAY, earliestOf } from '../../taxpayers/visibility/window.ts'
-import { readContents } from '../chunks/contents.ts'
+import { type Located, locateContents, readableOf, readContents } from '../chunks/contents.ts'
 import { cfdiAs } from '../columns.ts'
 import type { Cfdi } from '../contract.ts'
 import { afterDay, isDay } from '../literal-day.ts'
@@ -209,14 +210,22 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<CfdiPage>
     ? { ...(await findByTotal(asked, plans, after as TotalPosition | undefined, isAscending, limit, besides)), isShort: false }
     : await findPage(asked, plans, { after: after as PagePosition | undefined, isAscending }, limit, besides)
   const { items, next, isShort } = found
-  const included = await includedOf(ledger, items, include)
-  return {
-    data: items.map(({ row, context }): ListedCfdi => ({ ...chosen(view(row, context, listed), fields), ...included(row.uuid) })),
-    has_more: next !== null,
-    next_cursor: next && (await sealCursor(ctx, scope, next)),
-    scanned_through: isShort && next ? new Date(Number(next[0]) * 1_000).toISOString() : null,
-    data_status,
-  }
+  const [located = [], ...beyond] = include.length === 0 ? [] : readableOf(await locateContents(ledger, items))
+  // A page with contents ends where they would not fit into memory together.
+  const [first] = beyond.flat()
+  if (first) return searchCfdi(ctx, { ...query, limit: items.indexOf(first.item) })
+  const next_cursor = next && (await sealCursor(ctx, scope, next))
+  const bytes = located.reduce((sum, { location }) => sum + (location.xml_size ?? 0), 0)
+  return holdLarge(ctx, bytes, async () => {
+    const included = await includedOf(ledger, located, include)
+    return {
+      data: items.map(({ row, context }): ListedCfdi => ({ ...chosen(view(row, context, listed), fields), ...included(row.uuid) })),
+      has_more: next !== null,
+      next_cursor,
+      scanned_through: isShort && next ? new Date(Number(next[0]) * 1_000).toISOString() : null,
+      data_status,
+    }
+  })
 }
 
 export type { PageItem, PagePosition } from './store.ts'
@@ -246,14 +255,12 @@ const chosen = (one: Cfdi, fields: CfdiSearch['fields']): Cfdi =>
 
 type Included = Pick<ListedCfdi, (typeof INCLUDED)[number]>
 
-/** Reads the details that a page includes beside the rows of documents: two statements for each partition. */
-async function includedOf(ledger: ScopedLedger, items: readonly PageItem[], names: readonly (typeof INCLUDED)[number][]) {
+/** Reads the details that a page includes beside the rows of documents: one statement for each partition. */
+async function includedOf(ledger: ScopedLedger, located: readonly Located[], names: readonly (typeof INCLUDED)[number][]) {
   const found = new Map<string, Included>()
   const pick = (from: Included): Included => Object.fromEntries(names.map((name) => [name, from[name]]))
   const nothing = pick({ conceptos: [], pagos: [], relacionados: [] })
-  if (names.length > 0)
-    for (const [partition, some] of Map.groupBy(items, ({ context }) => context.partition as Partition))
-      await readContents(ledger, partition, some, (uuid, content) => found.set(uuid, pick(content)))
+  await readContents(ledger, located, (uuid, content) => found.set(uuid, pick(content)))
   return (uuid: string): Included => found.get(uuid) ?? nothing
 }
 

@@ -15,11 +15,17 @@ export interface XmlLocation {
 const INFLATE = { maxOutputLength: 2 * MAX_XML_BYTES, chunkSize: 256 * 1024 }
 
 /** Reads an XML byte for byte as it was delivered, with one ranged get. Throws when the object of the row is missing. */
-export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_length, xml_method }: XmlLocation): Promise<Uint8Array> {
-  const found = await files.get(xml_object, { range: { offset: xml_offset, length: xml_length } })
-  if (found === null) throw new Error(`There is no object ${xml_object}.`)
-  return inflated(new Uint8Array(await found.arrayBuffer()), xml_method)
+export const readXml = async (files: R2Bucket, location: XmlLocation): Promise<Uint8Array> =>
+  inflated(new Uint8Array(await (await bodyOf(files, rangeOf(location))).arrayBuffer()), location.xml_method)
+
+/** The same as a stream of so many bytes, of which only a part is in memory at a time. */
+export async function streamXml(files: R2Bucket, location: XmlLocation, size: number): Promise<ReadableStream> {
+  const { body } = await bodyOf(files, rangeOf(location))
+  const plain = location.xml_method === 0 ? body : body.pipeThrough(new DecompressionStream('deflate-raw'))
+  return plain.pipeThrough(new FixedLengthStream(size))
 }
+
+const rangeOf = ({ xml_object: object, xml_offset: from, xml_length }: XmlLocation) => ({ object, from, to: from + xml_length })
 
 /** The bytes of an XML out of the compressed ones. */
 export const inflated = (packed: Uint8Array, method: number): Uint8Array =>
@@ -53,7 +59,7 @@ function spansOf<Location extends XmlLocation>(locations: readonly Location[]): 
   return spans
 }
 
-async function bodyOf(files: R2Bucket, { object, from, to }: Span<XmlLocation>): Promise<R2ObjectBody> {
+async function bodyOf(files: R2Bucket, { object, from, to }: Omit<Span<XmlLocation>, 'locations'>): Promise<R2ObjectBody> {
   const found = await files.get(object, { range: { offset: from, length: to - from } })
   if (found === null) throw new Error(`There is no object ${object}.`)
   return found

@@ -41,7 +41,7 @@ const COOLDOWN_SECONDS = 600
 export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
   if (ctx.connection?.state !== 'active') throw notActive(ctx, ctx.connection)
   const ledger = openLedger(ctx)
-  const found = await findDetailed(ledger, uuid)
+  const found = await findDetailed(ctx, ledger, uuid, ({ sello_ultimos_8 }) => ({ sello_ultimos_8 }))
   if (!found) throw notFound('cfdi')
   const { row, partition } = found
   if (row.kind === 'retenciones') throw retenciones()
@@ -52,7 +52,7 @@ export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
     if (!ctx.claim?.begun) await countHourly(ctx, 'status_checks')
-    const asked: AskedCfdi = { ...row, rfc, sello_ultimos_8: found.content.sello_ultimos_8 }
+    const asked: AskedCfdi = { ...row, rfc, sello_ultimos_8: found.sello_ultimos_8 }
     const answer = await statusesOf(ctx).status(asked, ctx.now)
     const now = Date.now()
     const check = checkWith(answer, now, checkOf(row.status_checks, fiscal_entity_id))

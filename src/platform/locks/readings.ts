@@ -1,6 +1,12 @@
 import type { Ctx } from '../context.ts'
 import { MemoryLimiter } from '../memory-limiter.ts'
 
+const MIB = 1024 ** 2
+/** The bytes of XML of the large documents that answers are made of at a time in an isolate. What is made of them takes some times more. */
+const large = new MemoryLimiter(4 * MIB, 60_000)
+/** Documents that have no more together are usual. */
+export const USUAL_BYTES = MIB / 4
+
 /** How many of an organization's readings run at a time in an isolate. A database answers one after the other, whoever asks. */
 const AT_ONCE = 2
 /** A reading that was ended from outside gives its permit back after so long. */
@@ -23,3 +29,7 @@ export async function limitReadings<T>({ organization }: Pick<Ctx, 'organization
     if (own.asking === 0) limiters.delete(organization.id)
   }
 }
+
+/** Makes an answer of the contents of documents with so many bytes of XML together. Large ones wait until there is memory for them. */
+export const holdLarge = <T>(ctx: Pick<Ctx, 'organization'>, bytes: number, make: () => Promise<T>): Promise<T> =>
+  bytes <= USUAL_BYTES ? make() : limitReadings(ctx, () => large.hold(bytes, make))

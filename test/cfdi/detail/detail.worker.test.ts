@@ -31,7 +31,15 @@ beforeAll(async () => {
   const bytes = new TextEncoder().encode(XML)
   await env.FILES.put('xml/one', new Uint8Array([1, 2, 3, ...bytes, 4]))
   await insertCfdi(env.LEDGER_0, [
-    rowOf({ uuid: uuid(1), fecha: FECHA, xml_object: 'xml/one', xml_offset: 3, xml_length: bytes.length, xml_method: 0 }),
+    rowOf({
+      uuid: uuid(1),
+      fecha: FECHA,
+      xml_object: 'xml/one',
+      xml_offset: 3,
+      xml_length: bytes.length,
+      xml_method: 0,
+      xml_size: bytes.length,
+    }),
     rowOf({
       uuid: uuid(2),
       fecha: FECHA,
@@ -156,7 +164,7 @@ describe('GET /v1/cfdi/{uuid}/payments', () => {
 describe('GET /v1/cfdi/{uuid}/xml', () => {
   it('answers the bytes as they came', async () => {
     const { bytes, name } = await getXml(contextOf(), uuid(1))
-    expect(new TextDecoder().decode(bytes)).toBe(XML)
+    expect(await new Response(bytes).text()).toBe(XML)
     expect(name).toBe(`${uuid(1)}.xml`)
   })
 

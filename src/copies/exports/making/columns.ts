@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
 import type { KnownDetail } from '../../../cfdi/chunks/content.ts'
-import { readContents, readStoredLocations, type StoredLocation } from '../../../cfdi/chunks/contents.ts'
+import { type Located, locateContents, readableOf, readContents, type StoredLocation } from '../../../cfdi/chunks/contents.ts'
 import { Cfdi } from '../../../cfdi/contract.ts'
 import { JUBILACION, SEPARACION } from '../../../cfdi/detail/payroll.ts'
 import { eachPacked, inflated, type XmlLocation } from '../../../cfdi/mirrored/mirrored.ts'
@@ -12,7 +12,7 @@ import { labelOf } from '../../../lists/catalog.ts'
 import type { ListedParties } from '../../../lists/listed/listed.ts'
 import { at, columnsOf, csvLine } from '../../../platform/csv.ts'
 import { micros } from '../../../platform/money.ts'
-import type { Partition, ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
+import type { ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
 import type { ExportRow } from '../store.ts'
 import { type Columns, type ColumnType, type ExportColumn, valuesOf, Workbook, Zip } from './formats/zip.ts'
 import type { ExportLimits, FileOutput, MakingState } from './output.ts'
@@ -136,50 +136,47 @@ export function repeatedOf({ row, context }: PageItem, listed: ListedParties): R
   return Object.fromEntries(REPEATED.map((name) => [name, cut(cfdi[name])])) as Repeated
 }
 
-/** The documents of a page by their partitions. */
-const byPartition = (items: readonly PageItem[]): Map<Partition, PageItem[]> =>
-  Map.groupBy(items, ({ context }) => context.partition as Partition)
-
-/** The rows of documents, in their order. */
-export async function rowsOf(
+/** The rows of documents, in their order. Contents are read some documents at a time. */
+export async function* rowsOf(
   ledger: ScopedLedger,
   kind: 'cfdi' | 'conceptos' | 'pagos',
   items: readonly PageItem[],
   listed: ListedParties,
-): Promise<unknown[]> {
-  if (kind === 'cfdi') return items.map(({ row, context }) => view(row, context, listed))
-  const found = new Map<string, unknown[]>()
-  const itemOf = new Map(items.map((item) => [item.row.uuid, item]))
-  for (const [partition, some] of byPartition(items))
-    await readContents(ledger, partition, some, (uuid, content) => {
-      const common = repeatedOf(itemOf.get(uuid)!, listed)
-      found.set(uuid, kind === 'conceptos' ? linesOf(common, content) : paidOf(common, content))
-    })
-  return items.flatMap(({ row }) => found.get(row.uuid) ?? [])
+): AsyncGenerator<object> {
+  if (kind === 'cfdi') {
+    for (const { row, context } of items) yield view(row, context, listed)
+    return
+  }
+  for (const batch of readableOf(await locateContents(ledger, items))) {
+    const contents = new Map<string, KnownDetail>()
+    await readContents(ledger, batch, (uuid, content) => contents.set(uuid, content))
+    for (const { item } of batch) {
+      const content = contents.get(item.row.uuid)
+      if (content) yield* kind === 'conceptos' ? linesOf(repeatedOf(item, listed), content) : paidOf(repeatedOf(item, listed), content)
+    }
+  }
 }
 
-const linesOf = (common: Repeated, { conceptos }: KnownDetail): LineRow[] =>
-  conceptos.map((line, n) => ({ ...common, concepto: n + 1, ...line }) as LineRow)
+function* linesOf(common: Repeated, { conceptos }: KnownDetail): Generator<LineRow> {
+  for (const [n, line] of conceptos.entries()) yield { ...common, concepto: n + 1, ...line } as LineRow
+}
 
-const paidOf = (common: Repeated, { pagos }: KnownDetail): PaidDocumentRow[] =>
-  pagos.flatMap(({ documentos, ...pago }, n) => {
+function* paidOf(common: Repeated, { pagos }: KnownDetail): Generator<PaidDocumentRow> {
+  for (const [n, { documentos, ...pago }] of pagos.entries()) {
     const one: PaidDocumentRow = { ...common, pago: n + 1, ...pago, documento: null }
-    if (documentos.length === 0) return [one]
-    return documentos.map(({ uuid, serie, folio, ...rest }, at) => ({
-      ...one,
-      ...{ documento: at + 1, documento_uuid: uuid, serie_dr: serie, folio_dr: folio },
-      ...rest,
-    }))
-  })
+    if (documentos.length === 0) yield one
+    for (const [at, { uuid, serie, folio, ...rest }] of documentos.entries())
+      yield { ...one, ...{ documento: at + 1, documento_uuid: uuid, serie_dr: serie, folio_dr: folio }, ...rest }
+  }
+}
 
 type Known = StoredLocation & XmlLocation
 
-const isKnown = (one: StoredLocation | undefined): one is Known => one !== undefined && one.xml_object !== null
+const isKnown = (one: StoredLocation): one is Known => one.xml_object !== null
 
 /** A document of which the XML is known, with its place and the name of its file. */
-export interface FileOf {
+export interface FileOf extends Located<PageItem> {
   name: string
-  item: PageItem
   location: Known
 }
 
@@ -189,29 +186,8 @@ const nameOf = ({ row, context }: PageItem): string =>
 
 /** The files of those documents whose XML is known, in their order. One statement for each partition. */
 export async function filesOf(ledger: ScopedLedger, items: readonly PageItem[]): Promise<FileOf[]> {
-  const locations = new Map<string, StoredLocation>()
-  for (const [partition, some] of byPartition(items))
-    for (const [uuid, location] of await readStoredLocations(ledger, partition, some)) locations.set(uuid, location)
-  return items.flatMap((item) => {
-    const location = locations.get(item.row.uuid)
-    return isKnown(location) ? [{ name: nameOf(item), item, location }] : []
-  })
-}
-
-/** Divides files into batches of at most so many bytes, or of one file. */
-export function* batchesOf(files: readonly FileOf[], bytes: number): Generator<FileOf[]> {
-  let batch: FileOf[] = []
-  let size = 0
-  for (const file of files) {
-    if (batch.length > 0 && size + file.location.xml_length > bytes) {
-      yield batch
-      batch = []
-      size = 0
-    }
-    batch.push(file)
-    size += file.location.xml_length
-  }
-  if (batch.length > 0) yield batch
+  const located = await locateContents(ledger, items)
+  return located.flatMap(({ item, location }) => (isKnown(location) ? [{ name: nameOf(item), item, location }] : []))
 }
 
 /** Adds files to an archive as they are stored, without packing them again. */

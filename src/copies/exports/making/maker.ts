@@ -1,3 +1,4 @@
+import { batchesOf } from '../../../cfdi/chunks/contents.ts'
 import { inflated, readPacked } from '../../../cfdi/mirrored/mirrored.ts'
 import { type FixedFilters, findMatches, type PageItem } from '../../../cfdi/search/search.ts'
 import { listedOf } from '../../../lists/listed/counterparties.ts'
@@ -6,7 +7,7 @@ import type { Ctx } from '../../../platform/context.ts'
 import { openLedger, type ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
 import type { Start } from '../start.ts'
 import type { ExportRow } from '../store.ts'
-import { addFiles, batchesOf, type FileOf, filesOf, type RowWriter, repeatedOf, rowsOf, rowWriterOf, zipOf } from './columns.ts'
+import { addFiles, type FileOf, filesOf, type RowWriter, repeatedOf, rowsOf, rowWriterOf, zipOf } from './columns.ts'
 import type { ExportLimits } from './output.ts'
 import { completeObject, FileOutput, type MakingState, newState, type SavedMaking } from './output.ts'
 import { isOfXml, type KindOfXml, rowsInXml } from './xml-rows.ts'
@@ -20,6 +21,8 @@ const filtersOf = ({ filters }: Start, { kind }: ExportRow): FixedFilters | null
   const { tipo_comprobante = [type] } = filters
   return tipo_comprobante.includes(type) ? { ...filters, tipo_comprobante: [type] } : null
 }
+
+const ROWS_AT_ONCE = 1_000
 
 /** Makes one export, step by step. Its state after a step is `saved`; once that is committed, another worker can continue from it. */
 export class Maker {
@@ -100,8 +103,8 @@ export class Maker {
     if (this.#state.after === null && this.#state.documents === 0) writer?.begin()
     const { items, next } = await this.#page()
     if (writer === null) await this.#addFiles(items)
-    else if (isOfXml(kind)) await this.#addRows(items, kind, writer)
-    else this.#write(writer, await rowsOf(this.#ledger, kind as Exclude<typeof kind, 'xml' | KindOfXml>, items, this.#listed))
+    else if (isOfXml(kind)) await this.#write(writer, this.#rowsOfXml(items, kind))
+    else await this.#write(writer, rowsOf(this.#ledger, kind as Exclude<typeof kind, 'xml' | KindOfXml>, items, this.#listed))
     this.#state.documents += items.length
     if (next !== null) {
       this.#state.after = next
@@ -117,9 +120,21 @@ export class Maker {
     return findMatches(this.#ledger, this.#filters, this.#listed, this.#state.after ?? undefined, this.#limits.page[this.#row.kind])
   }
 
-  #write(writer: RowWriter, rows: readonly unknown[]): void {
-    writer.write(rows)
-    this.#state.rows += rows.length
+  /** Writes rows, some at a time: other requests are answered in between. */
+  async #write(writer: RowWriter, rows: AsyncIterable<object>): Promise<void> {
+    let some: object[] = []
+    const write = async () => {
+      writer.write(some)
+      this.#state.rows += some.length
+      some = []
+      await this.#output.flush()
+    }
+    for await (const row of rows) {
+      if (some.push(row) < ROWS_AT_ONCE) continue
+      await write()
+      await scheduler.wait(1)
+    }
+    await write()
   }
 
   async #addFiles(items: readonly PageItem[]): Promise<void> {
@@ -131,18 +146,15 @@ export class Maker {
     }
   }
 
-  /** Adds what the XML of documents says, one document at a time. */
-  async #addRows(items: readonly PageItem[], kind: KindOfXml, writer: RowWriter): Promise<void> {
+  /** What the XML of documents says, one document at a time. */
+  async *#rowsOfXml(items: readonly PageItem[], kind: KindOfXml): AsyncGenerator<object> {
     for await (const batch of this.#batches(items)) {
       const packed = await readPacked(
         this.#files,
         batch.map(({ location }) => location),
       )
       for (const { item, location } of batch)
-        for (const rows of rowsInXml(kind, repeatedOf(item, this.#listed), inflated(packed.get(location)!, location.xml_method))) {
-          this.#write(writer, rows)
-          await this.#output.flush()
-        }
+        yield* rowsInXml(kind, repeatedOf(item, this.#listed), inflated(packed.get(location)!, location.xml_method))
     }
   }
 
@@ -150,7 +162,7 @@ export class Maker {
   async *#batches(items: readonly PageItem[]): AsyncGenerator<FileOf[]> {
     const files = await filesOf(this.#ledger, items)
     this.#state.without_xml += items.length - files.length
-    for (const batch of batchesOf(files, this.#limits.xmlBytes)) {
+    for (const batch of batchesOf(files, this.#limits.xmlBytes, ({ xml_length }) => xml_length)) {
       this.objects += new Set(batch.map(({ location }) => location.xml_object)).size
       yield batch
     }

@@ -80,23 +80,10 @@ function* complementRows(common: object, concepto: number | null, complements: r
     yield* attributesOf({ ...common, concepto, complemento: cut(`${node.name}:${versionOf(node.attributes)}`) }, node, node.name)
 }
 
-function* rowsIn(kind: KindOfXml, common: object, bytes: Uint8Array): Generator<object> {
+/** The rows of a document. `common` has the members that each repeats. */
+export function* rowsInXml(kind: KindOfXml, common: object, bytes: Uint8Array): Generator<object> {
   const { complement_trees, lines } = readTree(bytes)
   if (kind === 'nominas') return yield* payrollRows(common, complement_trees)
   yield* complementRows(common, null, complement_trees)
   for (const [n, line] of lines) yield* complementRows(common, n + 1, line.complement_trees)
-}
-
-const AT_ONCE = 1_000
-
-/** The rows of a document, some at a time. `common` has the members that each repeats. */
-export function* rowsInXml(kind: KindOfXml, common: object, bytes: Uint8Array): Generator<object[]> {
-  let some: object[] = []
-  for (const row of rowsIn(kind, common, bytes)) {
-    some.push(row)
-    if (some.length < AT_ONCE) continue
-    yield some
-    some = []
-  }
-  if (some.length > 0) yield some
 }
