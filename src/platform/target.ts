@@ -20,7 +20,10 @@ const WILDCARD = (
   '127-0-0-1.org.uk smackaho.st 42foo.com yoogle.com'
 ).split(' ')
 
-/** A private, loopback, link-local, shared or unspecified IPv4 address with dots or hyphens, in a name of any zone. */
+/**
+ * A private, loopback, link-local, shared or unspecified IPv4 address with dots or hyphens, in a name of any zone. One number that spells it,
+ * as in 0a000001.example.com, is not judged: it can be anybody's identifier.
+ */
 const PRIVATE =
   /(?<![a-z\d])(?:(?:0|10|127)[.-]\d{1,3}|100[.-](?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])|169[.-]254|172[.-](?:1[6-9]|2\d|3[01])|192[.-]168)[.-]\d{1,3}[.-]\d{1,3}(?=[.-][a-z\d])/
 

@@ -56,8 +56,8 @@ export interface ListedRow extends MetadataRow {
 
 /** The columns that a list of CFDIs must have: without one, a document would be stored wrongly. Its amount may be unknown. */
 const REQUIRED = ['uuid', 'rfcemisor', 'rfcreceptor', 'fechaemision', 'estatus'] as const
-/** The limit of a row in characters, so that text without an end of line does not pile up. */
-const MAX_RECORD = 8 * 1024 * 1024
+/** The limit of a row in characters, so that text without an end of line does not pile up. None of its texts may have more than 2,000. */
+const MAX_RECORD = 64 * 1024
 const MAX_HEADER = 64 * 1024
 
 /** The values of the column Estatus. */
