@@ -39,7 +39,7 @@ const selectCfdi = (partition: Partition, uuid: string, past: string | null = nu
 const selectChunks = (partition: Partition, uuid: string, isLarge: boolean) => sql`
   select hex(${k.data}) as data, ${cfdi.chunk_at} from ${cfdi} cross join ${cfdiChunks} ${k}
   where ${cfdi.uuid} = ${uuid} and ${isVisible(partition, 'cfdi')} and ${k.entity} = ${cfdi.entity}
-    and (${cfdi.xml_size} > ${USUAL_BYTES}) = ${isLarge ? 1 : 0}
+    and (coalesce(${cfdi.xml_size}, 0) > ${USUAL_BYTES}) = ${isLarge ? 1 : 0}
     and ${k.chunk} >= ${cfdi.chunk} and ${k.chunk} < ${cfdi.chunk} + ${cfdi.chunk_parts} order by ${k.chunk}`
 
 /** Finds the visible document with this UUID. At most one partition shows it. */
@@ -71,9 +71,10 @@ export async function withContent<T>(
   const found = firstOf(partitions, results as D1Result<FoundRow>[])
   if (!found) return undefined
   const usual = results[partitions.length + partitions.indexOf(found.partition)]!.results as unknown as FoundChunk[]
-  return holdLarge(ctx, found.xml?.xml_size ?? 0, async () => {
-    const isRead = found.xml === null || usual.length > 0
-    const chunks = isRead ? usual : (await prepared(ledger.d1, selectChunks(found.partition, uuid, true)).all<FoundChunk>()).results
+  const size = found.xml?.xml_size ?? 0
+  return holdLarge(ctx, size, async () => {
+    const chunks =
+      size <= USUAL_BYTES ? usual : (await prepared(ledger.d1, selectChunks(found.partition, uuid, true)).all<FoundChunk>()).results
     const part =
       chunks[0] &&
       partOf(

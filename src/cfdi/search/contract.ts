@@ -149,7 +149,9 @@ export const CfdiSearch = z
     }),
     to_itself: z.enum(['true', 'false']).optional().meta({ description: 'Whether the issuer and the receiver are the same RFC.' }),
     include: list(z.enum(INCLUDED), INCLUDED.length, {
-      description: 'What each document has beside its row: one or more of conceptos, pagos and relacionados, separated by commas.',
+      description:
+        'What each document has beside its row: one or more of conceptos, pagos and relacionados, separated by commas. A page then ends ' +
+        'before `limit` where the XMLs of its documents have more than 4 MiB together; `has_more` and `next_cursor` say how it goes on.',
     }),
   })
   .superRefine(requireFiscalEntity)

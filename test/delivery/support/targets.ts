@@ -173,7 +173,7 @@ export const GOOD = [
     https://example.com?a=1 https://example.com/?a=b@c https://example.com/@me/hook:8080 https://example.com/a%20b?x=%F0%9F%92%B6
     https://example.com/127.0.0.1/[::1] https://example.com/?next=https://localhost/ https://example.com// HTTPS://EXAMPLE.com/A
     https://my-shop.com.mx/webhooks https://receiver.example/hook https://a.b.c.d.e.f.example.com/ https://9gag.com/ https://127.com/
-    https://ec2-203-0-113-25.compute-1.amazonaws.com/ https://0x7f.com/ https://v10.0.0.12.example.com/ https://210.0.0.1.example.com/ https://1.2.3.com/ https://xn--mnchen-3ya.de/ https://xn--e1afmkfd.xn--p1ai/
+    https://ec2-203-0-113-25.compute-1.amazonaws.com/ https://0x7f.com/ https://0a000001.example.com/ https://v10.0.0.12.example.com/ https://210.0.0.1.example.com/ https://1.2.3.com/ https://xn--mnchen-3ya.de/ https://xn--e1afmkfd.xn--p1ai/
     https://foo--bar.com/ https://localhost.com/ https://local.example.com/ https://mylocalhost.mx/ https://x.testing/ https://corp.mx/
     https://fiscal.mx/ https://notapi.fiscal.mx/ https://api.fiscal.mx.example.com/ https://acme.workers.dev/ https://a.bc/
     https://prod-12.westus.logic.azure.com:443/workflows/0f/triggers/manual/paths/invoke?api-version=2016-10-01&sp=%2Ftriggers&sig=x_y-z~
