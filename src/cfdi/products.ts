@@ -19,13 +19,13 @@ const KEYS_OF_DOCUMENT = 1_000
 const MOST_CELLS = 30_000
 
 const KEY = /^\d{8}$/
-/** The family of motor vehicles, each of which has a limit of its own (LISR 36-II). */
-const VEHICLES = '2510'
+/** The family of motor vehicles, each of which has a limit of its own (LISR 36-II), and rented ones, which have one for each day (28-XIII). */
+const [VEHICLES, RENTED, DAY] = ['2510', '78111808', 'DAY']
 
 /** The sums of the lines of one document, as they come, in its currency. */
 export class LineProducts {
   readonly #sums = new Map<string, Micros>()
-  /** How many vehicles of a key there are, and the cost of each; 0 when they differ. */
+  /** How many vehicles or days of a key there are, and the cost of each; 0 when they differ or are not known. */
   readonly #vehicles = new Map<string, { count: number; cost: Micros }>()
 
   add({
@@ -33,13 +33,14 @@ export class LineProducts {
     importe,
     descuento,
     cantidad,
-  }: Record<'clave_prod_serv' | 'importe' | 'descuento' | 'cantidad', string | null>): void {
+    clave_unidad,
+  }: Record<'clave_prod_serv' | 'importe' | 'descuento' | 'cantidad' | 'clave_unidad', string | null>): void {
     const stated = KEY.test(clave_prod_serv ?? '') ? clave_prod_serv! : ''
     const key = this.#sums.has(stated) || this.#sums.size < KEYS_OF_DOCUMENT ? stated : ''
     const net = (micros(importe) ?? 0n) - (micros(descuento) ?? 0n)
     this.#sums.set(key, (this.#sums.get(key) ?? 0n) + net)
-    if (!key.startsWith(VEHICLES)) return
-    const count = Number(cantidad ?? 1)
+    if (!key.startsWith(VEHICLES) && key !== RENTED) return
+    const count = key === RENTED && clave_unidad !== DAY ? 0 : Number(cantidad ?? 1)
     const [known, isWhole] = [this.#vehicles.get(key), Number.isSafeInteger(count) && count > 0]
     const cost = isWhole ? net / BigInt(count) : 0n
     const isAlike = isWhole && (known === undefined || (known.count > 0 && known.cost === cost))
@@ -47,8 +48,8 @@ export class LineProducts {
   }
 
   /**
-   * The `products` column: `key=micros,…`, or the key alone that has the whole amount of the document. Of several vehicles
-   * `keyxcount=micros`, where the count is 0 if their costs differ. Null for other types than I and E.
+   * The `products` column: `key=micros,…`, or the key alone that has the whole amount of the document. Of several vehicles or
+   * days `keyxcount=micros`, where the count is 0 if their costs differ or it is not known. Null for other types than I and E.
    */
   textOf(row: Stating & Pick<Countable, 'tipo_comprobante'>): string | null {
     if ((row.tipo_comprobante !== 'I' && row.tipo_comprobante !== 'E') || this.#sums.size === 0) return null

@@ -178,6 +178,48 @@ describe('cash', () => {
   })
 })
 
+describe('fuel in cash', () => {
+  const stop = (n: number, forma: string, fuel: number, other: number, more: Partial<Document> = {}): Document => ({
+    ...{ n, fecha: '2026-05-02', forma },
+    lines: [
+      { clave: '15101514', importe: fuel },
+      { clave: '50202306', importe: other },
+    ],
+    ...more,
+  })
+
+  it('takes out the lines of fuel of an invoice, and not what was bought with it', async () => {
+    const set = await book([
+      stop(1, '01', 333.33, 100),
+      stop(2, '03', 500, 100),
+      invoice(3, 100, { metodo: 'PUE', forma: '01', lines: [{ clave: '15101514', importe: 100 }] }),
+      // Above 2,000 all of it is out.
+      stop(4, '01', 500, 1_500),
+      // Of 696, 348 are paid in cash, of which 5/6 are fuel.
+      stop(5, '99', 500, 100, { metodo: 'PPD' }),
+      paid(6, '01', [[5, 348]]),
+      paid(7, '03', [[5, 348]], '2026-05-11'),
+      // Half of the fuel was never deducted, and half of the note returns what was.
+      note(8, 1, 43.33),
+      note(9, 5, 60),
+    ])
+    expect(await set.deductions()).toEqual([
+      [1, 'eligible', '100.00', ['fuel_not_electronic']],
+      [2, 'eligible', '600.00', []],
+      [3, 'not_deductible', '0.00', ['fuel_not_electronic']],
+      [4, 'not_deductible', '0.00', ['cash_over_2000', 'fuel_not_electronic']],
+      [5, 'eligible', '350.00', ['fuel_not_electronic']],
+      [8, 'eligible', '-10.00', ['fuel_not_electronic']],
+      [9, 'eligible', '-35.00', ['fuel_not_electronic']],
+    ])
+    // 53.33 + 16 + 320 + 40 − 5.33 − 4.
+    expect((await set.vat()).by).toEqual([
+      ['cash_over_2000', '320.00'],
+      ['fuel_not_electronic', '100.00'],
+    ])
+  })
+})
+
 describe('restaurants', () => {
   const ate = (n: number, forma: string, clave = '90101501', more: Partial<Document> = {}): Document => ({
     ...{ n, fecha: '2026-05-02', forma, lines: [{ clave, importe: 1_000 }] },
@@ -237,6 +279,33 @@ describe('restaurants', () => {
   })
 })
 
+describe('restaurants whose form of payment is not known', () => {
+  const ate = (n: number, more: Partial<Document>): Document => ({
+    ...{ n, fecha: '2026-05-02', lines: [{ clave: '90101501', importe: 1_000 }] },
+    ...more,
+  })
+
+  it('are a question while something is owed, or if the invoice says 99', async () => {
+    const set = await book([
+      ate(1, { metodo: 'PPD' }),
+      ate(2, { metodo: 'PPD' }),
+      paid(3, '04', [[2, 580]]),
+      ate(4, { metodo: 'PPD' }),
+      paid(5, '04', [[4, 1_160]]),
+      ate(6, { forma: '99' }),
+    ])
+    expect(await set.deductions()).toEqual([
+      [1, 'review', '0.00', ['restaurant_form_unknown']],
+      [2, 'review', '0.00', ['restaurant_form_unknown']],
+      [4, 'eligible', '85.00', []],
+      [6, 'review', '0.00', ['restaurant_form_unknown']],
+    ])
+    const { data } = await set.ask(`cfdi/deductions?${MONTH}`)
+    expect(data[0].questions).toEqual(['Is it paid by card or electronic wallet (LISR 28-XX)?'])
+    expect((await set.vat()).review).toEqual([['restaurant_form_unknown', '160.00']])
+  })
+})
+
 describe('vehicles', () => {
   const car = (n: number, clave: string, net: number, more: Partial<Document> = {}): Document =>
     invoice(n, net, { metodo: 'PUE', uso: 'I03', lines: [{ clave, importe: net }], ...more })
@@ -261,14 +330,85 @@ describe('vehicles', () => {
       [5, 'review', '0.00', ['vehicle_review']],
       [6, 'capped', '87500.00', ['cap_vehicle']],
       [7, 'review', '0.00', ['vehicle_review']],
-      [8, 'capped', '-17500.00', ['cap_vehicle']],
+      [8, 'capped', '0.00', ['cap_vehicle']],
     ])
-    // 36,000 + 24,000 + 8,000 − 3,600.
+    // 36,000 + 24,000 + 8,000 − 6,400: what the note takes off was beyond the limit.
     expect(await set.vat()).toEqual({
-      excluded: '64400.00',
-      by: [['cap_vehicle', '64400.00']],
+      excluded: '61600.00',
+      by: [['cap_vehicle', '61600.00']],
       review: [['vehicle_review', '136000.00']],
     })
+  })
+
+  it('have their limit on the price after discounts: of the line, and of credit notes before and after the payment', async () => {
+    const set = await book([
+      // 400,000 less 200,000: 175,000 of 200,000.
+      car(1, '25101503', 0, { lines: [{ clave: '25101503', importe: 400_000, descuento: 200_000 }] }),
+      // 25,000 beyond the limit, then two notes of 20,000: the second one takes back 15,000.
+      car(2, '25101503', 200_000),
+      note(3, 2, 20_000),
+      note(4, 2, 20_000, { fecha: '2026-05-21' }),
+      // The note lowers the price before anything is paid.
+      car(5, '25101503', 200_000, { metodo: 'PPD' }),
+      note(6, 5, 50_000, { fecha: '2026-05-03' }),
+      paid(7, '03', [[5, 174_000]]),
+    ])
+    expect(await set.deductions()).toEqual([
+      [1, 'capped', '43750.00', ['cap_vehicle']],
+      [2, 'capped', '43750.00', ['cap_vehicle']],
+      [5, 'capped', '43750.00', ['cap_vehicle']],
+      [6, 'capped', '-25000.00', ['cap_vehicle']],
+      [3, 'capped', '0.00', ['cap_vehicle']],
+      [4, 'capped', '-15000.00', ['cap_vehicle']],
+    ])
+    // 4,000; 4,000 less 3,200 and 800; nothing of the third, which cost 150,000.
+    expect(await set.vat()).toEqual({ excluded: '4000.00', by: [['cap_vehicle', '4000.00']], review: [] })
+  })
+})
+
+describe('rented cars', () => {
+  const rented = (n: number, importe: number, cantidad: number, more: Partial<Document> = {}, unidad = 'DAY'): Document =>
+    invoice(n, importe, { metodo: 'PUE', lines: [{ clave: '78111808', importe, cantidad, unidad }], ...more })
+
+  it('have 200 a day, and their IVA in the same part; how many days a month or a service has is a question', async () => {
+    const set = await book([
+      rented(1, 2_500, 5),
+      rented(2, 1_000, 5),
+      rented(3, 12_000, 1, {}, 'MON'),
+      // With a driver's seat for a child, which has no limit; a note takes back its part.
+      rented(4, 0, 0, {
+        lines: [
+          { clave: '78111808', importe: 1_000, cantidad: 2, unidad: 'DAY' },
+          { clave: '56101805', importe: 1_000 },
+        ],
+      }),
+      note(5, 1, 500),
+    ])
+    expect(await set.deductions()).toEqual([
+      [1, 'capped', '1000.00', ['cap_car_rental']],
+      [2, 'eligible', '1000.00', []],
+      [3, 'review', '0.00', ['car_rental_review']],
+      [4, 'capped', '1400.00', ['cap_car_rental']],
+      [5, 'capped', '-200.00', ['cap_car_rental']],
+    ])
+    // 1,500 + 600 − 300, at 16 %.
+    expect(await set.vat()).toEqual({
+      excluded: '288.00',
+      by: [['cap_car_rental', '288.00']],
+      review: [['car_rental_review', '1920.00']],
+    })
+  })
+
+  it('follow the rule of the day of the invoice', async () => {
+    await setOwnRules([
+      {
+        ...{ key: 'deduction.car_rental', value: { claves: ['78111808'], limit: '300' }, valid_from: '2026-05-10', valid_to: null },
+        ...{ rule_ref: 'LISR 28-XIII', source: 'A reform', confidence: 'proposed' },
+      },
+    ])
+    const set = await book([rented(1, 2_500, 5), rented(2, 2_500, 5, { fecha: '2026-05-11' })])
+    expect((await set.deductions()).map((row: Row) => row[2])).toEqual(['1000.00', '1500.00'])
+    expect((await set.vat()).excluded).toBe('400.00')
   })
 })
 

@@ -1,16 +1,18 @@
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
+import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { mainKey } from '../../cfdi/main-key.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
+import { type Micros, sumAll } from '../../platform/money.ts'
 
 /**
  * What the law lets be deducted of a purchase, and therefore credited of its IVA (LISR 27-III, 28-XX, 36-II; LIVA 5-I): by the form and amount
  * of each payment, and by what it is. Deductions, the VAT position and risk ask here. Findings are bits.
  */
 export const FOUND = {
-  // Of a payment, which takes it out:
+  // Of a payment, which takes it out, or the part of it that is for fuel:
   cash_over_2000: 1,
   fuel_not_electronic: 2,
   restaurant_not_by_card: 4,
@@ -24,14 +26,21 @@ export const FOUND = {
   // To be reviewed.
   vehicle_review: 256,
   possible_travel: 512,
+  // As before, and after the two bits of EXCLUDED (vat/exclusions.ts).
+  cap_car_rental: 4096,
+  car_rental_review: 8192,
+  restaurant_form_unknown: 16384,
 } as const
 export type Finding = keyof typeof FOUND
-export const OUT = FOUND.cash_over_2000 | FOUND.fuel_not_electronic | FOUND.restaurant_not_by_card
+/** What takes a whole payment out. */
+export const OUT = FOUND.cash_over_2000 | FOUND.restaurant_not_by_card
+/** The findings that cap what is bought, as bits. */
+export const CAPS = FOUND.cap_vehicle | FOUND.cap_car_rental
 
 /** Why IVA is not credited. */
 export const EXCLUSIONS = [
   ...(['uso_s01', 'issuer_69b_definitivo', 'cash_over_2000', 'fuel_not_electronic', 'bar', 'restaurant_not_by_card'] as const),
-  ...(['restaurant', 'cap_vehicle'] as const),
+  ...(['restaurant', 'cap_vehicle', 'cap_car_rental'] as const),
 ] as const
 
 /** What a CFDI cannot decide of them, as a question. */
@@ -39,6 +48,8 @@ export const QUESTIONS_OF = {
   cash_in_parts: 'Was it one purchase that was divided into payments of at most 2,000 in cash (LISR 27-III)?',
   vehicle_review: 'Is it a car for up to ten passengers, what did each one cost, and does it have an electric motor (LISR 36-II)?',
   possible_travel: 'Was it consumed on a trip of more than 50 km (LISR 28-V)?',
+  car_rental_review: 'Was a car rented, for how many days, and does it have an electric motor (LISR 28-XIII)?',
+  restaurant_form_unknown: 'Is it paid by card or electronic wallet (LISR 28-XX)?',
 } as const
 
 /** Columns of an invoice, as SQL: `total` and `net` in micros of MXN, and the postal codes of its issue and of its receiver. */
@@ -50,6 +61,8 @@ export interface Purchase {
   fecha: string
   there: string
   here: string
+  /** Its credit notes, in parts of its total: what they took off before, and the part of the one that is judged (null for none). */
+  noted?: { before: string; part: string; of: string }
 }
 export const purchaseOf = (
   of: Record<'products' | 'total_mxn' | 'net_mxn' | 'uso_cfdi' | 'fecha' | 'lugar_expedicion' | 'receptor_domicilio_fiscal', SQLWrapper>,
@@ -60,6 +73,9 @@ export const purchaseOf = (
     ...{ there: text(of.lugar_expedicion), here: text(of.receptor_domicilio_fiscal) },
   }
 }
+
+/** As `thingFound` has it. */
+export type Thing = [part: number, of: number, found: number, fuel: number]
 
 /** Columns of a payment, as SQL: its own amount in micros of MXN, and how many payments in cash its invoice has. */
 interface Payment {
@@ -76,6 +92,22 @@ const beginsWith = (text: string, prefixes: readonly string[]): string =>
 /** The condition that a line has a product key that begins with one of these. */
 export const hasKey = (products: string, prefixes: readonly string[]): string =>
   `(${prefixes.map((prefix) => `instr(',' || ${products}, ',${prefix}') > 0`).join(' or ') || '0'})`
+
+/** SQL for a part of micros, rounded half up. The parts are small enough not to overflow. */
+export const partIn = (amount: string, part: string, of: string): string =>
+  `iif(${amount} < 0, -1, 1) * (abs(${amount}) / (${of}) * (${part}) + (abs(${amount}) % (${of}) * (${part}) + (${of}) / 2) / (${of}))`
+
+/** What is not deductible of payments, of each `[findings, amount]`, of a purchase of which so much is fuel (`thingFound`). */
+export const outOf = (payments: readonly (readonly [found: number, amount: string | number, ...unknown[]])[], thing: Thing | null): Micros =>
+  sumAll(
+    payments.map(([found, amount]) =>
+      (found & OUT) !== 0
+        ? BigInt(amount)
+        : (found & FOUND.fuel_not_electronic) !== 0 && thing
+          ? shareOf(BigInt(amount), BigInt(thing[3]), BigInt(thing[1]))
+          : 0n,
+    ),
+  )
 
 /** The state of a postal code: two digits belong to one, which this text has in their place. */
 const STATES = 'AAAAAAAAAAAAAAAAA   BCCDEFFFGHHIIIJJKKKLLLMMNNNNNNOOOOOOOOPPPPQRSSSSTTTTUUUUVWXXYYYZZZabbbcddddddeff'
@@ -96,7 +128,7 @@ export function judgeOf(rules: Rules, days: Days) {
     })
     return `(iif(${isCash(forma, day)}, case when ${pesos} is null then ${FOUND.unknown_amount} when abs(${pesos} + 0) > ${limit} then ${FOUND.cash_over_2000}
         when ${total} + 0 > ${limit} and ${in_cash} > 1 then ${several} else 0 end + iif(${isFuel}, ${FOUND.fuel_not_electronic}, 0), 0)
-      + iif(${forma} not in ${dated((on) => among(on.get('deduction.restaurants').formas))} and ${isRestaurant}, ${FOUND.restaurant_not_by_card}, 0))`
+      + iif(${forma} not in ${dated((on) => among(on.get('deduction.restaurants').formas))} and ${isRestaurant}, iif(${forma} = '99', ${FOUND.restaurant_form_unknown}, ${FOUND.restaurant_not_by_card}), 0))`
   }
 
   /** Selects `found`, `amount` and `at` of the payments in a JSON list of `[forma, micros of MXN, amount, day]` of a purchase. */
@@ -104,34 +136,45 @@ export function judgeOf(rules: Rules, days: Days) {
     `select ${paymentFound({ forma: 'forma', pesos: 'pesos', day: 'at', in_cash: 'in_cash' }, of)} as found, amount, at
       from (select value->>0 as forma, value->>1 as pesos, value->>2 as amount, value->>3 as at, sum(${isCash('value->>0', 'value->>3')}) over () as in_cash from json_each(${payments})) limit -1`
 
-  /** JSON `[part, of, findings]`: the part of a purchase that is not deductible by what it is. Null when all of it is. */
-  function thingFound({ products, net, uso, fecha, there, here }: Purchase): string {
+  /**
+   * JSON `[part, of, findings, fuel]`: the part of a purchase that is not deductible by what it is, and the part that is fuel. Of a credit note
+   * on a car, the part that takes off what was beyond its limit. Null when all of it is deductible and nothing is fuel.
+   */
+  function thingFound({ products, net, uso, fecha, there, here, noted }: Purchase): string {
     const dated = (make: (on: Rules) => string) => byDay(rules, fecha, { ...days, first: ANY_DAY }, make)
     const eating = dated((on) => {
       const { claves, bars, rate } = on.get('deduction.restaurants')
       const travel = `iif(coalesce(${stateOf(there)} <> ${stateOf(here)}, 0), ${FOUND.possible_travel}, 0)`
-      return `when ${hasKey(products, claves)} then (select case when ${beginsWith('main', bars)} then json_array(1, 1, ${FOUND.bar})
-        when ${beginsWith('main', claves)} then json_array(${1_000_000 - Math.round(Number(rate) * 1_000_000)}, 1000000, ${FOUND.restaurant} + ${travel}) end
-        from (select ${mainOf(products)} as main))`
+      return `case when ${hasKey(products, claves)} then (select case when ${beginsWith('main', bars)} then json_array(1, 1, ${FOUND.bar}, 0)
+        when ${beginsWith('main', claves)} then json_array(${1_000_000 - Math.round(Number(rate) * 1_000_000)}, 1000000, ${FOUND.restaurant} + ${travel}, 0) end
+        from (select ${mainOf(products)} as main)) end`
     })
-    const vehicles = dated((on) => {
+    const lines = dated((on) => {
       const { claves, electric, review, limit, electric_limit, goods } = on.get('deduction.vehicles')
-      const [cars, all] = [
-        [...claves, ...electric],
-        [...claves, ...electric, ...review],
-      ]
-      // Amounts are in the currency of the invoice, and so is the limit. Where the costs of several vehicles differ, `n` is 0.
-      return `when ${hasKey(products, all)} and coalesce(${uso} not in ${among(goods)}, 1) then (
-        select case when beyond > 0 or is_open then json_array((coalesce(beyond, 0) + 5000) / 10000, (every + 5000) / 10000, iif(beyond > 0, ${FOUND.cap_vehicle}, 0) + iif(is_open, ${FOUND.vehicle_review}, 0)) end
-        from (select sum(iif(is_car and n > 0, max(0, amount - n * most), 0)) as beyond, max(every) as every,
-            max(is_vehicle and (every is null or (amount > max(n, 1) * most and not (is_car and n > 0)))) as is_open
-          from (select *, cast(iif(${beginsWith('name', electric)}, ${electric_limit}, ${limit}) * 1000000 * iif(abs(every - ${net}) < 1000000, 1, every * 1.0 / ${net}) as integer) as most,
-              ${beginsWith('name', cars)} as is_car, ${beginsWith('name', all)} as is_vehicle
-            from (select *, sum(amount) over () as every
-              from (select value as name, iif(substr(value, 9, 1) = 'x', cast(substr(value, 10) as integer), 1) as n,
-                iif(instr(value, '=') > 0, cast(substr(value, instr(value, '=') + 1) as integer), ${net} + 0) as amount from json_each('["' || replace(${products}, ',', '","') || '"]'))))))`
+      const [rental, fuel] = [on.get('deduction.car_rental'), on.get('deduction.fuel').claves]
+      const cars = [...claves, ...electric]
+      // Amounts are in the currency of the invoice, and so are limits. Where costs differ or days are not known, `n` is 0.
+      const most = `case when ${beginsWith('name', electric)} then ${electric_limit} when kind = 'rental' then ${rental.limit} else ${limit} end`
+      const [before, own] = noted ? [noted.before, noted.part].map((part) => `(${part}) * 1.0 * every / (${noted.of})`) : ['0', 'null']
+      return `case when ${hasKey(products, [...cars, ...review, ...rental.claves, ...fuel])} then (
+        select case when bits > 0 or fuel > 0 then json_array(cast(part / unit + 0.5 as integer), cast(whole / unit + 0.5 as integer), bits, cast(fuel / unit + 0.5 as integer)) end
+        from (select iif(cars = 0, 0, iif(own is null, max(0, cars - before), min(own, max(0, cars - before)))) + rent as part,
+            max(case when cars > 0 and own is not null then own when cars > 0 then every - before else coalesce(every, 1) end, 1) as whole, coalesce(fuel, 1) as fuel,
+            iif(coalesce(every, 1) < 3000000000, 1.0, 10000.0) as unit,
+            iif(cars > 0, ${FOUND.cap_vehicle}, 0) + iif(rent > 0, ${FOUND.cap_car_rental}, 0) + iif(is_open, ${FOUND.vehicle_review}, 0) + iif(is_unclear, ${FOUND.car_rental_review}, 0) as bits
+          from (select *, ${before} as before, ${own} as own
+            from (select max(every) as every, total(iif(kind = 'car' and n > 0, max(0, amount - n * most), 0)) as cars,
+                total(iif(kind = 'rental' and n > 0, max(0, amount - n * most), 0)) as rent, sum(iif(kind = 'fuel', amount, 0)) as fuel,
+                max(kind in ('car', 'vehicle') and (every is null or (amount > max(n, 1) * most and not (kind = 'car' and n > 0)))) as is_open,
+                max(kind = 'rental' and (every is null or (n = 0 and amount > most))) as is_unclear
+              from (select *, cast(${most} * 1000000 * iif(abs(every - ${net}) < 1000000, 1, every * 1.0 / ${net}) as integer) as most
+                from (select *, sum(amount) over () as every from (select value as name,
+                    case when ${beginsWith('value', [...cars, ...review])} then iif(coalesce(${uso} in ${among(goods)}, 0), '', iif(${beginsWith('value', cars)}, 'car', 'vehicle'))
+                      when ${beginsWith('value', rental.claves)} then 'rental' when ${beginsWith('value', fuel)} then 'fuel' else '' end as kind,
+                    iif(substr(value, 9, 1) = 'x', cast(substr(value, 10) as integer), 1) as n,
+                    iif(instr(value, '=') > 0, cast(substr(value, instr(value, '=') + 1) as integer), ${net} + 0) as amount from json_each('["' || replace(${products}, ',', '","') || '"]')))))))) end`
     })
-    return `case ${eating} ${vehicles} end`
+    return `coalesce(${eating}, ${lines})`
   }
   return { isCash, paymentFound, paymentsFound, thingFound }
 }

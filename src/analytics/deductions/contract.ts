@@ -49,7 +49,7 @@ const rate = z.string().nullable().meta({ description: 'Decimal with six places.
 /** The limit that cuts a deduction: a common one, or that of its category. */
 export const CAP_REASONS = [
   ...(['cap_global', 'cap_donations', 'cap_retirement_voluntary', 'cap_retirement_185', 'cap_tuition'] as const),
-  ...(['cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport', 'cap_vehicle'] as const),
+  ...(['cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport', 'cap_vehicle', 'cap_car_rental'] as const),
 ] as const
 
 const DeductionRow = z

@@ -9,7 +9,7 @@ import { type CursorScope, openCursor, paginate } from '../../platform/paging/cu
 import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/months.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
-import { FOUND, OUT } from '../common/deductible.ts'
+import { CAPS, FOUND, OUT } from '../common/deductible.ts'
 import { exact, isLeftOut, pageOfLeftOut } from '../common/figures.ts'
 import {
   aggregateOf,
@@ -150,7 +150,7 @@ function decideAll(
     const ofNote = document.lowered === null ? [] : reasonsIn(found).filter(isReason)
     for (const reason of ofNote) if (isWhole || (REVIEW as readonly string[]).includes(reason)) mask |= bitOf(reason)
     const isPartly = document.lowered === null ? document.out !== 0 : part[0] > 0n
-    const partly = reasonsIn(isPartly ? found & OUT : 0)
+    const partly = reasonsIn(isPartly ? found & (OUT | FOUND.fuel_not_electronic) : 0)
     const reasons: string[] = REASONS.filter((reason) => (mask & bitOf(reason)) !== 0 || (partly as readonly string[]).includes(reason))
     const common = { document, category, cap_group: rule?.cap_group ?? null, annual_rate, gross, limits }
     const as = (status: Status, deductible: Micros, more: string[] = []): Decided => {
@@ -163,8 +163,7 @@ function decideAll(
     const counted = (document.is_flow && applied < total ? applied : total) - BigInt(document.out)
     const claimed = claimOf(gross, [counted, total], part, annual_rate)
     const deductible = pupils ? tuition.take(year, pupils, limits, used, claimed) : take(limits, used, claimed)
-    if (deductible >= claimed)
-      return (found & FOUND.cap_vehicle) === 0 ? as('eligible', deductible) : as('capped', deductible, ['cap_vehicle'])
+    if (deductible >= claimed) return (found & CAPS) === 0 ? as('eligible', deductible) : as('capped', deductible, reasonsIn(found & CAPS))
     const cut = limits.find(({ key, amount }) => amount !== null && used.get(key)!.claimed > amount) ?? limits[0]!
     return as('capped', deductible, [`cap_${cut.key.split('|')[0]}`])
   })

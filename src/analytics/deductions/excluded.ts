@@ -1,7 +1,7 @@
 import type { Rules } from '../../authority/rules/dated.ts'
 import { type Refund, returnedPart, shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
-import { type Finding, FOUND, OUT } from '../common/deductible.ts'
+import { type Finding, FOUND, outOf, type Thing } from '../common/deductible.ts'
 import type { DeductionDocument } from './store.ts'
 import { REASONS, type Reason } from './uses.ts'
 
@@ -13,7 +13,7 @@ type Lowered = [
   metodo_pago: string | null,
   invoice: Refund[2],
   payments: [found: number, amount: string | number, at: string][],
-  thing: [part: number | null, of: number | null, found: number] | null,
+  thing: Thing | null,
 ]
 
 /** The published rates by the UUID of a document that states none, and by currency and day. */
@@ -40,13 +40,12 @@ function excludedOfNote({ uuid, fecha, lowered }: DeductionDocument, rules: Rule
         const isOver = rate && times(BigInt(amount), rate) > micros(rules.on(at.slice(0, 10)).get('cash.threshold'))!
         return [isOver ? bits | FOUND.cash_over_2000 : bits, amount, at]
       })
-    const sum = (some: Lowered[3]) => sumAll(some.map(([, amount]) => BigInt(amount)))
-    const wrong = before.filter(([bits]) => (bits & OUT) !== 0)
-    const out = wrong.length === 0 ? 0n : shareOf(returned, sum(wrong), sum(before))
+    const lost = outOf(before, thing)
+    const out = lost === 0n ? 0n : shareOf(returned, lost, sumAll(before.map(([, amount]) => BigInt(amount))))
     for (const [bits] of before) found |= bits
     if (thing) found |= thing[2]
     all += part
-    excluded += out + (thing?.[1] ? shareOf(part - out, BigInt(thing[0]!), BigInt(thing[1])) : 0n)
+    excluded += out + (thing ? shareOf(part - out, BigInt(thing[0]), BigInt(thing[1])) : 0n)
   }
   return { part: [excluded, all], found }
 }
@@ -54,8 +53,8 @@ function excludedOfNote({ uuid, fecha, lowered }: DeductionDocument, rules: Rule
 /** What of an amount a business does not deduct, and why. */
 export function excludedOf(document: DeductionDocument, rules: Rules, rates: Rates): { part: Part; found: number } {
   if (document.lowered !== null) return excludedOfNote(document, rules, rates)
-  const [part, of] = JSON.parse(document.thing ?? '[]') as [number?, number?]
-  return { part: of ? [BigInt(part!), BigInt(of)] : [0n, 1n], found: document.found }
+  const [part, of] = JSON.parse(document.thing ?? '[0, 1]') as Thing
+  return { part: [BigInt(part), BigInt(of)], found: document.found }
 }
 
 export const reasonsIn = (found: number): Finding[] => (Object.keys(FOUND) as Finding[]).filter((name) => (found & FOUND[name]) !== 0)

@@ -8,7 +8,7 @@ import { cfdi, cfdiPayments, i, own, p } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted, NOT_COUNTED, populationOf, sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { FOUND, judgeOf, OUT, type Purchase, purchaseOf } from '../common/deductible.ts'
+import { CAPS, FOUND, judgeOf, OUT, type Purchase, partIn, purchaseOf } from '../common/deductible.ts'
 import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED, unratedList } from '../common/insight.ts'
 import { composedByDay, creditedOf, isOpen, PAID_DAYS, paidOf, paymentsOf } from '../risk/flags.ts'
@@ -191,14 +191,16 @@ function marked({ ledger, rules, span }: Insight, { ctes, sets }: Sets, uses: Us
   const isCredit = uses.personal.length === 0 ? sql`0` : isPersonal(uses.personal, credited)
   const personalOwn = uses.personal.length === 0 ? sql`0` : sql`max(${isCredit}, ${isPersonal(uses.personal, own.uso_cfdi)})`
   const b = Object.fromEntries(Object.entries(BOUGHT).map(([name, n]) => [name, `(b.value->>${n})`])) as unknown as Purchase
+  const before = `(select total(value->>3) from json_each(b.value->10->3) where value->>0 = 'E' and (value->>1, value->>2) < (own.fecha, own.uuid))`
+  const noted = { before, part: 'b.value->>8', of: '(b.value->10->>0)' }
   const lowered = sql`(select json_group_array(json_array(b.value->>8, b.value->>9, json(b.value->10),
-      (select json_group_array(json_array(found, amount, at)) from (${sql.raw(judge.paymentsFound('b.value->7', b))})), json(${sql.raw(judge.thingFound(b))})))
+      (select json_group_array(json_array(found, amount, at)) from (${sql.raw(judge.paymentsFound('b.value->7', b))})), json(${sql.raw(judge.thingFound({ ...b, noted }))})))
     from json_each(own.bought) b)`
   const paid = sql`(select json_array(${sql.raw(
     Object.values(FOUND)
       .map((bit) => `max(found & ${bit})`)
       .join(' | '),
-  )}, cast(total(iif(found & ${sql.raw(String(OUT))}, amount, 0)) as integer))
+  )}, cast(total(case when found & ${sql.raw(String(OUT))} then amount when found & ${sql.raw(String(FOUND.fuel_not_electronic))} then ${sql.raw(partIn('(amount + 0)', 'thing->>3', 'thing->>1'))} else 0 end) as integer))
     from (${sql.raw(judge.paymentsFound('own.payments', purchaseOf(own)))}))`
   const conditions = Object.entries(reasonsOf(reading)) as [Reason, SQL | null][]
   const { personal, business } = REASONS_OF
@@ -209,18 +211,18 @@ function marked({ ledger, rules, span }: Insight, { ctes, sets }: Sets, uses: Us
   return sql`with ${ctes} documents as (${sql.join([...selects], sql` union all `)} limit -1),
     personal as (select own.*, iif(${isCredit}, ${credited}, ${own.uso_cfdi}) as uso, ${personalOwn} as is_personal, ${IS_UNRATED} as is_unrated from documents own limit -1),
     judged as (select own.*, ${isFlow(reading, sql`is_personal`)} as is_flow, coalesce(${own.total_micros}, '0') as total,
-      case when is_personal or ${own.version} is null then null when ${own.tipo_comprobante} = 'I' then ${paid} end as form,
       case when is_personal or own.bought <> '[]' then null else ${sql.raw(judge.thingFound(purchaseOf(own)))} end as thing,
       case when not is_personal and own.bought <> '[]' then ${lowered} end as lowered from personal own limit -1),
+    paying as (select own.*, case when is_personal or ${own.version} is null then null when ${own.tipo_comprobante} = 'I' then ${paid} end as form from judged own limit -1),
     facts as (select own.*, coalesce(form->>0, 0) | coalesce(thing->>2, 0) as found, coalesce(form->>1, 0) as out,
       coalesce(form->>1 >= iif(is_flow, min(paid + credited, total + 0), total + 0) and form->>1 > 0, 0) as is_out,
       coalesce(exists (select 1 from json_each(lowered) b where b.value->>4 is not null or exists (select 1 from json_each(b.value->3) f where f.value->>0 <> 0)), 0) as is_note
-      from judged own limit -1),
+      from paying own limit -1),
     marked as materialized (select entity, uuid, fecha, issued_at, utc_offset, uso_cfdi, uso, counterparty_rfc, tipo_comprobante as tipo, ${sql.join(mask, sql` + `)} as mask, is_personal,
       ${own.xml_object} is not null as is_known, is_unrated, iif(is_unrated and ${own.metodo_pago} is not 'PPD', found & ${sql.raw(String(FOUND.unknown_amount))}, 0) as is_cash,
       is_flow, is_flow and is_left as is_open, found, iif(is_out, 0, out) as out, thing, lowered,
       iif(thing->>1 = 1000000, 1000000 - (thing->>0), 1000000) as deducted_part,
-      is_personal or is_unrated or is_note or (out > 0 and not is_out) or (found & ${sql.raw(String(FOUND.cap_vehicle))}) as is_single,
+      is_personal or is_unrated or is_note or (out > 0 and not is_out) or (found & ${sql.raw(String(CAPS))}) as is_single,
       iif(${own.version} is null, null, net_mxn) as net_mxn, iif(${own.version} is null, null, total_mxn) as total_mxn, total, paid, credited, currency, subtotal, descuento
       from facts own${personalOf ? sql` where is_personal` : sql``})`
 }

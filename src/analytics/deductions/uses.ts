@@ -232,6 +232,8 @@ export const REVIEW = [
   'vehicle_review',
   'cash_in_parts',
   'cap_unknown',
+  'car_rental_review',
+  'restaurant_form_unknown',
 ] as const
 export type Reason = (typeof NOT_DEDUCTIBLE)[number] | (typeof REVIEW)[number]
 export const REASONS: readonly Reason[] = [...NOT_DEDUCTIBLE, ...REVIEW]
@@ -302,7 +304,7 @@ export const REASONS_OF: Readonly<Record<'personal' | 'business', ReadonlySet<Re
   personal: new Set(['not_electronic', 'payment_form_review']),
   business: new Set([
     ...(['cash_over_2000', 'fuel_not_electronic', 'restaurant_not_by_card', 'bar', 'repse_missing_at_payment'] as const),
-    ...(['uso_undefined', 'possible_travel', 'vehicle_review', 'cash_in_parts'] as const),
+    ...(['uso_undefined', 'possible_travel', 'vehicle_review', 'cash_in_parts', 'car_rental_review', 'restaurant_form_unknown'] as const),
   ]),
 }
 
@@ -358,6 +360,9 @@ export function reasonsOf(reading: DeductionReading): Partial<Record<Reason, SQL
     possible_travel: isFound('possible_travel'),
     vehicle_review: isFound('vehicle_review'),
     cash_in_parts: isFound('cash_in_parts'),
+    car_rental_review: isFound('car_rental_review'),
+    // What is still owed has no form of payment.
+    restaurant_form_unknown: sql`(${isFound('restaurant_form_unknown')} or (${isFound('restaurant')} and ${PPD} and not is_flow and ${READ.left}))`,
     unpaid_to_626: sql`${PPD} and ${IS_TO_COMPANY} and length(${own.emisor_rfc}) = 12 and ${isUnsettled} and not is_flow and ${READ.left}`,
   }
 }

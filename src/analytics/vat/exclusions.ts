@@ -10,9 +10,9 @@ import { listedAs } from '../../lists/listed/listed.ts'
 import { listedAmong } from '../../lists/listings/listing.ts'
 import { type KnownRegistration, lapsedStatements } from '../../lists/repse/registrations.ts'
 import { inlined, readAll } from '../../platform/db/statement.ts'
-import { type Micros, micros, times } from '../../platform/money.ts'
+import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
 import { isCounted, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { EXCLUSIONS, FOUND, hasKey, judgeOf, OUT, purchaseOf, QUESTIONS_OF } from '../common/deductible.ts'
+import { EXCLUSIONS, FOUND, hasKey, judgeOf, OUT, outOf, type Purchase, purchaseOf, QUESTIONS_OF, type Thing } from '../common/deductible.ts'
 import type { Insight } from '../common/insight.ts'
 import { supplierStatements } from '../risk/store.ts'
 import { SUMS, type Sum } from './proportion.ts'
@@ -70,7 +70,7 @@ export interface ExactRow {
   /** What excludes it (`EXCLUDED`), or is to be reviewed. */
   found: number
   /** The part that is not deductible by what it is, as `thingFound` has it. */
-  thing: [part: number | null, of: number | null, found: number] | null
+  thing: Thing | null
   /** What was found of each payment that a refund returns, where they are several. */
   judged: [found: number, amount: string | number][] | null
   payment_of: [amount: string | number, currency: string, day: string] | null
@@ -119,7 +119,7 @@ export const reviewOf = (found: number) => ((found & OUTRIGHT) === 0 ? TO_REVIEW
 export interface Exclusions {
   /** What is found of its payment, what it is (`ExactRow.thing`), and what is found of several payments that it returns. */
   form: (partition: Partition) => SQL
-  thing: SQL
+  thing: (partition: Partition) => SQL
   judged: SQL
   /** It bills specialized services by its product keys. */
   isInScope: SQL
@@ -133,6 +133,17 @@ const OF_EVENT = purchaseOf({
   ...{ fecha: columnOf('fecha'), lugar_expedicion: columnOf('lugar_expedicion') },
   receptor_domicilio_fiscal: columnOf('receptor_domicilio_fiscal'),
 })
+
+/** What credit notes took off the invoice of an event before it, and the part of the note that it is. */
+function notedOf(partition: Partition): NonNullable<Purchase['noted']> {
+  const noteOf = sql`${p.entity} = ${partition.number} and ${p.invoice} = e.invoice and ${p.kind} = 'E'`
+  const before = sql`(select total(${p.amount}) from ${cfdiPayments} ${p} cross join ${cfdi} ${source} where ${noteOf} and ${source.uuid} = ${p.source}
+    and ${source.cancelled} = 0 and not ${isSubstituted(partition, 'source')} and ${isCounted(partition, 'source')}
+    and case e.tipo when 'P' then substr(${p.fecha_pago}, 1, 10) <= e.day when 'E' then (${p.fecha_pago}, ${p.source}) <
+      (select own.fecha_pago, own.source from ${cfdiPayments} own where own.entity = ${partition.number} and own.invoice = e.invoice and own.source = e.uuid) end)`
+  const part = sql`case e.tipo when 'E' then (select total(${p.amount}) from ${cfdiPayments} ${p} where ${noteOf} and ${p.source} = e.uuid) end`
+  return { before: inlined(before), part: inlined(part), of: 'e.total_micros' }
+}
 
 /**
  * What the rules in force on the days of the events say; whether services are specialized, and what is bought, depends on the day of the
@@ -149,7 +160,7 @@ export function exclusionsOf(rules: Rules, days: Days): Exclusions {
       sql.raw(`iif(e.payments is null and (e.tipo <> 'E' or e.applies_to is not null),
         ${judge.paymentFound({ forma: 'e.forma', pesos: 'e.payment', day: 'e.day', in_cash: inlined(inCash(partition)) }, OF_EVENT)}, 0)
         + iif(e.uso_cfdi is '${NO_TAX_EFFECTS}', ${EXCLUDED.uso_s01}, 0)`),
-    thing: sql.raw(judge.thingFound(OF_EVENT)),
+    thing: (partition) => sql.raw(judge.thingFound({ ...OF_EVENT, noted: notedOf(partition) })),
     judged: sql.raw(
       `case when e.payments is not null then (select json_group_array(json_array(found, amount)) from (${judge.paymentsFound('e.payments', OF_EVENT)})) end`,
     ),
@@ -170,9 +181,8 @@ export function excludedPart(
 ): { part: readonly [part: Micros, of: Micros]; found: number } {
   let [out, all, bits] = [0n, 1n, found]
   if (judged !== null) {
-    const sum = (some: typeof judged): Micros => some.reduce((whole, [, amount]) => whole + BigInt(amount), 0n)
-    const wrong = judged.filter(([one]) => (one & OUT) !== 0)
-    if (wrong.length > 0) [out, all] = [sum(wrong), sum(judged)]
+    const lost = outOf(judged, thing)
+    if (lost > 0n) [out, all] = [lost, sumAll(judged.map(([, amount]) => BigInt(amount)))]
     for (const [one] of judged) bits |= one
   } else if ((found & FOUND.unknown_amount) !== 0) {
     const rate = payment_of === null ? null : rateOf(payment_of[1], payment_of[2])
@@ -181,7 +191,9 @@ export function excludedPart(
     if (amount > limit || amount < -limit) bits |= FOUND.cash_over_2000
   }
   if (((judged === null ? bits : found) & OUTRIGHT) !== 0) return { part: [1n, 1n], found: bits }
-  const [x, of] = thing?.[1] ? [BigInt(thing[0]!), BigInt(thing[1])] : [0n, 1n]
+  if (thing === null) return { part: [out, all], found: bits }
+  const isFuel = judged === null && (bits & FOUND.fuel_not_electronic) !== 0
+  const [x, of] = [BigInt(thing[0] + (isFuel ? thing[3] : 0)), BigInt(thing[1])]
   return { part: [out * of + (all - out) * x, all * of], found: bits }
 }
 

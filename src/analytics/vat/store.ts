@@ -4,7 +4,7 @@ import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, named } from '../.
 import type { Days } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { FOUND } from '../common/deductible.ts'
+import { FOUND, partIn } from '../common/deductible.ts'
 import { EXCLUDED, type Exclusions, type KnownSuppliers, OUTRIGHT } from './exclusions.ts'
 import { proportionFlags, SUMS } from './proportion.ts'
 
@@ -12,7 +12,9 @@ import { proportionFlags, SUMS } from './proportion.ts'
 export const WITHOUT = ['excluded_iva', 'excluded_retenido'] as const
 
 /** Columns of the invoice that exclusions depend on. */
-export const MORE = named('uso_cfdi', 'products', 'fecha', 'total_mxn', 'net_mxn', 'lugar_expedicion', 'receptor_domicilio_fiscal')
+export const MORE = named(
+  ...(['uso_cfdi', 'products', 'fecha', 'total_mxn', 'net_mxn', 'total_micros', 'lugar_expedicion', 'receptor_domicilio_fiscal'] as const),
+)
 
 /** The IVA that a row of events transfers. */
 export const IVA = sql`(iva_16 + iva_8 + iva_otras)`
@@ -60,10 +62,10 @@ function flagsOf(direction: DirectionNumber, { rules, days, exclusions, supplier
   ]
 }
 
-/** The part of an amount that is not deductible, rounded half up: all of it, or by what is bought. */
+/** The part of an amount that is not deductible, rounded half up: all of it, or by what is bought and, of a payment in cash, for fuel. */
 export const without = (amount: string): string => {
-  const share = `abs(${amount}) / (thing->>1) * (thing->>0) + (abs(${amount}) % (thing->>1) * (thing->>0) + (thing->>1) / 2) / (thing->>1)`
-  return `case when found & ${OUTRIGHT} then ${amount} when thing->>1 is not null then iif(${amount} < 0, -1, 1) * (${share}) else 0 end`
+  const part = `thing->>0 + iif(found & ${FOUND.fuel_not_electronic}, thing->>3, 0)`
+  return `case when found & ${OUTRIGHT} then ${amount} when thing->>1 is not null then ${partIn(amount, part, 'thing->>1')} else 0 end`
 }
 
 /** Events as movements, with what is found of them and the flags behind the figures. `more` are names of further columns. */
@@ -74,7 +76,7 @@ export function marked(events: SQL, partition: Partition, direction: DirectionNu
   const isDefinitive = isIssued || suppliers.definitive.size === 0 ? sql`0` : sql`e.counterparty in ${list(suppliers.definitive)}`
   const judged = isIssued
     ? sql`0 as form, null as thing, null as judged`
-    : sql`${exclusions.form(partition)} + iif(${isDefinitive}, ${sql.raw(String(EXCLUDED.issuer_69b_definitivo))}, 0) as form, ${exclusions.thing} as thing, ${exclusions.judged} as judged`
+    : sql`${exclusions.form(partition)} + iif(${isDefinitive}, ${sql.raw(String(EXCLUDED.issuer_69b_definitivo))}, 0) as form, ${exclusions.thing(partition)} as thing, ${exclusions.judged} as judged`
   // SQL adds amounts of so many digits up without an overflow.
   const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
   const limit = sql.raw(`1e${LARGE}`)

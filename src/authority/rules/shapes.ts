@@ -162,9 +162,12 @@ export const SHAPES = {
   'deduction.business': z.strictObject({ expense: usos, returns: usos, none: usos }),
   /** The deductible part of what restaurants bill, if it is paid in these forms; nothing of bars. */
   'deduction.restaurants': z.strictObject({ claves, bars: claves, rate, formas }),
+  /** Of an invoice that is paid in cash, the lines of these keys are not deductible in any amount. */
   'deduction.fuel': z.strictObject({ claves }),
   /** The deductible cost of a car, and of one with an electric motor; nobody decides of a clave in `review` whether it is one. Not of goods to be sold. */
   'deduction.vehicles': z.strictObject({ claves, electric: claves, review: claves, limit: amount, electric_limit: amount, goods: usos }),
+  /** The deductible part of the rent of a car, a day. Only a line in days says how many they are. */
+  'deduction.car_rental': z.strictObject({ claves, limit: amount }),
   /** Regimes in which only paid amounts count. */
   'deduction.flow_basis': regimes,
   /** Of whom a company deducts only what is paid, besides natural persons: issuers of these regimes, and those whose name ends so. */

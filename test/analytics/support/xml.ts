@@ -25,6 +25,8 @@ export interface Written {
     importe: number
     /** 1 by default. */
     cantidad?: number
+    /** ClaveUnidad, a piece by default. */
+    unidad?: string
     iva?: '0.16' | '0.08' | '0.00' | 'exento'
     /** ObjetoImp; only 02 has taxes. */
     objeto?: string
@@ -109,7 +111,7 @@ export function xmlOf(document: Written): string {
   const header = groups.map(([iva, some]) => transferred(sum(some, netOf), iva, sum(some, ivaOf)))
   const conceptos = lines.map(
     (line) =>
-      `<cfdi:Concepto ClaveProdServ="${line.clave ?? '43211503'}" Cantidad="${line.cantidad ?? 1}" ClaveUnidad="H87" Descripcion="Producto" ValorUnitario="${text(line.importe / (line.cantidad ?? 1))}" Importe="${text(line.importe)}"${line.descuento === undefined ? '' : ` Descuento="${text(line.descuento)}"`} ObjetoImp="${line.objeto ?? '02'}">${isTaxed(line) ? `<cfdi:Impuestos><cfdi:Traslados>${transferred(netOf(line), line.iva ?? '0.16', ivaOf(line))}</cfdi:Traslados></cfdi:Impuestos>` : ''}${line.tercero === undefined ? '' : `<cfdi:ACuentaTerceros RfcACuentaTerceros="${line.tercero}" NombreACuentaTerceros="TERCERO" RegimenFiscalACuentaTerceros="601" DomicilioFiscalACuentaTerceros="06600"/>`}${schoolOf(line)}</cfdi:Concepto>`,
+      `<cfdi:Concepto ClaveProdServ="${line.clave ?? '43211503'}" Cantidad="${line.cantidad ?? 1}" ClaveUnidad="${line.unidad ?? 'H87'}" Descripcion="Producto" ValorUnitario="${text(line.importe / (line.cantidad ?? 1))}" Importe="${text(line.importe)}"${line.descuento === undefined ? '' : ` Descuento="${text(line.descuento)}"`} ObjetoImp="${line.objeto ?? '02'}">${isTaxed(line) ? `<cfdi:Impuestos><cfdi:Traslados>${transferred(netOf(line), line.iva ?? '0.16', ivaOf(line))}</cfdi:Traslados></cfdi:Impuestos>` : ''}${line.tercero === undefined ? '' : `<cfdi:ACuentaTerceros RfcACuentaTerceros="${line.tercero}" NombreACuentaTerceros="TERCERO" RegimenFiscalACuentaTerceros="601" DomicilioFiscalACuentaTerceros="06600"/>`}${schoolOf(line)}</cfdi:Concepto>`,
   )
   const relations = [relacion, document.sustituye && (['04', ...document.sustituye] as const)].flatMap((one) => {
     if (!one) return []
