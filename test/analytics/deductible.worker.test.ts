@@ -357,9 +357,10 @@ describe('vehicles', () => {
       [1, 'capped', '43750.00', ['cap_vehicle']],
       [2, 'capped', '43750.00', ['cap_vehicle']],
       [5, 'capped', '43750.00', ['cap_vehicle']],
-      [6, 'capped', '-25000.00', ['cap_vehicle']],
+      // At the annual rate of the car.
+      [6, 'capped', '-6250.00', ['cap_vehicle']],
       [3, 'capped', '0.00', ['cap_vehicle']],
-      [4, 'capped', '-15000.00', ['cap_vehicle']],
+      [4, 'capped', '-3750.00', ['cap_vehicle']],
     ])
     // 4,000; 4,000 less 3,200 and 800; nothing of the third, which cost 150,000.
     expect(await set.vat()).toEqual({ excluded: '4000.00', by: [['cap_vehicle', '4000.00']], review: [] })

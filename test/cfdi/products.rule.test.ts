@@ -15,8 +15,14 @@ const added = (...rows: ReturnType<typeof row>[]) => {
   for (const one of rows) addProducts(products, one, contribution(one)!, 1)
   return products
 }
-const line = (clave_prod_serv: string | null, importe: string, descuento: string | null = null, cantidad: string | null = '1') => ({
-  ...{ clave_prod_serv, importe, descuento, cantidad },
+const line = (
+  clave_prod_serv: string | null,
+  importe: string,
+  descuento: string | null = null,
+  cantidad: string | null = '1',
+  clave_unidad = 'H87',
+) => ({
+  ...{ clave_prod_serv, importe, descuento, cantidad, clave_unidad },
 })
 const textOf = (lines: ReturnType<typeof line>[], more: Partial<Countable> = {}) => {
   const products = new LineProducts()
@@ -44,6 +50,13 @@ describe('the sums over the lines of a document', () => {
     expect(textOf([line('25101503', '4.00'), line('25101503', '6.00')])).toBe('25101503x0=10000000')
     expect(mainKeyOf('25101503x2=10000000,84111506=1000000')).toBe('25101503')
     expect(writeProducts(added(row({ products: '25101503x2=10000000' })))).toBe('{"I|25101503":[1,0,"10000000"]}')
+  })
+
+  it('name how many days a car is rented, and 0 where they are not known', () => {
+    expect(textOf([line('78111808', '10.00', null, '5', 'DAY')])).toBe('78111808x5=10000000')
+    expect(textOf([line('78111808', '10.00', null, '1', 'MON')])).toBe('78111808x0=10000000')
+    expect(textOf([line('78111808', '10.00', null, '1.5', 'DAY')])).toBe('78111808x0=10000000')
+    expect(textOf([line('78111808', '4.00', null, '1', 'DAY'), line('78111808', '6.00', null, '1', 'DAY')])).toBe('78111808x0=10000000')
   })
 
   it('count in their month in MXN while the document counts', () => {

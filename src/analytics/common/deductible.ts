@@ -98,7 +98,10 @@ export const partIn = (amount: string, part: string, of: string): string =>
   `iif(${amount} < 0, -1, 1) * (abs(${amount}) / (${of}) * (${part}) + (abs(${amount}) % (${of}) * (${part}) + (${of}) / 2) / (${of}))`
 
 /** What is not deductible of payments, of each `[findings, amount]`, of a purchase of which so much is fuel (`thingFound`). */
-export const outOf = (payments: readonly (readonly [found: number, amount: string | number, ...unknown[]])[], thing: Thing | null): Micros =>
+export const outOf = (
+  payments: readonly (readonly [found: number, amount: string | number, ...unknown[]])[],
+  thing: Thing | null,
+): Micros =>
   sumAll(
     payments.map(([found, amount]) =>
       (found & OUT) !== 0
@@ -113,15 +116,15 @@ export const outOf = (payments: readonly (readonly [found: number, amount: strin
 const STATES = 'AAAAAAAAAAAAAAAAA   BCCDEFFFGHHIIIJJKKKLLLMMNNNNNNOOOOOOOOPPPPQRSSSSTTTTUUUUVWXXYYYZZZabbbcddddddeff'
 const stateOf = (code: string): string => `substr('${STATES}', 1 + substr(${code}, 1, 2), 1)`
 
-/** The judgement under the rules in force on the days of payments and, of what is bought, of its Fecha. Values of rules are digits. */
+/** The judgement under the rules in force on the days of payments and, of what is bought, on its Fecha. Values of rules are digits. */
 export function judgeOf(rules: Rules, days: Days) {
   const isCash = (forma: string, day: string) => `${forma} in ${byDay(rules, day, days, (on) => among(on.get('payment_forms').cash))}`
 
-  function paymentFound({ forma, pesos, day, in_cash }: Payment, { products, total }: Purchase): string {
+  function paymentFound({ forma, pesos, day, in_cash }: Payment, { products, total, fecha }: Purchase): string {
     const dated = (make: (on: Rules) => string) => byDay(rules, day, days, make)
     const limit = dated((on) => `${on.get('cash.threshold')} * 1000000`)
     const several = dated((on) => String(FOUND[on.get('cash.several_payments') === 'review' ? 'cash_in_parts' : 'cash_over_2000']))
-    const isFuel = dated((on) => hasKey(products, on.get('deduction.fuel').claves))
+    const isFuel = byDay(rules, fecha, { ...days, first: ANY_DAY }, (on) => hasKey(products, on.get('deduction.fuel').claves))
     const isRestaurant = dated((on) => {
       const { claves, bars } = on.get('deduction.restaurants')
       return `(${hasKey(products, claves)} and (select ${beginsWith('main', claves)} and not ${beginsWith('main', bars)} from (select ${mainOf(products)} as main)))`

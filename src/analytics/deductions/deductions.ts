@@ -125,12 +125,12 @@ function decideAll(
     documents.filter(isDeducted).map(({ fecha, uuid }) => [fecha.slice(0, 4), students.get(uuid)]),
   )
   const decided = documents.map((document): Decided => {
-    const { uso, is_personal, is_known, is_unrated, tipo, uuid, fecha } = document
+    const { uso, asset, is_personal, is_known, is_unrated, tipo, uuid, fecha } = document
     const rate = rates.get(uuid) ?? null
     const gross = grossOf(document, rate)
     const ofYear = rules.in('year', fecha.slice(0, 10))
     const rule = is_personal ? personalRule(ofYear, uso!) : null
-    const annual_rate = is_personal || tipo === 'E' ? null : rateOf(ofYear, uso)
+    const annual_rate = is_personal ? null : rateOf(ofYear, asset)
     const category =
       is_known === 0
         ? null
@@ -258,7 +258,7 @@ const BASIS: Omit<Basis, 'rules'> = {
     REPSE_NOTE,
     'The months in which an investment is used are not known: its annual rate is applied.',
     'LISR 27-III: each payment is judged by its own form and amount, whatever it pays. Several payments in cash up to the limit, of an invoice above it, are to be reviewed: no source settles it, and cash.several_payments can exclude them.',
-    'LISR 28-XX: the key of the largest amount says that an invoice is of a restaurant or bar. LISR 36-II: keys say what a car is, and none tells a hybrid; a line of several vehicles of one cost has the limit for each. Who sells or lets cars has other rules: what is bought as goods (G01) has no limit.',
+    'LISR 28-XX: the key of the largest amount says that an invoice is of a restaurant or bar. LISR 36-II: keys say what a car is, and none tells a hybrid; a line of several vehicles of one cost has the limit for each, after discounts. LISR 28-XIII: a rented car has the limit of a car without an electric motor for each day of a line in days. Who sells or lets cars has other rules: what is bought as goods (G01) has no limit.',
     'A credit note is not deductible in the part in which its purchase was not: of what it returns of payments, not of what it takes off the balance.',
     'Donations to public bodies are limited to 4 % (LISR 151-III); a CFDI does not say whether the donee is one, so 7 % is applied.',
     'Civil societies, of whom a company deducts what is paid (LISR 27-VIII), are known by their name alone.',

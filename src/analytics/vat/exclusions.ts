@@ -12,7 +12,18 @@ import { type KnownRegistration, lapsedStatements } from '../../lists/repse/regi
 import { inlined, readAll } from '../../platform/db/statement.ts'
 import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
 import { isCounted, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { EXCLUSIONS, FOUND, hasKey, judgeOf, OUT, outOf, type Purchase, purchaseOf, QUESTIONS_OF, type Thing } from '../common/deductible.ts'
+import {
+  EXCLUSIONS,
+  FOUND,
+  hasKey,
+  judgeOf,
+  OUT,
+  outOf,
+  type Purchase,
+  purchaseOf,
+  QUESTIONS_OF,
+  type Thing,
+} from '../common/deductible.ts'
 import type { Insight } from '../common/insight.ts'
 import { supplierStatements } from '../risk/store.ts'
 import { SUMS, type Sum } from './proportion.ts'

@@ -207,7 +207,7 @@ const BASIS: Omit<Basis, 'rules'> = {
       'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now',
     diferencia: 'saldo − (iva_a_cargo − iva_a_favor)',
     no_deducible_excluded:
-      'IVA of payments in cash above the limit or for fuel, of uso S01, or to definitive 69-B issuers, and the part of restaurants, bars and cars that is not deductible (LIVA 5-I); less what is returned of them',
+      'IVA of payments in cash above the limit or for lines of fuel, of uso S01, or to definitive 69-B issuers, and the part of restaurants, bars, cars and rented cars that is not deductible (LIVA 5-I), as amounts before taxes divide it; less what is returned of them',
     por_revisar: 'IVA of what a CFDI cannot decide: questions has the reasons. It is credited or excluded as if nobody answered',
     at_risk:
       'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment: of what no_deducible_excluded does not hold already, and not excluded itself',

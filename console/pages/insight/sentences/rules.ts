@@ -123,6 +123,10 @@ export function sayingRules(language: Language) {
       }
       return `${money(limit)}: ${keys(claves)}; ${money(electric_limit)}: ${keys(electric)}`
     },
+    'deduction.car_rental': (value) => {
+      const { claves, limit } = value as { claves: string[]; limit: string }
+      return `${money(limit)}: ${keys(claves)}`
+    },
     'concepts.outlier_mad': counted(t.mad),
     'concepts.outlier_least': counted(t.prices),
     'concepts.unclassified': keys,

@@ -3,7 +3,7 @@ import type { VatMonth } from '../analytics-shapes.ts'
 import { appliedTo, LEAST_OPEN } from '../balances.ts'
 import { type CashEvent, countedOn, figuresOf, ivaOf, movementsOf } from '../cash.ts'
 import { inPesos, isToItself, populationOf, rateOf, signOf } from '../counting.ts'
-import { exclusionsOf, isInParts, paymentsOf, wrongsOf } from '../drilldowns/deduction-reasons.ts'
+import { exclusionsOf, isInParts, lostOf, paymentsOf, wrongsOf } from '../drilldowns/deduction-reasons.ts'
 import { isRepseInvalid, situacionAt } from '../lists.ts'
 import type { Direction, Month } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
@@ -34,12 +34,11 @@ function declaredOf({ returns }: World, month: Month): VatMonth['declarado'] {
   return { iva_a_cargo: money(micros(iva_a_cargo)), iva_a_favor: money(micros(iva_a_favor)), operation_number: numero_operacion }
 }
 
-/** What of an amount of an event cannot be credited: all or nothing of a payment, and of a refund the part that its payments were. */
+/** What of an amount of an event cannot be credited: what is out of a payment, and of a refund the part that its payments were. */
 function excludedOf(world: World, { document, refund, forma, pesos, day }: CashEvent): (amount: Micros) => Micros {
   if (exclusionsOf(world, document).length > 0) return (amount) => amount
-  const isOut = (one: { forma: string | null; pesos: Micros | null }) => wrongsOf(world, document, one, day).length > 0
-  if (refund === null) return (amount) => (isOut({ forma, pesos }) ? amount : 0n)
-  const out = sum(refund.of.filter(isOut).map(({ amount }) => amount))
+  if (refund === null) return (amount) => lostOf(world, document, { forma, pesos }, day, amount)
+  const out = sum(refund.of.map((one) => lostOf(world, document, one, day, one.amount)))
   const all = sum(refund.of.map(({ amount }) => amount))
   return (amount) => part(amount, out, all)
 }

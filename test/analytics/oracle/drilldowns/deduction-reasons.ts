@@ -31,13 +31,29 @@ const isRestaurant = (document: Document): boolean => mainClave(document).starts
 /** Why a payment does not let its part of an invoice be deducted (LISR 27-III, 28-XX), by the rules of a day. */
 export function wrongsOf(world: World, document: Document, { forma, pesos }: Pick<Paid, 'forma' | 'pesos'>, on: string): string[] {
   const rules = world.rules(on)
-  const isFuel = document.conceptos.some((line) => hasPrefix(line.clave_prod_serv, rules.claves.fuel))
+  const isFuel = fuelOf(world, document).fuel.length > 0
   const reasons: [string, boolean][] = [
     ['cash_over_2000', forma === '01' && pesos !== null && pesos > micros(rules.cash_limit)],
     ['fuel_not_electronic', forma === '01' && isFuel],
-    ['restaurant_not_by_card', isRestaurant(document) && forma !== null && !['04', '05', '28', '29'].includes(forma)],
+    ['restaurant_not_by_card', isRestaurant(document) && forma !== null && !['04', '05', '28', '29', '99'].includes(forma)],
   ]
   return reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
+}
+
+const lineNet = (lines: Document['conceptos']): Micros => sum(lines.map(({ importe, descuento }) => micros(importe) - micros(descuento)))
+
+/** The lines of fuel of an invoice, by the rules of its own day. */
+const fuelOf = (world: World, document: Document) => {
+  const { claves } = rulesOf(world, document)
+  return { fuel: document.conceptos.filter((line) => hasPrefix(line.clave_prod_serv, claves.fuel)), all: document.conceptos }
+}
+
+/** What of an amount of a payment is out: all of it, or of a payment in cash the part that is for fuel. */
+export function lostOf(world: World, document: Document, payment: Pick<Paid, 'forma' | 'pesos'>, on: string, amount: Micros): Micros {
+  const reasons = wrongsOf(world, document, payment, on)
+  if (reasons.some((reason) => reason !== 'fuel_not_electronic')) return amount
+  const { fuel, all } = fuelOf(world, document)
+  return reasons.length === 0 ? 0n : part(amount, lineNet(fuel), lineNet(all))
 }
 
 /** Whether a payment is one of several in cash within the limit, of an invoice above it. */
@@ -61,7 +77,7 @@ export const exclusionsOf = (world: World, document: Document): string[] => [
   ...(situacionAt(world, document.emisor_rfc, world.today) === 'definitivo' ? ['issuer_69b_definitivo'] : []),
 ]
 
-const invoicesOf = (world: World, note: Document): [invoice: Document, part: Micros][] =>
+export const invoicesOf = (world: World, note: Document): [invoice: Document, part: Micros][] =>
   [...loweredBy(world, note)].flatMap(([uuid, part]) =>
     world.documents
       .filter(
@@ -82,12 +98,9 @@ const invoicesOf = (world: World, note: Document): [invoice: Document, part: Mic
 export function outOf(world: World, document: Document): { out: Micros; of: Micros; reasons: string[]; isInParts: boolean } {
   const reasons = new Set<string>()
   const judged = (invoice: Document, payments: Paid[], all = payments) => {
-    const wrong = payments.filter((one) => {
-      const found = wrongsOf(world, invoice, one, one.day)
-      for (const reason of found) reasons.add(reason)
-      return found.length > 0
-    })
-    return { out: sum(wrong.map(({ amount }) => amount)), open: payments.some((one) => isInParts(world, invoice, one, one.day, all)) }
+    for (const one of payments) for (const reason of wrongsOf(world, invoice, one, one.day)) reasons.add(reason)
+    const lost = payments.map((one) => lostOf(world, invoice, one, one.day, one.amount))
+    return { out: sum(lost), open: payments.some((one) => isInParts(world, invoice, one, one.day, all)) }
   }
   if (document.tipo_comprobante === 'I') {
     const { out, open } = judged(document, paymentsOf(world, document))
@@ -165,6 +178,11 @@ export function paidPartOf(world: World, document: Document, profile: Profile): 
   return { paid: applied > total ? total : applied, total, isOpen }
 }
 
+/** Whether an invoice says 99, or is owed by somebody who deducts before they pay. */
+const isFormUnknown = (world: World, document: Document, profile: Profile): boolean =>
+  paymentsOf(world, document).some(({ forma }) => forma === '99') ||
+  (document.metodo_pago === 'PPD' && paidPartOf(world, document, profile) === null && balanceOf(world, document, null).isOpen)
+
 const ORDER = ['cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'restaurant_not_by_card', 'bar']
 
 export interface Verdict {
@@ -221,6 +239,7 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
       ['unpaid_to_626', isUnsettled(world, document, profile)],
       ['possible_travel', isInvoice && deductedPartOf(document, profile) !== null && isElsewhere(document)],
       ['cash_in_parts', cash?.isInParts === true],
+      ['restaurant_form_unknown', isInvoice && deductedPartOf(document, profile) !== null && isFormUnknown(world, document, profile)],
     ]),
   }
 }

@@ -5,7 +5,7 @@ import type { DeductionRow, DeductionTotals } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { compare, type Document, dayOf, isCompany, type Range, rulesOfYear, type World, within } from '../world.ts'
 import { type Limit, limitsOf } from './caps.ts'
-import { deductedPartOf, outOf, type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
+import { deductedPartOf, invoicesOf, outOf, type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
 
 export interface DeductionQuery extends Range {
   profile?: 'auto' | Profile
@@ -21,6 +21,7 @@ const QUESTIONS: Record<string, string> = {
   unpaid_to_626: 'Must what a company of 626 bills be paid before it is deducted?',
   cash_in_parts: 'Was it one purchase that was divided into payments of at most 2,000 in cash (LISR 27-III)?',
   possible_travel: 'Was it consumed on a trip of more than 50 km (LISR 28-V)?',
+  restaurant_form_unknown: 'Is it paid by card or electronic wallet (LISR 28-XX)?',
   cap_unknown: 'What was the income on which its limit depends?',
 }
 
@@ -119,7 +120,15 @@ export function deductionsOf(world: World, query: DeductionQuery) {
       const unknown = limits.some((limit) => limit.amount === null && limit.isUnknown)
       const review = [...verdict.review, ...(unknown ? ['cap_unknown'] : [])]
       const paid = paidPartOf(world, document, profile)
-      const annual_rate = category === 'investment' ? rulesOfYear(world, document).investment_rates[document.uso_cfdi!]! : null
+      const rates = rulesOfYear(world, document).investment_rates
+      const asset =
+        document.tipo_comprobante === 'I'
+          ? document.uso_cfdi
+          : invoicesOf(world, document)
+              .map(([invoice]) => invoice)
+              .filter(({ uso_cfdi }) => uso_cfdi !== null && uso_cfdi in rates)
+              .sort((a, b) => compare([b.issued_at, b.uuid], [a.issued_at, a.uuid]))[0]?.uso_cfdi
+      const annual_rate = profile === 'business' && category !== null ? (rates[asset ?? ''] ?? null) : null
       const key = `${year}|${category}`
       const isShown = within(query, dayOf(document.fecha))
       if (isShown && category !== null && document.estatus !== 'cancelado') {
