@@ -102,6 +102,28 @@ it('the proportion has sales that are not taxed, without what is out of it, and 
     expect([query, await all.status(`analytics/vat-position?period=2025-03&${query}`)]).toEqual([query, 422])
 })
 
+it('interest in an invoice of goods is out of the proportion by its lines, and where these do not tell it is a question', async () => {
+  const interest = (importe: number, iva?: 'exento') => ({ clave: '84121500', importe, ...(iva && { iva }) })
+  const all = await book((rfc) => [
+    // Goods and interest, both taxed: paid at once, and half of it.
+    sale(1, rfc, '2025-03-03', [{ importe: 1_000 }, interest(100)]),
+    sale(2, rfc, '2025-03-04', [{ importe: 2_000 }, interest(200)], { metodo: 'PPD' }),
+    { ...sale(3, rfc, '2025-03-05', []), tipo: 'P', pago: ['2025-03-05', [{ uuid: uuid(2), pagado: 1_276 }]] },
+    // Services and interest that are both exempt.
+    sale(4, rfc, '2025-03-06', [{ importe: 1_000, iva: 'exento' }, interest(50, 'exento')]),
+    // A note of the first one takes back a tenth of each.
+    { ...sale(5, rfc, '2025-03-07', [{ importe: 110 }]), tipo: 'E', relacion: ['01', uuid(1)] },
+    // Goods are taxed and interest is exempt: no product key says which base is whose.
+    sale(6, rfc, '2025-04-03', [{ importe: 900 }, interest(100, 'exento')]),
+  ])
+  const [march, april] = await vat(all, 'from=2025-03&to=2025-04')
+  expect(march.proporcion).toEqual({ gravado: '1900.00', exento: '1000.00', no_objeto: '0.00', fuera: '240.00', por_revisar: '0.00' })
+  expect(march).toMatchObject({ prorrateo: '0.655172', cobrado: { base_16: '2090.00', base_exento: '1050.00' } })
+  for (const name of ['gravado', 'exento', 'fuera'])
+    expect([name, await all.sumOf(march.drilldown[`proporcion.${name}`])]).toEqual([name, Number(march.proporcion[name])])
+  expect(april.proporcion).toMatchObject({ gravado: '900.00', exento: '100.00', fuera: '0.00', por_revisar: '1000.00' })
+})
+
 it('withheld IVA is credited the month after by the proportion of its month, and of each use', async () => {
   const all = await book((rfc) => [
     sale(1, rfc, '2025-03-03', [{ importe: 1_000 }]),

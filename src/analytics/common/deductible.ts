@@ -86,7 +86,8 @@ interface Payment {
 }
 
 const among = (keys: readonly string[]): string => `(${keys.map((key) => `'${key}'`).join()})`
-const beginsWith = (text: string, prefixes: readonly string[]): string =>
+/** The condition that a key begins with one of these. */
+export const beginsWith = (text: string, prefixes: readonly string[]): string =>
   `(${[...Map.groupBy(prefixes, ({ length }) => length)].map(([length, some]) => `substr(${text}, 1, ${length}) in ${among(some)}`).join(' or ') || '0'})`
 
 /** The condition that a line has a product key that begins with one of these. */

@@ -1,9 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
-import type { Days } from '../../cfdi/population/population.ts'
-import { OF_THIRD_PARTIES } from '../../cfdi/taxes/breakdown.ts'
+import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
+import { type Days, taxOf } from '../../cfdi/population/population.ts'
+import { type Breakdown, OF_THIRD_PARTIES } from '../../cfdi/taxes/breakdown.ts'
 import { dividedBy, type Micros } from '../../platform/money.ts'
+import { beginsWith, hasKey, type Thing } from '../common/deductible.ts'
 
 /** The amounts of cash events to add up, in this order. */
 export const SUMS = [
@@ -28,7 +30,11 @@ export const PROPORTION = {
 export type ProportionFigure = keyof typeof PROPORTION
 export const PROPORTION_FIGURES = Object.keys(PROPORTION) as ProportionFigure[]
 
-const WHERE = { in: 'not is_excluded', out: 'is_excluded', review: 'is_presumed' } as const
+const WHERE = {
+  in: 'not is_excluded',
+  out: `(is_excluded or as_json->>'thing' is not null or fuera_gravado + fuera_exento + fuera_no_objeto <> 0)`,
+  review: 'is_presumed',
+} as const
 
 /** A sum with signs over the columns of a movement. */
 export type SignedColumns = readonly (readonly [sign: 1 | -1, column: Sum])[]
@@ -73,21 +79,54 @@ export function proportionOf(taxed: Micros, others: Micros): Micros {
   return taxed <= 0n ? 0n : dividedBy(taxed * ONE, (taxed + others).toString())
 }
 
-const some = (starts: readonly string[]): string => `(${starts.map((start) => `',' || products like '%,${start}%'`).join(' or ') || '0'})`
+/** The parts of the proportion that lines of an invoice may be out of, where it has no other base. */
+export const SPLIT = ['gravado', 'exento', 'no_objeto'] as const
+
+/** What of a movement is out of each of these, by the lines of its invoice, as `splitOf` has them. */
+export const outOfParts = (thing: Thing | null, amounts: Record<Sum, Micros>): Record<`fuera_${(typeof SPLIT)[number]}`, Micros> =>
+  Object.fromEntries(
+    SPLIT.map((name) => {
+      const columns = signedColumns(PROPORTION[name].columns, false)
+      return [`fuera_${name}`, thing ? shareOf(addColumns(columns, amounts), BigInt(thing[0]), BigInt(thing[1])) : 0n]
+    }),
+  ) as ReturnType<typeof outOfParts>
+
+/** Whether an invoice has bases of several of these parts, or what no product key tells apart: ACuentaTerceros, or no transfer of IVA. */
+export const isMixed = (alias: string): string => {
+  const has = (columns: readonly (keyof Breakdown)[]) => `(${columns.map((name) => `(${taxOf(alias, name)}) <> 0`).join(' or ')})`
+  const kinds = SPLIT.map((name) => has(PROPORTION[name].columns))
+  return `(${kinds.join(' + ')} > 1 or ${has(['base_sin_traslado', ...OF_THIRD_PARTIES.map((name) => `tercero_${name}` as const)])})`
+}
+
+const startsOf = (on: Rules, treatment: 'out' | 'review') =>
+  on.get('vat.proportion').flatMap((one) => (one.treatment === treatment ? one.claves : []))
+
+/** JSON as `thingFound`: the part of the lines of a collected movement that is out of the proportion. Null where all or none of it is, or may be. */
+export function splitOf(rules: Rules, days: Days): SQL {
+  const on = (rules: Rules): string => {
+    const [out, review] = [startsOf(rules, 'out'), startsOf(rules, 'review')]
+    const amount = `cast(substr(value, instr(value, '=') + 1) as integer)`
+    return `case when instr(products, '=') and not is_mixed and ${hasKey('products', out)} and not ${hasKey('products', review)} then (
+      select json_array(cast(out / unit + 0.5 as integer), cast(every / unit + 0.5 as integer), 0, 0) from (
+        select total(iif(${beginsWith('value', out)}, ${amount}, 0)) as out, total(${amount}) as every, iif(total(${amount}) < 3000000000, 1.0, 10000.0) as unit,
+          min(${amount}) as least, min(${beginsWith('value', out)}) as is_all
+        from json_each('["' || replace(products, ',', '","') || '"]')) where least >= 0 and every > 0 and not is_all) end`
+  }
+  return sql.raw(byDay(rules, 'day', days, on))
+}
 
 /**
- * The conditions on collected movements that all product keys of the invoice are out of the proportion, and that some are or may be. The
- * values of the rule are digits.
+ * The conditions on collected movements that all product keys of the invoice are out of the proportion, and that some are or may be, and
+ * nothing tells which part (`splitOf`). The values of the rule are digits.
  */
 export function proportionFlags(rules: Rules, days: Days): [isOut: SQL, isReview: SQL] {
-  const startsOf = (on: Rules, treatment: 'out' | 'review') =>
-    on.get('vat.proportion').flatMap((one) => (one.treatment === treatment ? one.claves : []))
   const outOn = (on: Rules): string => {
     const out = startsOf(on, 'out')
     const isOther = `exists (select 1 from json_each('["' || replace(products, ',', '","') || '"]') one
-      where not (${out.map((start) => `one.value like '${start}%'`).join(' or ')}))`
-    return out.length === 0 ? '0' : `coalesce(${some(out)} and not ${isOther}, 0)`
+      where not ${beginsWith('one.value', out)})`
+    return out.length === 0 ? '0' : `coalesce(${hasKey('products', out)} and not ${isOther}, 0)`
   }
-  const reviewOn = (on: Rules): string => `coalesce(${some([...startsOf(on, 'out'), ...startsOf(on, 'review')])} and not ${outOn(on)}, 0)`
+  const reviewOn = (on: Rules): string =>
+    `coalesce(${hasKey('products', [...startsOf(on, 'out'), ...startsOf(on, 'review')])} and thing is null and not ${outOn(on)}, 0)`
   return [sql.raw(byDay(rules, 'day', days, outOn)), sql.raw(byDay(rules, 'day', days, reviewOn))]
 }

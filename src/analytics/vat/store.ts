@@ -1,20 +1,21 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
-import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, named } from '../../cfdi/cash/events.ts'
+import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, type Named, named } from '../../cfdi/cash/events.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { FOUND, partIn } from '../common/deductible.ts'
 import { EXCLUDED, type Exclusions, type KnownSuppliers, OUTRIGHT } from './exclusions.ts'
-import { proportionFlags, SUMS } from './proportion.ts'
+import { isMixed, PROPORTION, proportionFlags, SPLIT, SUMS, splitOf } from './proportion.ts'
 
-/** What cannot be credited of the IVA of an event, and of what was withheld on it. */
-export const WITHOUT = ['excluded_iva', 'excluded_retenido'] as const
+/** What cannot be credited of the IVA of an event, and of what was withheld on it; what is out of the proportion of one that is in it. */
+export const WITHOUT = ['excluded_iva', 'excluded_retenido', ...SPLIT.map((name) => `fuera_${name}` as const)] as const
 
 /** Columns of the invoice that exclusions depend on. */
-export const MORE = named(
+const OF_INVOICE = named(
   ...(['uso_cfdi', 'products', 'fecha', 'total_mxn', 'net_mxn', 'total_micros', 'lugar_expedicion', 'receptor_domicilio_fiscal'] as const),
 )
+export const MORE: Named = (alias) => ({ ...OF_INVOICE(alias), is_mixed: isMixed(alias) })
 
 /** The IVA that a row of events transfers. */
 export const IVA = sql`(iva_16 + iva_8 + iva_otras)`
@@ -75,18 +76,22 @@ export function marked(events: SQL, partition: Partition, direction: DirectionNu
   const flags = flagsOf(direction, marks)
   const isDefinitive = isIssued || suppliers.definitive.size === 0 ? sql`0` : sql`e.counterparty in ${list(suppliers.definitive)}`
   const judged = isIssued
-    ? sql`0 as form, null as thing, null as judged`
+    ? sql`0 as form, ${splitOf(marks.rules, marks.days)} as thing, null as judged`
     : sql`${exclusions.form(partition)} + iif(${isDefinitive}, ${sql.raw(String(EXCLUDED.issuer_69b_definitivo))}, 0) as form, ${exclusions.thing(partition)} as thing, ${exclusions.judged} as judged`
   // SQL adds amounts of so many digits up without an overflow.
   const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
   const limit = sql.raw(`1e${LARGE}`)
   const isOpen = sql`(found & ${sql.raw(String(FOUND.unknown_amount))} or exists (select 1 from json_each(judged) where value->>0 <> 0))`
   const needsExact = sql`(needs_exact or ${isOpen} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
+  const ofParts = SPLIT.map((name) => partIn(`(${PROPORTION[name].columns.join(' + ')})`, 'thing->>0', 'thing->>1'))
+  const withouts = isIssued
+    ? ['0', '0', ...ofParts.map((part) => `iif(thing is null, 0, ${part})`)]
+    : [without(inlined(IVA)), without('(iva_retenido + 0)'), ...SPLIT.map(() => '0')]
   const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source, 'sums', json_array(${names}),
     ${sql.raw(FLAGS.map((name) => `'${name}', ${name}`).join(', '))},
     'is_unmatched', reason is not null, 'found', found, 'thing', json(thing), 'judged', json(judged), 'payment_of', json(payment_of))`
   return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, is_restated, found, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
-      ${sql.raw(without(inlined(IVA)))} as excluded_iva, ${sql.raw(without('(iva_retenido + 0)'))} as excluded_retenido,
+      ${sql.raw(withouts.map((amount, n) => `${amount} as ${WITHOUT[n]}`).join(', '))},
       ${sql.raw(FLAGS.join(', '))}, ${needsExact} as needs_exact,
       iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated,
       case when ${needsExact} then ${json} end as as_json

@@ -6,7 +6,7 @@ import { openThrough } from '../../cfdi/open/open-through.ts'
 import type { StatusOf } from '../../cfdi/summary/summary.ts'
 import type { ReturnRow } from '../../documents/returns.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { dividedBy, fixed, type Micros, micros, decimal as money } from '../../platform/money.ts'
+import { dividedBy, fixed, type Micros, micros, decimal as money, sumAll } from '../../platform/money.ts'
 import { WHOLE } from '../../platform/paging/cursor.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -47,15 +47,17 @@ import {
   addColumns,
   columnsIn,
   isPartOf,
+  outOfParts,
   type ProportionFigure,
   proportionOf,
   proportionPart,
   type SignedColumns,
+  SPLIT,
   SUMS,
   type Sum,
   whereOf,
 } from './proportion.ts'
-import { IVA, movements, NO_USES } from './store.ts'
+import { IVA, movements, NO_USES, WITHOUT } from './store.ts'
 
 type ExactAmountsReader = Awaited<ReturnType<typeof exactAmountsReader>>
 
@@ -103,11 +105,15 @@ interface Added {
   dof: boolean
 }
 
-const NOTHING_OF_IT: Added['without'] = { excluded_iva: 0n, excluded_retenido: 0n }
+const NOTHING_OF_IT = Object.fromEntries(WITHOUT.map((name) => [name, 0n])) as Added['without']
 const NO_AMOUNTS = Object.fromEntries(SUMS.map((name) => [name, 0n])) as Record<Sum, Micros>
 
 /** The group as a whole, and each row that SQL left out. */
-function addedBy(row: GroupRow, exclusions: Exclusions, { outcomeOf, rateOfDay }: ExactAmountsReader): Added[] {
+function addedBy(
+  row: GroupRow & { direction: DirectionNumber },
+  exclusions: Exclusions,
+  { outcomeOf, rateOfDay }: ExactAmountsReader,
+): Added[] {
   const { reason, is_part, sums, stated, pairs, exactRows, without, found } = row
   const isUnmatched = reason !== null && is_part
   const single = exactRows.map(parseExactRow).flatMap((exactRow): Added[] => {
@@ -115,10 +121,15 @@ function addedBy(row: GroupRow, exclusions: Exclusions, { outcomeOf, rateOfDay }
     if (outcome === 'not_counted' || (outcome === 'missing_rate' && exactRow.tipo !== 'P')) return []
     const one = { pairs: isUnmatched ? 0 : 1, dof: false, without: NOTHING_OF_IT, found: 0 }
     if (outcome === 'missing_rate') return [{ ...one, reason: reason ?? outcome, amounts: NO_AMOUNTS, iva: 0n }]
+    if (row.direction === 0) {
+      one.without = { ...NOTHING_OF_IT, ...outOfParts(exactRow.thing, outcome) }
+      exactRow.thing = null
+    }
     const excluded = excludedPart(exactRow, outcome.paid, exclusions, rateOfDay)
     const statesTaxes = exactRow.source === null || (JSON.parse(exactRow.source) as unknown[])[3] !== null
     one.found = excluded.found
     one.without = {
+      ...one.without,
       excluded_iva: shareOf(ivaOf(outcome), ...excluded.part),
       excluded_retenido: shareOf(outcome.iva_retenido, ...excluded.part),
     }
@@ -158,7 +169,13 @@ function sumsOf(
       const part = proportionPart(figure)
       if (part === null || isPartOf(part, group)) sums.add(figure, month, addColumns(columnsIn(figure, withoutThirdParties), amounts))
     }
-    if (isIssued) return
+    if (isIssued) {
+      for (const name of SPLIT) {
+        sums.add(`proporcion.${name}`, month, -without[`fuera_${name}`])
+        sums.add('proporcion.fuera', month, without[`fuera_${name}`])
+      }
+      return
+    }
     const [excluded, review] = [without.excluded_iva, reviewOf(found)]
     sums.add('no_deducible_excluded', month, excluded)
     sums.add(`excluded.${reasonOf(found)}`, month, excluded)
@@ -437,6 +454,8 @@ const rowsOf = (from: SQL, amount: SQL, where: SQL): SQL =>
 const columnsOfEntries = ({ name, withoutThirdParties, returned }: Figure): SignedColumns =>
   columnsIn(name, withoutThirdParties).map(([sign, column]) => [returned === 'true' ? (-sign as 1 | -1) : sign, column])
 
+const isSplit = (part: ProportionFigure | null): part is (typeof SPLIT)[number] => (SPLIT as readonly unknown[]).includes(part)
+
 /** The rows of a figure in a partition and direction; null when it has none there. */
 function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL | null {
   const { name, rfc, returned, insight, exclusions, suppliers } = figure
@@ -471,7 +490,14 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
     ...(returned === undefined ? [] : [returned === 'true' ? sql`tipo = 'E'` : sql`tipo <> 'E'`]),
   ]
   const columns = RISKS.includes(name) ? [] : columnsOfEntries(figure)
-  const amount = sql.raw(`0 ${columns.map(([sign, column]) => `${sign < 0 ? '-' : '+'} ${column}`).join(' ')}`)
+  const whole = `0 ${columns.map(([sign, column]) => `${sign < 0 ? '-' : '+'} ${column}`).join(' ')}`
+  const amount = sql.raw(
+    part === 'fuera'
+      ? `iif(is_excluded, ${whole}, ${SPLIT.map((one) => `fuera_${one}`).join(' + ')})`
+      : isSplit(part)
+        ? `${whole} - fuera_${part}`
+        : whole,
+  )
   return rowsOf(from, RISKS.includes(name) ? amountAtRisk(name) : amount, sql.join(conditions, sql` and `))
 }
 
@@ -515,7 +541,12 @@ async function exactAll(figure: Figure, items: readonly Item[]): Promise<(item: 
     const taxes = event.source === null ? event.sums : (JSON.parse(event.source) as unknown[])[3]
     if (name.startsWith('pagos_sin_conciliar')) return event.is_unmatched === 0 ? null : taxes === null ? 0n : ivaOf(outcome)
     if (name.startsWith('devengado')) return ivaOf(outcome)
-    if (!isRisk) return addColumns(columnsOfEntries(figure), outcome)
+    if (!isRisk) {
+      const [part, whole] = [proportionPart(name), addColumns(columnsOfEntries(figure), outcome)]
+      if (part === null || event.thing === null) return whole
+      const out = outOfParts(event.thing, outcome)
+      return part === 'fuera' ? sumAll(Object.values(out)) : isSplit(part) ? whole - out[`fuera_${part}`] : whole
+    }
     const { part, found } = excludedPart(event, outcome.paid, exclusions, rateOfDay)
     const without = shareOf(ivaOf(outcome), ...part)
     if (name === 'no_deducible_excluded') return part[0] === 0n ? null : without
