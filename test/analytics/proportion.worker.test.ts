@@ -213,6 +213,11 @@ it('the DIOT has operations by supply, and apart what was returned and what is n
     purchase(3, rfc, '2025-03-05', [{ importe: 5_000 }], { emisor: OTHER, forma: '01' }),
     purchase(4, rfc, '2025-03-06', [{ clave: '80131500', importe: 2_000, iva_retenido: 213.33 }], { emisor: THIRD, regimen: '601' }),
     purchase(5, rfc, '2025-03-07', [{ importe: 70, objeto: '01' }]),
+    // 8 % of both border regions, and of a place in none.
+    ...['32000', '30700', '06600', '32000'].map((lugar, n) =>
+      purchase(8 + n, rfc, '2025-03-08', [{ importe: 100 * (n + 1), iva: '0.08' }], { emisor: OTHER, lugar }),
+    ),
+    purchase(12, rfc, '2025-03-09', [{ importe: 40, iva: '0.08' }], { emisor: OTHER, tipo: 'E', relacion: ['01', uuid(8)] }),
     purchase(6, rfc, '2024-12-07', [{ importe: 400 }]),
     purchase(7, rfc, '2024-12-08', [{ clave: '78111808', importe: 300 }], { emisor: OTHER }),
   ])
@@ -236,7 +241,18 @@ it('the DIOT has operations by supply, and apart what was returned and what is n
       ...{ base_16: '1000.00', iva_16: '160.00', devuelto_base_16: '100.00', devuelto_iva_16: '16.00', base_no_objeto: '70.00' },
       ...{ no_acreditable_iva_16: '0.00', acreditable_iva_16: '144.00' },
     },
-    { base_16: '5000.00', iva_16: '800.00', devuelto_base_16: '0.00', no_acreditable_iva_16: '800.00', acreditable_iva_16: '0.00' },
+    {
+      ...{ base_16: '5000.00', iva_16: '800.00', devuelto_base_16: '0.00', no_acreditable_iva_16: '800.00', acreditable_iva_16: '0.00' },
+      ...{ base_8: '1000.00', iva_8: '80.00', devuelto_base_8: '40.00', acreditable_iva_8: '76.80' },
+      ...{ base_8_norte: '500.00', iva_8_norte: '40.00', devuelto_base_8_norte: '40.00', devuelto_iva_8_norte: '3.20' },
+      ...{
+        base_8_sur: '200.00',
+        iva_8_sur: '16.00',
+        devuelto_base_8_sur: '0.00',
+        acreditable_iva_8_norte: '36.80',
+        acreditable_iva_8_sur: '16.00',
+      },
+    },
   ])
   for (const row of found)
     for (const [name, link] of Object.entries(row.drilldown as Record<string, string>))

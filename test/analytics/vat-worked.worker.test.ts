@@ -107,6 +107,7 @@ describe('April to June 2026 of a company, by hand', async () => {
     expect(basis.rules.map(({ key }: { key: string }) => key)).toEqual([
       'cash.several_payments',
       'cash.threshold',
+      'deduction.car_rental',
       'deduction.fuel',
       'deduction.restaurants',
       'deduction.vehicles',

@@ -113,6 +113,10 @@ const Diot = row('Diot', {
   ...monies('devuelto_base_16', 'devuelto_iva_16', 'devuelto_base_8', 'devuelto_iva_8', 'devuelto_base_otras', 'devuelto_iva_otras'),
   ...monies('no_acreditable_iva_16', 'no_acreditable_iva_8', 'no_acreditable_iva_otras'),
   ...monies('acreditable_iva_16', 'acreditable_iva_8', 'acreditable_iva_otras'),
+  ...monies('base_8_norte', 'iva_8_norte', 'devuelto_base_8_norte', 'devuelto_iva_8_norte'),
+  ...monies('no_acreditable_iva_8_norte', 'acreditable_iva_8_norte'),
+  ...monies('base_8_sur', 'iva_8_sur', 'devuelto_base_8_sur', 'devuelto_iva_8_sur'),
+  ...monies('no_acreditable_iva_8_sur', 'acreditable_iva_8_sur'),
 })
 const Payroll = row('Payroll', {
   ...{ month: z.string(), is_partial, headcount: count, receipts: count },

@@ -124,7 +124,9 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
         'bases of the cash events of received documents, without what credit notes return: PUE on the day of Fecha, else complements by FechaPago; bases without IVA are less what is returned',
       devuelto: 'what credit notes return, by rate',
       no_acreditable:
-        'IVA of payments in cash above the limit or for fuel, of uso S01, or to issuers that are definitive under article 69-B today; less what is returned of them',
+        'IVA of payments in cash above the limit or for lines of fuel, of uso S01, or to issuers that are definitive under article 69-B today, and the part of restaurants, bars, cars and rented cars that is not deductible; less what is returned of them',
+      region:
+        'of the rate of 8 %, what is of the northern (norte) and of the southern border region (sur), by the state of the place of issue: vat.border_regions; what is of neither is in base_8 alone',
       acreditable: 'iva − devuelto_iva − no_acreditable_iva, before the proportion',
       tipo_operacion:
         'by what is supplied: the regime of the issuer and the product key with the largest amount; diot.operation has the keys',

@@ -58,7 +58,10 @@ interface PartsBasis {
 export const FIRST_DAY = '2018-01-01'
 
 const TERMS = ['financing.default_terms_days'] as const
-const OPERATIONS = ['diot.operation', 'cash.threshold', 'payment_forms', 'deduction.fuel'] as const
+const OPERATIONS = [
+  ...(['diot.operation', 'cash.threshold', 'cash.several_payments', 'payment_forms', 'vat.border_regions'] as const),
+  ...(['deduction.fuel', 'deduction.restaurants', 'deduction.vehicles', 'deduction.car_rental'] as const),
+] as const
 
 /** The rules behind the parts, by the report that they are for. */
 export const RULES_OF: Readonly<Record<'payment-behavior' | 'diot', readonly RuleKey[]>> = {

@@ -10,6 +10,7 @@ const count = z.int().min(0)
 const regimes = z.array(z.string().regex(/^6\d{2}$/, 'Must be a key of c_RegimenFiscal.'))
 /** Keys of c_ClaveProdServ, or what such keys begin with. */
 const claves = z.array(z.string().regex(/^\d{2,8}$/, 'Must be 2 to 8 digits.'))
+const codigos = z.array(z.string().regex(/^\d{2}$/, 'Must be the first 2 digits of postal codes.'))
 const usos = z.array(z.string().regex(/^[A-Z]{1,2}\d{2}$/, 'Must be a key of c_UsoCFDI.'))
 const formas = z.array(z.string().regex(/^\d{2}$/, 'Must be a key of c_FormaPago.'))
 const fraction = { numerator: z.int().min(0), denominator: z.int().min(1) }
@@ -58,6 +59,8 @@ const investment = z.strictObject({ annual_rate: rate })
 export const SHAPES = {
   'vat.general': rate,
   'vat.border': rate,
+  /** The regions whose border rate the DIOT tells apart: by what the postal codes of places of issue begin with. */
+  'vat.border_regions': z.strictObject({ norte: codigos, sur: codigos }),
   'vat.zero': rate,
   /** Sales that do not take part in the proportion, or may not (`review`), by what their product keys begin with. */
   'vat.proportion': z.array(

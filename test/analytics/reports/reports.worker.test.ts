@@ -252,11 +252,16 @@ describe('a report', () => {
     expect(await terms()).toEqual(before)
     const operations = (await ask(one, 'diot')).body.data.basis.rules as { key: string; valid_from: string }[]
     expect(operations.map(({ key, valid_from }) => [key, valid_from])).toEqual([
+      ['cash.several_payments', '2010-01-01'],
       ['cash.threshold', '2010-01-01'],
+      ['deduction.car_rental', '2014-01-01'],
       ['deduction.fuel', '2010-01-01'],
+      ['deduction.restaurants', '2014-01-01'],
+      ['deduction.vehicles', '2017-01-01'],
       ['diot.operation', '2010-01-01'],
       ['diot.operation', '2025-01-01'],
       ['payment_forms', '2010-01-01'],
+      ['vat.border_regions', '2019-01-01'],
     ])
     expect((await ask(one, 'fiscal-summary')).body.data.basis.rules).toEqual([])
     await setOwnRules([])

@@ -40,8 +40,10 @@ export const REPORTS: Record<string, string> = {
   'bases of the cash events of received documents, without what credit notes return: PUE on the day of Fecha, else complements by FechaPago; bases without IVA are less what is returned':
     'Bases de lo pagado, sin restar lo que devuelven las notas de crédito: las facturas PUE recibidas, el día de su fecha; las demás, según sus complementos, el día del pago. Las bases sin IVA ya restan lo devuelto.',
   'what credit notes return, by rate': 'Lo que devuelven las notas de crédito, por tasa.',
-  'IVA of payments in cash above the limit or for fuel, of uso S01, or to issuers that are definitive under article 69-B today; less what is returned of them':
-    'IVA de los pagos en efectivo por encima del límite o por combustible, con uso S01 o a emisores que hoy son definitivos del 69-B, menos lo que de ellos se devuelve.',
+  'IVA of payments in cash above the limit or for lines of fuel, of uso S01, or to issuers that are definitive under article 69-B today, and the part of restaurants, bars, cars and rented cars that is not deductible; less what is returned of them':
+    'IVA de los pagos en efectivo por encima del límite o por líneas de combustible, con uso S01 o a emisores que hoy son definitivos del 69-B, y la parte no deducible de restaurantes, bares, automóviles y automóviles rentados; menos lo que de ellos se devuelve.',
+  'of the rate of 8 %, what is of the northern (norte) and of the southern border region (sur), by the state of the place of issue: vat.border_regions; what is of neither is in base_8 alone':
+    'De la tasa de 8 %, lo de la región fronteriza norte y lo de la sur, según el estado del lugar de expedición (regla vat.border_regions); lo que no es de ninguna está solo en la base de 8 %.',
   'iva − devuelto_iva − no_acreditable_iva, before the proportion': 'IVA pagado − IVA devuelto − IVA no acreditable, antes del prorrateo.',
   'by what is supplied: the regime of the issuer and the product key with the largest amount; diot.operation has the keys':
     'Según lo que se factura: el régimen del emisor y la clave de producto con mayor importe; las claves están en la regla diot.operation.',

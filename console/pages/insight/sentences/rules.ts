@@ -123,6 +123,7 @@ export function sayingRules(language: Language) {
       }
       return `${money(limit)}: ${keys(claves)}; ${money(electric_limit)}: ${keys(electric)}`
     },
+    'vat.border_regions': (value) => entries(value, (name, some) => `${name}: ${list(some as string[])}`),
     'deduction.car_rental': (value) => {
       const { claves, limit } = value as { claves: string[]; limit: string }
       return `${money(limit)}: ${keys(claves)}`

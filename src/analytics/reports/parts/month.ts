@@ -55,8 +55,8 @@ const MEMBERS = {
   documents: DOCUMENTS,
   /** The same without counterparties, and with N. */
   sums: DOCUMENTS,
-  /** Cash events of received documents, by supplier and kind of operation: what is paid, and apart what is returned and not creditable. */
-  cash: ['rfc', 'operacion', 'newest', ...CASH_FIGURES] as const,
+  /** Cash events of received documents, by supplier, kind of operation and border region: what is paid, and apart what is returned and not creditable. */
+  cash: ['rfc', 'operacion', 'newest', ...CASH_FIGURES, 'region'] as const,
   /**
    * PPD invoices by counterparty, with their payments, and the open amounts by due date, `[due, micros, day]`, with the day of the invoice
    * only if that was still to come.
@@ -337,6 +337,9 @@ function withoutCounterparties(rows: DocumentSums): DocumentSums {
   return groups.rows()
 }
 
+/** The border regions of the DIOT. */
+export const REGIONS = ['norte', 'sur'] as const
+
 function cashCells(
   read: readonly Read[],
   { rules }: MonthReading,
@@ -346,7 +349,11 @@ function cashCells(
   quality: Quality,
 ): Cell<'cash'>[] {
   const dated = rules.in('month', `${month}-01`)
-  const groups = new Grouping<{ rfc: string; operacion: string; newest: string }, never, (typeof CASH_FIGURES)[number]>([], CASH_FIGURES)
+  const regions = dated.get('vat.border_regions')
+  const groups = new Grouping<{ rfc: string; operacion: string; region: string; newest: string }, never, (typeof CASH_FIGURES)[number]>(
+    [],
+    CASH_FIGURES,
+  )
   for (const row of read.flatMap(({ cash }) => cash)) {
     if (row.reason !== null) {
       countReason(quality, row.reason, row.n)
@@ -361,7 +368,8 @@ function cashCells(
     if (exact?.dof && row.tipo === 'P') quality.dof_rate++
     const { rfc } = row
     const operacion = operationOf(dated, row)
-    const into = groups.at(`${rfc}|${operacion}`, () => ({ rfc, operacion, newest: '' }))
+    const region = REGIONS.find((name) => regions[name].includes(row.place ?? '')) ?? ''
+    const into = groups.at(`${rfc}|${operacion}|${region}`, () => ({ rfc, operacion, region, newest: '' }))
     into.newest = newestOf(into.newest, row.newest)
     const amountOf = (name: (typeof PAID_FIGURES)[number]) => (exact === null ? parseSum(row[name]) : exact[name])
     const returned: readonly string[] = row.is_returned === 1 ? RETURNED_FIGURES : []

@@ -98,12 +98,16 @@ export type CashRow = Record<(typeof PAID_FIGURES)[number] | `excluded_${(typeof
   reason: string | null
   regimen: string | null
   clave: string | null
+  /** Of the place of issue of the invoice: the first two digits of its postal code. */
+  place: string | null
   tipo: string
   is_returned: 0 | 1
   exactRow: string | null
   newest: string | null
   n: number
 }
+
+const taxOfInvoice = (name: Parameters<typeof taxOf>[1]): SQL => sql.raw(`(${taxOf('i', name)})`)
 
 /** Selects the cash events of received documents. */
 export function cashStatement(partition: Partition, marks: Marks): SQL | null {
@@ -116,11 +120,11 @@ export function cashStatement(partition: Partition, marks: Marks): SQL | null {
   return (
     events &&
     sql`select ${ofEvent(sql`e.counterparty`)} as rfc, e.reason, ${ofEvent(i.emisor_regimen_fiscal)} as regimen, ${ofEvent(mainKey(i.products))} as clave,
-        ${ofEvent(sql`e.tipo = 'E'`)} as is_returned,
+        ${ofEvent(sql`iif(coalesce(${taxOfInvoice('base_8')}, 0) + 0 <> 0, substr(${i.lugar_expedicion}, 1, 2), null)`)} as place, ${ofEvent(sql`e.tipo = 'E'`)} as is_returned,
         case when e.needs_exact and e.reason is null then e.as_json end as exactRow, max(e.tipo) as tipo,
         ${newest(i, i.emisor_nombre)} as newest, count(*) as n, ${sql.join(figures, sql`, `)}
       from (${events}) e left join ${cfdi} ${i} on ${i.entity} = ${partition.number} and ${i.uuid} = e.invoice
-      group by 1, 2, 3, 4, 5, 6`
+      group by 1, 2, 3, 4, 5, 6, 7`
   )
 }
 

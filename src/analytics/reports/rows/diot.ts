@@ -1,10 +1,14 @@
 import { decimal } from '../../../platform/money.ts'
+import { REGIONS } from '../parts/month.ts'
 import { CASH_FIGURES, IVA_FIGURES, RETURNED_FIGURES } from '../parts/statements.ts'
 import { addUp, nameOf, type Of } from './sums.ts'
 
 const NATIONAL = '04'
 const FOREIGN = { rfc: 'XEXX010101000', tercero: '05' } as const
 const GLOBAL = { tercero: '15', operacion: '87', before: '85', since: '2025-01' } as const
+
+/** What the border regions tell apart, of the rate of 8 %. */
+const REGIONAL = ['base_8', 'iva_8', 'devuelto_base_8', 'devuelto_iva_8'] as const
 
 /** The operations with each supplier in a month. Nothing of `definitive` suppliers can be credited; those in `global` are one third party. */
 export const diot = (cells: readonly Of<'cash'>[], definitive: ReadonlySet<string>, global: readonly string[]) =>
@@ -16,13 +20,9 @@ export const diot = (cells: readonly Of<'cash'>[], definitive: ReadonlySet<strin
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, list]) => {
       const [period = '', rfc = '', tipo_operacion = ''] = key.split('|')
-      const paid = Object.fromEntries(CASH_FIGURES.map((name) => [name, addUp(list, name)])) as Record<
-        (typeof CASH_FIGURES)[number],
-        bigint
-      >
-      const credited = IVA_FIGURES.map((name) => {
-        const whole = paid[name] - paid[`devuelto_${name}`]
-        const lost = list.reduce(
+      const creditsOf = (name: (typeof IVA_FIGURES)[number], some: readonly Of<'cash'>[], suffix = '') => {
+        const whole = addUp(some, name) - addUp(some, `devuelto_${name}`)
+        const lost = some.reduce(
           (all, cell) =>
             all +
             (definitive.has(String(cell.rfc))
@@ -30,13 +30,21 @@ export const diot = (cells: readonly Of<'cash'>[], definitive: ReadonlySet<strin
               : BigInt(cell[`no_acreditable_${name}`])),
           0n,
         )
-        return { [`no_acreditable_${name}`]: decimal(lost), [`acreditable_${name}`]: decimal(whole - lost) }
+        return { [`no_acreditable_${name}${suffix}`]: decimal(lost), [`acreditable_${name}${suffix}`]: decimal(whole - lost) }
+      }
+      const regional = REGIONS.map((region) => {
+        const some = list.filter((cell) => cell.region === region)
+        const sums = REGIONAL.map((name) => [`${name}_${region}`, decimal(addUp(some, name))])
+        return { ...Object.fromEntries(sums), ...creditsOf('iva_8', some, `_${region}`) }
       })
       return {
         ...{ period, rfc: rfc || null, name: rfc === '' ? null : nameOf(list) },
         ...{ tipo_tercero: rfc === '' ? GLOBAL.tercero : rfc === FOREIGN.rfc ? FOREIGN.tercero : NATIONAL, tipo_operacion },
-        ...(Object.fromEntries(CASH_FIGURES.map((name) => [name, decimal(paid[name])])) as Record<(typeof CASH_FIGURES)[number], string>),
-        ...Object.assign({}, ...credited),
+        ...(Object.fromEntries(CASH_FIGURES.map((name) => [name, decimal(addUp(list, name))])) as Record<
+          (typeof CASH_FIGURES)[number],
+          string
+        >),
+        ...Object.assign({}, ...IVA_FIGURES.map((name) => creditsOf(name, list)), ...regional),
       }
     })
 
