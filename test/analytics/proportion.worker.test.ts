@@ -124,6 +124,18 @@ it('interest in an invoice of goods is out of the proportion by its lines, and w
   expect(april.proporcion).toMatchObject({ gravado: '900.00', exento: '100.00', fuera: '0.00', por_revisar: '1000.00' })
 })
 
+it('of an RFC that has imports only, the figures take them as complete, and say so', async () => {
+  const all = await book((rfc) => [sale(1, rfc, '2025-03-03', [{ importe: 1_000 }])])
+  const [march, april] = await vat(all, 'from=2025-03&to=2025-04')
+  const data_status = { issued: 'imported', received: 'imported' }
+  expect(march).toMatchObject({ acreditable: '0.00', saldo: '160.00', resultado: 'a_cargo', data_status })
+  expect(april).toMatchObject({ acreditable: '0.00', saldo: '0.00', data_status })
+  const summary = await all.get('cfdi/summary/monthly?from=2025-03&to=2025-04')
+  expect(summary.data_quality).toMatchObject({ months_missing: 0, months_downloading: 0 })
+  expect(new Set(summary.data.map((row: Row) => row.data_status))).toEqual(new Set(['imported']))
+  expect(await all.get('cfdi?issued_from=2025-03-01')).toMatchObject({ data_status: 'imported' })
+})
+
 it('withheld IVA is credited the month after by the proportion of its month, and of each use', async () => {
   const all = await book((rfc) => [
     sale(1, rfc, '2025-03-03', [{ importe: 1_000 }]),

@@ -130,20 +130,26 @@ describe('April to June 2026 of a company, by hand', async () => {
       diferencia: null,
       data_status: { issued: 'missing', received: 'missing' },
     }
+    const { entity } = (await env.DB.prepare('select entity from connections where fiscal_entity_id = ?')
+      .bind(fiscal_entity_id)
+      .first<{ entity: number }>())!
+    const covered = (...months: string[]) => JSON.stringify(Object.fromEntries(months.map((month) => [month, [[0, 'over']]])))
+    const cover = (issued: string[], received: string[]) =>
+      env.LEDGER_0.prepare(
+        "insert or replace into coverage (entity, source, months) values (?1, 'sat_cfdi_issued', ?2), (?1, 'sat_cfdi_received', ?3)",
+      )
+        .bind(entity, covered(...issued), covered(...received))
+        .run()
+    // Until anything is downloaded, imports are all that there is.
+    const imported = { saldo: '0.00', data_status: { issued: 'imported', received: 'imported' } }
+    expect((await of.ask('GET', path)).body.data).toMatchObject([imported, imported, imported])
+    await cover(['2025-12'], ['2025-12'])
     const before = (await of.ask('GET', path)).body
     expect(before.data).toMatchObject([unknown, unknown, unknown])
     const all = ['2026-01', '2026-02', '2026-03']
     expect(before.data_quality).toMatchObject({ months_missing: 6, missing_months: { issued: all, received: all } })
     // February was downloaded, of March only what was issued.
-    const { entity } = (await env.DB.prepare('select entity from connections where fiscal_entity_id = ?')
-      .bind(fiscal_entity_id)
-      .first<{ entity: number }>())!
-    const covered = (...months: string[]) => JSON.stringify(Object.fromEntries(months.map((month) => [month, [[0, 'over']]])))
-    await env.LEDGER_0.prepare(
-      "insert into coverage (entity, source, months) values (?1, 'sat_cfdi_issued', ?2), (?1, 'sat_cfdi_received', ?3)",
-    )
-      .bind(entity, covered('2026-02', '2026-03'), covered('2026-02'))
-      .run()
+    await cover(['2026-02', '2026-03'], ['2026-02'])
     const after = (await of.ask('GET', path)).body
     expect(after.data).toMatchObject([
       unknown,

@@ -239,7 +239,7 @@ const BASIS: Omit<Basis, 'rules'> = {
     'LISR 27-III: each payment is judged by its own form and amount, whatever it pays. Several payments in cash up to the limit, of an invoice above it, are to be reviewed: no source settles it, and cash.several_payments can exclude them.',
     'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
     'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin with month_before to see whether that month is known.',
-    'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.',
+    'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown. Of an RFC that has imports only (imported), figures take them as complete.',
     'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.',
     REPSE_NOTE,
     'prorrateo is rounded to six places and multiplied as such. Each amount is rounded once, from six places: a figure can differ by a cent from what the rounded amounts beside it give.',
@@ -346,7 +346,8 @@ function rowOf(
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
   const data_status = { issued: statusOf(period, 0), received: statusOf(period, 1) }
   // Zeros of a month of which nothing is known yet would be taken for its position.
-  const isUnknown = (direction: 0 | 1) => data_status[DIRECTION_NAMES[direction]] !== 'complete' && !sums.isSeen(period, direction)
+  const isUnknown = (direction: 0 | 1) =>
+    !['complete', 'imported'].includes(data_status[DIRECTION_NAMES[direction]]) && !sums.isSeen(period, direction)
   // The creditable IVA depends on the taxed part of sales.
   const isKnown = !isUnknown(0) && !isUnknown(1)
   const result = isKnown ? saldo : null

@@ -10,7 +10,9 @@ export const DataStatusName = z.enum(DATA_STATUSES).meta({
     'only a download from then on makes it complete. A month that has ended stays so while it is downloaded again; the current one does not. `downloading`: a job of your ' +
     'runs is queued or running, or the last download did not bring all that the tax authority announces (`requested` and `partial` in ' +
     'the coverage). `missing`: neither, because no run of yours asked for the month, its downloads failed, or it is older than what the ' +
-    'tax authority gives (`missing` and `unobtainable`); also of a row outside the window, in which only your imports are counted.',
+    'tax authority gives (`missing` and `unobtainable`); also of a row outside the window, in which only your imports are counted. ' +
+    '`imported`: no run of yours ever asked for anything of the RFC, and all that is known of it are your imports, of which you alone know ' +
+    'whether they are complete: figures take them so.',
 })
 
 /** How far the figures of an aggregate can be relied upon. */

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { type Coverage, type DataStatus, dataStatusFor, type MonthState, monthStateOf } from '../../taxpayers/visibility/coverage.ts'
 import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import type { DirectionNumber, ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { DIRECTION_NAMES } from '../../taxpayers/visibility/window.ts'
+import { DIRECTION_NAMES, DIRECTIONS } from '../../taxpayers/visibility/window.ts'
 
 /** A row of the statement: the months of a source, or an open job. */
 export type DataStatusRow =
@@ -34,10 +34,24 @@ export function monthStates(
   return (month, direction, missingXml) => monthStateOf(month, sources[direction]!, now, missingXml)
 }
 
+/**
+ * The status of a month that no run of the organization asked for: all that it has of the RFC can be its imports, of which it alone knows
+ * whether they are complete.
+ */
+export const statusWithoutRuns = (ledger: ScopedLedger, rows: readonly DataStatusRow[]): 'missing' | 'imported' =>
+  ledger.importPartition !== null &&
+  DIRECTIONS.every((direction) => ledger.grantedRangesOf(direction).length === 0) &&
+  (ledger.window.isEmpty ? rows.every(({ month }) => month === null) : ledger.window.ceiling === null && rows.length === 0)
+    ? 'imported'
+    : 'missing'
+
 /** Tells the data status of any month of a direction from these rows. */
 export function dataStatuses(
   ...asked: Parameters<typeof monthStates>
 ): (month: string, direction: DirectionNumber, missingXml?: number) => DataStatus {
-  const stateOf = monthStates(...asked)
-  return (month, direction, missingXml) => dataStatusFor(stateOf(month, direction, missingXml).status)
+  const [stateOf, [ledger, rows]] = [monthStates(...asked), asked]
+  return (month, direction, missingXml) => {
+    const status = dataStatusFor(stateOf(month, direction, missingXml).status)
+    return status === 'missing' ? statusWithoutRuns(ledger, rows) : status
+  }
 }

@@ -17,7 +17,7 @@ import { type Located, locateContents, readableOf, readContents } from '../chunk
 import { cfdiAs } from '../columns.ts'
 import type { Cfdi } from '../contract.ts'
 import { afterDay, isDay } from '../literal-day.ts'
-import { type DataStatusRow, dataStatuses, dataStatusRows } from '../quality/data-status.ts'
+import { type DataStatusRow, dataStatuses, dataStatusRows, statusWithoutRuns } from '../quality/data-status.ts'
 import { leftOf, STORED_COLUMNS, view, visibleBalance } from '../read-row.ts'
 import type { CfdiFilters, CfdiPage, CfdiSearch, Filters, INCLUDED, ListedCfdi } from './contract.ts'
 import {
@@ -155,6 +155,7 @@ const earlier = (one: string, other: string | undefined): string => (other !== u
  * known of a month whose days the window hides, as in the summary.
  */
 function dataStatusOf(ledger: ScopedLedger, filters: Filters, rows: readonly DataStatusRow[], now: number): DataStatus {
+  if (statusWithoutRuns(ledger, rows) === 'imported') return 'imported'
   const statusOf = dataStatuses(ledger, rows, now)
   const { direction, issued_from, issued_to, last_day } = filters
   const directions: DirectionNumber[] = direction === undefined ? [0, 1] : [direction === 'issued' ? 0 : 1]

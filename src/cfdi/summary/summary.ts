@@ -10,7 +10,7 @@ import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped
 import { DIRECTION_NAMES, EARLIEST_DAY, earliestOf, latestOf, windowStateOf } from '../../taxpayers/visibility/window.ts'
 import { isDay } from '../literal-day.ts'
 import { incompleteMonths } from '../quality/data-quality.ts'
-import { dataStatuses, monthStates } from '../quality/data-status.ts'
+import { dataStatuses, monthStates, statusWithoutRuns } from '../quality/data-status.ts'
 import { add, type Cells, nothing, type Totals } from '../totals.ts'
 import type { CfdiMonth, MonthlySummary, MonthlySummaryQuery } from './contract.ts'
 import { type Months, type Span, sumMonths, sumStored } from './store.ts'
@@ -51,7 +51,9 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
       ...rowOf(ledger.fiscal_entity_id, cell, partsOf(months.get(`${cell.month}|${cell.direction}`))),
       // Outside the window only imports are counted, whatever the runs downloaded of the month's other days.
       data_status:
-        cell.through_date === null ? 'missing' : statusOf(cell.month, cell.direction, missingXmlIn(stored, cell.month, cell.direction)),
+        cell.through_date === null
+          ? statusWithoutRuns(ledger, statusRows)
+          : statusOf(cell.month, cell.direction, missingXmlIn(stored, cell.month, cell.direction)),
     }),
   )
   return {
@@ -139,7 +141,9 @@ export async function countDocuments(
     )
   // Outside the window nothing is known, whatever the runs downloaded of the month's other days.
   const statusOf: StatusOf = (month, direction) =>
-    shown.has(`${month}|${direction}`) ? downloaded(month, direction, missingXmlIn(stored, month, direction)) : 'missing'
+    shown.has(`${month}|${direction}`)
+      ? downloaded(month, direction, missingXmlIn(stored, month, direction))
+      : statusWithoutRuns(ledger, statusRows)
   const begun = monthsOf(span).filter((month) => earliestOf(`${month}-01`) * 1_000 <= now)
   const having = (status: DataStatus, direction: 0 | 1) =>
     span.directions.includes(direction) ? begun.filter((month) => statusOf(month, direction) === status) : []

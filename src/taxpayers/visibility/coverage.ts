@@ -2,7 +2,7 @@ import { LATEST_STAMP_MS, lastDayOf } from '../../platform/time/months.ts'
 import type { GrantedRange } from './granted-ranges.ts'
 import { earliestOf, latestOf, type Window } from './window.ts'
 
-export const DATA_STATUSES = ['complete', 'downloading', 'missing'] as const
+export const DATA_STATUSES = ['complete', 'downloading', 'missing', 'imported'] as const
 export type DataStatus = (typeof DATA_STATUSES)[number]
 
 /** The finest statuses of the downloads of a month. */

@@ -38,3 +38,52 @@ it('a file that came broken, and whole in the same download, leaves nothing of i
   expect(month.with_xml_count).toBe(month.announced_count)
   expect(month).toMatchObject({ status: 'complete', rejected_count: 1 })
 })
+
+/** How a package of XML or metadata comes; the ZIP is made again from other documents where an entry is missing. */
+const FAULTS: Record<string, (zip: Buffer) => Buffer> = {
+  'a file of it is damaged': (zip) => damaged(zip, 0),
+  'its directory is missing': (zip) => zip.subarray(0, zip.lastIndexOf(Buffer.from('PK\x01\x02', 'latin1'))),
+  'half of it is missing': (zip) => zip.subarray(0, zip.length / 2),
+  'it is empty': () => Buffer.alloc(0),
+  'it is no ZIP': () => Buffer.from('Servicio no disponible'),
+  'an entry is missing': (zip) => zip,
+}
+
+/** What breaks without it: a month stays partial for good, although everything that the authority announces is held with its XML. */
+it.each(
+  (['CFDI', 'Metadata'] as const).flatMap((kind) =>
+    Object.keys(FAULTS).flatMap((fault) => [1, 2].map((times) => [kind, fault, times] as const)),
+  ),
+)('a package (%s) of which %s, %i times, and which then comes whole, leaves its month complete', async (kind, fault, times) => {
+  const world = new SatWorld(freshRfc(), { months: 1, from: '2026-04' })
+  asWithAuthority(world)
+  losingMessages()
+  const one = await world.subscriber(cfdiOf(2, { data_source_keys: ['sat_cfdi_issued'] }))
+  const { requests } = world.authority
+  const real = requests.download.bind(requests)
+  let broken = 0
+  vi.spyOn(requests, 'download').mockImplementation((family, rfc, id) => {
+    const [of, part] = requests.all.flatMap((request) =>
+      request.packages.filter((one) => one.id === id).map((one) => [request, one] as const),
+    )[0]!
+    const isBroken = of.kind === kind && family === 'cfdi' && broken++ < times
+    const { documents } = part
+    if (isBroken && fault === 'an entry is missing') part.documents = documents.slice(1)
+    const bytes = real(family, rfc, id)
+    part.documents = documents
+    return isBroken && Buffer.isBuffer(bytes) ? FAULTS[fault]!(bytes as Buffer) : bytes
+  })
+  const monthNow = async () => (await one.ask('GET', `${one.path}/coverage?source=sat_cfdi_issued&from=2026-04&to=2026-04`)).body.data[0]
+  const seen = []
+  for (let run = 0; run < 3; run++) {
+    await one.run()
+    await world.call()
+    await world.work()
+    const month = await monthNow()
+    seen.push(`${month.status} ${month.with_xml_count}/${month.announced_count} ${month.last_code}`)
+    world.pass(86_400_000)
+  }
+  console.log(kind, fault, times, seen)
+  expect(await world.differences()).toEqual(expect.not.arrayContaining([expect.stringMatching(/^sat_cfdi_issued/)]))
+  expect(seen.at(-1)).toMatch(/^complete/)
+})

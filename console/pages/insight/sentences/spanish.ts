@@ -53,8 +53,8 @@ export const SPANISH: Record<string, string> = {
     'En pesos, al tipo de cambio del documento o del pago; si no lo trae, al publicado el día anterior (CFF 20).',
   'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin with month_before to see whether that month is known.':
     'Lo que se retuvo a terceros el mes anterior se da por enterado al SAT, hasta donde se conoce. La calidad de los datos es la de los meses elegidos: empiece un mes antes para ver si ese mes se conoce.',
-  'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.':
-    'El acreditable, el saldo, el resultado y la diferencia quedan vacíos en un mes del que no se conoce nada emitido, o nada recibido; el estado de los datos dice por qué. Si falta un lado, sus ceros no son ceros: se desconocen.',
+  'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown. Of an RFC that has imports only (imported), figures take them as complete.':
+    'El acreditable, el saldo, el resultado y la diferencia quedan vacíos en un mes del que no se conoce nada emitido, o nada recibido; el estado de los datos dice por qué. Si falta un lado, sus ceros no son ceros: se desconocen. De un RFC que solo tiene importados, las cifras los toman por completos.',
   'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.':
     'Cada parcialidad cuenta como la declara su complemento, aunque rebase el total de su factura, y en su fecha de pago, aunque todavía no llegue.',
   'prorrateo is rounded to six places and multiplied as such. Each amount is rounded once, from six places: a figure can differ by a cent from what the rounded amounts beside it give.':
