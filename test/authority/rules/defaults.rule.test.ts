@@ -24,6 +24,7 @@ const LATER = [
   'deduction.excluded_regimes',
   'repse.claves',
   'vat.border',
+  'vat.border_regions',
   'catalog.regimen_fiscal',
   'catalog.uso_cfdi',
 ]
