@@ -271,6 +271,15 @@ describe('exposure to article 69-B by hand', () => {
   })
 
   it('misses no month before 2018, of which nothing can be downloaded', async () => {
+    const imported = (await get('/analytics/efos-exposure', 'from=2016-06&to=2018-02')).data_quality
+    expect(imported.months_missing).toBe(0)
+    // Something was downloaded: imports are not all that there is.
+    const { entity } = (await env.DB.prepare('select entity from connections where fiscal_entity_id = ?')
+      .bind(fiscal_entity_id)
+      .first<{ entity: number }>())!
+    await env.LEDGER_0.prepare(`insert into coverage (entity, source, months) values (?, 'sat_cfdi_received', '{"2026-01":[[0,"over"]]}')`)
+      .bind(entity)
+      .run()
     const { data_quality } = await get('/analytics/efos-exposure', 'from=2016-06&to=2018-02')
     expect([data_quality.missing_months, data_quality.months_missing]).toEqual([{ issued: [], received: ['2018-01', '2018-02'] }, 2])
   })
