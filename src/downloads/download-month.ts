@@ -126,18 +126,24 @@ class MonthDownload {
   /** Whether something was rejected that has not come whole since, such as in another package. */
   async lacksRejected(): Promise<boolean> {
     if (!this.hasRejected) return false
-    const uuids = this.#rejected.flatMap(({ uuid, line, code }) => (uuid === null || line !== null || code === CONFLICT.code ? [] : [uuid]))
-    const isListed = this.#rejected.length < MOST_LISTED && uuids.length === this.#rejected.length
-    if (this.#metadata.rejected.count > 0 || !isListed) return true
+    const isFile = ({ line, code }: Rejection) => line === null && code !== CONFLICT.code
+    if (this.#metadata.rejected.count > 0 || !this.#rejected.every(isFile)) return true
+    const uuids = this.#rejected.flatMap(({ uuid }) => uuid ?? [])
+    // What a file was that nobody can name, the announced documents without XML tell.
+    const isNamed = this.#rejected.length < MOST_LISTED && uuids.length === this.#rejected.length
+    if (!isNamed && (await this.#countMissing()) > 0) return true
     const stored = await readStored(this.#worker.ledger, this.#job.entity, uuids)
     return uuids.some((uuid) => (stored.get(uuid)?.xml_crc ?? null) === null)
   }
 
   /** Whether the authority announces documents whose XML it has not delivered. Only the stored documents show it. */
   async misses(): Promise<boolean> {
-    const { ledger } = this.#worker
+    return this.#isShared && (await this.#countMissing()) > 0
+  }
+
+  #countMissing(): Promise<number> {
     const { entity, month } = this.#job
-    return this.#isShared && (await countMissingXml(ledger, entity, directionOf(this.#job) === 'issued' ? 0 : 1, month)) > 0
+    return countMissingXml(this.#worker.ledger, entity, directionOf(this.#job) === 'issued' ? 0 : 1, month)
   }
 
   /** Notes the documents whose XML can never be kept, so that it is not asked for again. */

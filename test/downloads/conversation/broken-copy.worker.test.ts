@@ -39,16 +39,6 @@ it('a file that came broken, and whole in the same download, leaves nothing of i
   expect(month).toMatchObject({ status: 'complete', rejected_count: 1 })
 })
 
-/** How a package of XML or metadata comes; the ZIP is made again from other documents where an entry is missing. */
-const FAULTS: Record<string, (zip: Buffer) => Buffer> = {
-  'a file of it is damaged': (zip) => damaged(zip, 0),
-  'its directory is missing': (zip) => zip.subarray(0, zip.lastIndexOf(Buffer.from('PK\x01\x02', 'latin1'))),
-  'half of it is missing': (zip) => zip.subarray(0, zip.length / 2),
-  'it is empty': () => Buffer.alloc(0),
-  'it is no ZIP': () => Buffer.from('Servicio no disponible'),
-  'an entry is missing': (zip) => zip,
-}
-
 /** How a package comes. Where an entry is missing, the ZIP is made without its first document. */
 const FAULTS: Record<string, (zip: Buffer) => Buffer> = {
   'a file is damaged': (zip) => damaged(zip, 0),
