@@ -153,14 +153,28 @@ export function judgeOf(rules: Rules, days: Days) {
         when ${beginsWith('main', claves)} then json_array(${1_000_000 - Math.round(Number(rate) * 1_000_000)}, 1000000, ${FOUND.restaurant} + ${travel}, 0) end
         from (select ${mainOf(products)} as main)) end`
     })
-    const lines = dated((on) => {
-      const { claves, electric, review, limit, electric_limit, goods } = on.get('deduction.vehicles')
-      const [rental, fuel] = [on.get('deduction.car_rental'), on.get('deduction.fuel').claves]
+    const keysOf = (on: Rules) => {
+      const { claves, electric, review } = on.get('deduction.vehicles')
       const cars = [...claves, ...electric]
-      // Amounts are in the currency of the invoice, and so are limits. Where costs differ or days are not known, `n` is 0.
-      const most = `case when ${beginsWith('name', electric)} then ${electric_limit} when kind = 'rental' then ${rental.limit} else ${limit} end`
-      const [before, own] = noted ? [noted.before, noted.part].map((part) => `(${part}) * 1.0 * every / (${noted.of})`) : ['0', 'null']
-      return `case when ${hasKey(products, [...cars, ...review, ...rental.claves, ...fuel])} then (
+      return { cars, vehicles: [...cars, ...review], rental: on.get('deduction.car_rental').claves, fuel: on.get('deduction.fuel').claves }
+    }
+    const hasLines = dated((on) => {
+      const { vehicles, rental, fuel } = keysOf(on)
+      return hasKey(products, [...vehicles, ...rental, ...fuel])
+    })
+    const kind = dated((on) => {
+      const { cars, vehicles, rental, fuel } = keysOf(on)
+      const isGoods = `coalesce(${uso} in ${among(on.get('deduction.vehicles').goods)}, 0)`
+      return `case when ${beginsWith('value', vehicles)} then iif(${isGoods}, '', iif(${beginsWith('value', cars)}, 'car', 'vehicle'))
+        when ${beginsWith('value', rental)} then 'rental' when ${beginsWith('value', fuel)} then 'fuel' else '' end`
+    })
+    // Amounts are in the currency of the invoice, and so are limits. Where costs differ or days are not known, `n` is 0.
+    const limit = dated((on) => {
+      const { electric, limit, electric_limit } = on.get('deduction.vehicles')
+      return `case when ${beginsWith('name', electric)} then ${electric_limit} when kind = 'rental' then ${on.get('deduction.car_rental').limit} else ${limit} end`
+    })
+    const [before, own] = noted ? [noted.before, noted.part].map((part) => `(${part}) * 1.0 * every / (${noted.of})`) : ['0', 'null']
+    const lines = `case when ${hasLines} then (
         select case when bits > 0 or fuel > 0 then json_array(cast(part / unit + 0.5 as integer), cast(whole / unit + 0.5 as integer), bits, cast(fuel / unit + 0.5 as integer)) end
         from (select iif(cars = 0, 0, iif(own is null, max(0, cars - before), min(own, max(0, cars - before)))) + rent as part,
             max(case when cars > 0 and own is not null then own when cars > 0 then every - before else coalesce(every, 1) end, 1) as whole, coalesce(fuel, 1) as fuel,
@@ -171,13 +185,10 @@ export function judgeOf(rules: Rules, days: Days) {
                 total(iif(kind = 'rental' and n > 0, max(0, amount - n * most), 0)) as rent, sum(iif(kind = 'fuel', amount, 0)) as fuel,
                 max(kind in ('car', 'vehicle') and (every is null or (amount > max(n, 1) * most and not (kind = 'car' and n > 0)))) as is_open,
                 max(kind = 'rental' and (every is null or (n = 0 and amount > most))) as is_unclear
-              from (select *, cast(${most} * 1000000 * iif(abs(every - ${net}) < 1000000, 1, every * 1.0 / ${net}) as integer) as most
-                from (select *, sum(amount) over () as every from (select value as name,
-                    case when ${beginsWith('value', [...cars, ...review])} then iif(coalesce(${uso} in ${among(goods)}, 0), '', iif(${beginsWith('value', cars)}, 'car', 'vehicle'))
-                      when ${beginsWith('value', rental.claves)} then 'rental' when ${beginsWith('value', fuel)} then 'fuel' else '' end as kind,
+              from (select *, cast(${limit} * 1000000 * iif(abs(every - ${net}) < 1000000, 1, every * 1.0 / ${net}) as integer) as most
+                from (select *, sum(amount) over () as every from (select value as name, ${kind} as kind,
                     iif(substr(value, 9, 1) = 'x', cast(substr(value, 10) as integer), 1) as n,
                     iif(instr(value, '=') > 0, cast(substr(value, instr(value, '=') + 1) as integer), ${net} + 0) as amount from json_each('["' || replace(${products}, ',', '","') || '"]')))))))) end`
-    })
     return `coalesce(${eating}, ${lines})`
   }
   return { isCash, paymentFound, paymentsFound, thingFound }

@@ -2,8 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import { byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
-import { type Days, taxOf } from '../../cfdi/population/population.ts'
-import { type Breakdown, OF_THIRD_PARTIES } from '../../cfdi/taxes/breakdown.ts'
+import type { Days } from '../../cfdi/population/population.ts'
+import { BREAKDOWN, type Breakdown, OF_THIRD_PARTIES } from '../../cfdi/taxes/breakdown.ts'
 import { dividedBy, type Micros } from '../../platform/money.ts'
 import { beginsWith, hasKey, type Thing } from '../common/deductible.ts'
 
@@ -91,12 +91,13 @@ export const outOfParts = (thing: Thing | null, amounts: Record<Sum, Micros>): R
     }),
   ) as ReturnType<typeof outOfParts>
 
-/** Whether an invoice has bases of several of these parts, or what no product key tells apart: ACuentaTerceros, or no transfer of IVA. */
-export const isMixed = (alias: string): string => {
-  const has = (columns: readonly (keyof Breakdown)[]) => `(${columns.map((name) => `(${taxOf(alias, name)}) <> 0`).join(' or ')})`
+/** Whether the taxes of an invoice have bases of several of these parts, or what no key tells apart: third parties, or no transfer of IVA. */
+const IS_MIXED = ((): string => {
+  const has = (columns: readonly (keyof Breakdown)[]) =>
+    `(${columns.map((name) => `coalesce(invoice_taxes->>${BREAKDOWN.indexOf(name)}, 0) + 0 <> 0`).join(' or ')})`
   const kinds = SPLIT.map((name) => has(PROPORTION[name].columns))
   return `(${kinds.join(' + ')} > 1 or ${has(['base_sin_traslado', ...OF_THIRD_PARTIES.map((name) => `tercero_${name}` as const)])})`
-}
+})()
 
 const startsOf = (on: Rules, treatment: 'out' | 'review') =>
   on.get('vat.proportion').flatMap((one) => (one.treatment === treatment ? one.claves : []))
@@ -106,7 +107,7 @@ export function splitOf(rules: Rules, days: Days): SQL {
   const on = (rules: Rules): string => {
     const [out, review] = [startsOf(rules, 'out'), startsOf(rules, 'review')]
     const amount = `cast(substr(value, instr(value, '=') + 1) as integer)`
-    return `case when instr(products, '=') and not is_mixed and ${hasKey('products', out)} and not ${hasKey('products', review)} then (
+    return `case when instr(products, '=') and not ${IS_MIXED} and ${hasKey('products', out)} and not ${hasKey('products', review)} then (
       select json_array(cast(out / unit + 0.5 as integer), cast(every / unit + 0.5 as integer), 0, 0) from (
         select total(iif(${beginsWith('value', out)}, ${amount}, 0)) as out, total(${amount}) as every, iif(total(${amount}) < 3000000000, 1.0, 10000.0) as unit,
           min(${amount}) as least, min(${beginsWith('value', out)}) as is_all

@@ -6,7 +6,7 @@ import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { FOUND, partIn } from '../common/deductible.ts'
 import { EXCLUDED, type Exclusions, type KnownSuppliers, OUTRIGHT } from './exclusions.ts'
-import { isMixed, PROPORTION, proportionFlags, SPLIT, SUMS, splitOf } from './proportion.ts'
+import { PROPORTION, proportionFlags, SPLIT, SUMS, splitOf } from './proportion.ts'
 
 /** What cannot be credited of the IVA of an event, and of what was withheld on it; what is out of the proportion of one that is in it. */
 export const WITHOUT = ['excluded_iva', 'excluded_retenido', ...SPLIT.map((name) => `fuera_${name}` as const)] as const
@@ -15,7 +15,7 @@ export const WITHOUT = ['excluded_iva', 'excluded_retenido', ...SPLIT.map((name)
 const OF_INVOICE = named(
   ...(['uso_cfdi', 'products', 'fecha', 'total_mxn', 'net_mxn', 'total_micros', 'lugar_expedicion', 'receptor_domicilio_fiscal'] as const),
 )
-export const MORE: Named = (alias) => ({ ...OF_INVOICE(alias), is_mixed: isMixed(alias) })
+export const MORE: Named = (alias) => ({ ...OF_INVOICE(alias), invoice_taxes: `${alias}.taxes` })
 
 /** The IVA that a row of events transfers. */
 export const IVA = sql`(iva_16 + iva_8 + iva_otras)`
