@@ -150,6 +150,45 @@ describe('deductions (LISR 27-VIII, 113-E, 151)', () => {
     ])
   })
 
+  it('a credit note of an investment takes back what was deducted of it: the annual rate of its purchase', async () => {
+    const written =
+      (n: number, importe: number, more: Partial<Written>, clave = '43211503') =>
+      (receptor: string): Written => ({
+        ...{ uuid: uuid(n), fecha: '2025-02-01', emisor: COMPANY, receptor, lines: [{ clave, importe }] },
+        ...more,
+      })
+    const back = (...names: number[]): Partial<Written> => ({
+      ...{ tipo: 'E', fecha: '2025-03-01', uso: 'G02', relacion: ['01', ...names.map(uuid)] },
+    })
+    const documents = [
+      // Computers 30 %, furniture 10 %, a car of 400,000 that counts up to 175,000 at 25 %, and paper.
+      ...[written(1, 10_000, { uso: 'I04' }), written(2, 5_000, { uso: 'I02' }), written(4, 1_000, { uso: 'G03' })],
+      written(3, 400_000, { uso: 'I03' }, '25101503'),
+      ...[written(11, 1_000, back(1)), written(12, 5_500, back(1, 4)), written(13, 40_000, back(3))],
+      written(14, 500, { ...back(9), uso: 'I02' }),
+    ]
+    const { states, totals } = await rowsOf((rfc) => documents.map((one) => one(rfc)), 'from=2025-02&to=2025-03')
+    expect(states.map(([status, amount]) => [status, amount])).toEqual([
+      ...[
+        ['eligible', '3000.00'],
+        ['eligible', '500.00'],
+        ['eligible', '1000.00'],
+        ['capped', '43750.00'],
+      ],
+      // By the totals, 5,000 are of computers and 500 of paper.
+      ...[
+        ['eligible', '-300.00'],
+        ['eligible', '-2000.00'],
+        ['capped', '-4375.00'],
+        ['eligible', '-50.00'],
+      ],
+    ])
+    expect(totals).toMatchObject([
+      ...[{ category: 'expense' }, { category: 'investment', deductible_amount: '47250.00' }],
+      { category: 'returns', gross_amount: '-47000.00', deductible_amount: '-6725.00' },
+    ])
+  })
+
   it('a natural person of 626 deducts nothing, and its IVA stays creditable', async () => {
     const bought = (receptor: string): Written[] => [
       { uuid: uuid(1), fecha: '2025-02-01', emisor: COMPANY, receptor, regimenReceptor: '626', lines: [{ importe: 1_000 }] },

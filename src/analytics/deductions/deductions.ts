@@ -89,6 +89,7 @@ interface Decided {
 }
 
 const RETURNS = 'G02'
+const NOT_EXCLUDED = { part: [0n, 1n], found: 0, deducted: [1n, 1n] } as const
 
 /** The amount of a document before any decision; null without XML or rate. */
 function grossOf(
@@ -102,8 +103,8 @@ function grossOf(
 }
 
 /** The deducted part of an amount: without what is not paid or not paid as it must be, and by what it is; an investment at its annual rate. */
-function claimOf(gross: Micros, counted: Part, [excluded, of]: Part, rate: string | null): Micros {
-  const claimed = shareOf(shareOf(gross, ...counted), of - excluded, of)
+function claimOf(gross: Micros, counted: Part, deducted: Part, rate: string | null): Micros {
+  const claimed = shareOf(shareOf(gross, ...counted), ...deducted)
   return rate === null ? claimed : times(claimed, rate)
 }
 
@@ -125,12 +126,13 @@ function decideAll(
     documents.filter(isDeducted).map(({ fecha, uuid }) => [fecha.slice(0, 4), students.get(uuid)]),
   )
   const decided = documents.map((document): Decided => {
-    const { uso, asset, is_personal, is_known, is_unrated, tipo, uuid, fecha } = document
+    const { uso, is_personal, is_known, is_unrated, tipo, uuid, fecha } = document
     const rate = rates.get(uuid) ?? null
     const gross = grossOf(document, rate)
     const ofYear = rules.in('year', fecha.slice(0, 10))
     const rule = is_personal ? personalRule(ofYear, uso!) : null
-    const annual_rate = is_personal ? null : rateOf(ofYear, asset)
+    // What a credit note returns has the rate of its purchase (excluded.ts), or that of its own use while the purchase is not known.
+    const annual_rate = is_personal || document.lowered !== null ? null : rateOf(ofYear, uso)
     const category =
       is_known === 0
         ? null
@@ -145,7 +147,7 @@ function decideAll(
       mask |= bitOf('cash_over_2000')
     if (is_known && is_unrated && rate === null) mask |= bitOf('missing_rate')
     if (limits.some(({ amount, isUnknown }) => amount === null && isUnknown)) mask |= bitOf('cap_unknown')
-    const { part, found } = document.is_personal ? { part: [0n, 1n] as const, found: 0 } : excludedOf(document, rules, rates)
+    const { part, found, deducted } = document.is_personal ? NOT_EXCLUDED : excludedOf(document, rules, rates)
     const isWhole = part[0] > 0n && part[0] >= part[1]
     const ofNote = document.lowered === null ? [] : reasonsIn(found).filter(isReason)
     for (const reason of ofNote) if (isWhole || (REVIEW as readonly string[]).includes(reason)) mask |= bitOf(reason)
@@ -161,7 +163,7 @@ function decideAll(
     if (mask !== 0 || gross === null) return as('review', 0n)
     const [applied, total] = [BigInt(document.paid) + BigInt(document.credited), BigInt(document.total)]
     const counted = (document.is_flow && applied < total ? applied : total) - BigInt(document.out)
-    const claimed = claimOf(gross, [counted, total], part, annual_rate)
+    const claimed = claimOf(gross, [counted, total], deducted, annual_rate)
     const deductible = pupils ? tuition.take(year, pupils, limits, used, claimed) : take(limits, used, claimed)
     if (deductible >= claimed) return (found & CAPS) === 0 ? as('eligible', deductible) : as('capped', deductible, reasonsIn(found & CAPS))
     const cut = limits.find(({ key, amount }) => amount !== null && used.get(key)!.claimed > amount) ?? limits[0]!
@@ -189,7 +191,7 @@ const deductibleOf = ({ year, uso, whole, parts }: BusinessTotals, rules: Rules)
       listed.map(([gross, ...amounts]) => {
         const [paid, credited, total, deducted_part] = amounts.map(BigInt) as [Micros, Micros, Micros, Micros]
         const applied = paid + credited
-        return claimOf(BigInt(gross), [applied < total ? applied : total, total], [ONE - deducted_part, ONE], rate)
+        return claimOf(BigInt(gross), [applied < total ? applied : total, total], [deducted_part, ONE], rate)
       }),
     )
   )
@@ -256,7 +258,7 @@ const BASIS: Omit<Basis, 'rules'> = {
     'Limits are used up in the order of fecha from 1 January on, also by documents before the range: the net of the year is deducted up to the limit, so a credit note first takes back what the limit did not allow. What is to be reviewed uses up nothing.',
     'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.',
     REPSE_NOTE,
-    'The months in which an investment is used are not known: its annual rate is applied.',
+    'The months in which an investment is used are not known: its annual rate is applied, and that of the purchase to its credit note.',
     'LISR 27-III: each payment is judged by its own form and amount, whatever it pays. Several payments in cash up to the limit, of an invoice above it, are to be reviewed: no source settles it, and cash.several_payments can exclude them.',
     'LISR 28-XX: the key of the largest amount says that an invoice is of a restaurant or bar. LISR 36-II: keys say what a car is, and none tells a hybrid; a line of several vehicles of one cost has the limit for each, after discounts. LISR 28-XIII: a rented car has the limit of a car without an electric motor for each day of a line in days. Who sells or lets cars has other rules: what is bought as goods (G01) has no limit.',
     'A credit note is not deductible in the part in which its purchase was not: of what it returns of payments, not of what it takes off the balance.',

@@ -3,7 +3,7 @@ import { type Refund, returnedPart, shareOf } from '../../cfdi/cash/exact-amount
 import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
 import { type Finding, FOUND, outOf, type Thing } from '../common/deductible.ts'
 import type { DeductionDocument } from './store.ts'
-import { REASONS, type Reason } from './uses.ts'
+import { REASONS, type Reason, rateOf } from './uses.ts'
 
 export type Part = readonly [part: Micros, of: Micros]
 
@@ -14,6 +14,8 @@ type Lowered = [
   invoice: Refund[2],
   payments: [found: number, amount: string | number, at: string][],
   thing: Thing | null,
+  uso: string | null,
+  fecha: string,
 ]
 
 /** The published rates by the UUID of a document that states none, and by currency and day. */
@@ -26,10 +28,17 @@ export const unknownIn = ({ lowered }: DeductionDocument) =>
     payments.flatMap(([bits, , at]) => ((bits & FOUND.unknown_amount) === 0 ? [] : [{ currency: currency!, day: at.slice(0, 10) }])),
   )
 
+/** What is not deducted of a document, why, and what then is: of a credit note at the annual rates of the investments that it returns. */
+interface Excluded {
+  part: Part
+  found: number
+  deducted: Part
+}
+
 /** What excluded a purchase excludes its credit note, in the part that the note returns of its payments, and by what it is. */
-function excludedOfNote({ uuid, fecha, lowered }: DeductionDocument, rules: Rules, rates: Rates): { part: Part; found: number } {
-  let [excluded, all, found] = [0n, 0n, 0]
-  for (const [stated, metodo_pago, invoice, payments, thing] of JSON.parse(lowered!) as Lowered[]) {
+function excludedOfNote({ uuid, fecha, lowered }: DeductionDocument, rules: Rules, rates: Rates): Excluded {
+  let [excluded, deducted, all, found] = [0n, 0n, 0n, 0]
+  for (const [stated, metodo_pago, invoice, payments, thing, uso, bought_at] of JSON.parse(lowered!) as Lowered[]) {
     const part = BigInt(stated)
     const isPaidAtOnce = metodo_pago === 'PUE' && !invoice[3].some(([kind]) => kind === 'P')
     const returned = returnedPart(part, [uuid, isPaidAtOnce ? 1 : 0, invoice, null])
@@ -45,16 +54,20 @@ function excludedOfNote({ uuid, fecha, lowered }: DeductionDocument, rules: Rule
     for (const [bits] of before) found |= bits
     if (thing) found |= thing[2]
     all += part
-    excluded += out + (thing ? shareOf(part - out, BigInt(thing[0]), BigInt(thing[1])) : 0n)
+    const without = out + (thing ? shareOf(part - out, BigInt(thing[0]), BigInt(thing[1])) : 0n)
+    const annual_rate = rateOf(rules.in('year', bought_at.slice(0, 10)), uso)
+    excluded += without
+    deducted += annual_rate === null ? part - without : times(part - without, annual_rate)
   }
-  return { part: [excluded, all], found }
+  return { part: [excluded, all], found, deducted: [deducted, all] }
 }
 
-/** What of an amount a business does not deduct, and why. */
-export function excludedOf(document: DeductionDocument, rules: Rules, rates: Rates): { part: Part; found: number } {
+/** What of an amount a business does not deduct. */
+export function excludedOf(document: DeductionDocument, rules: Rules, rates: Rates): Excluded {
   if (document.lowered !== null) return excludedOfNote(document, rules, rates)
   const [part, of] = JSON.parse(document.thing ?? '[0, 1]') as Thing
-  return { part: [BigInt(part), BigInt(of)], found: document.found }
+  const excluded: Part = [BigInt(part), BigInt(of)]
+  return { part: excluded, found: document.found, deducted: [excluded[1] - excluded[0], excluded[1]] }
 }
 
 export const reasonsIn = (found: number): Finding[] => (Object.keys(FOUND) as Finding[]).filter((name) => (found & FOUND[name]) !== 0)

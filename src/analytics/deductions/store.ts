@@ -40,8 +40,6 @@ export interface DeductionDocument {
   /** Its own use, and the one that decides: for a personal credit note, that of the credited invoice. */
   uso_cfdi: string | null
   uso: string | null
-  /** The use of an investment, or of the one that a credit note lowers, if it is one. */
-  asset: string | null
   counterparty_rfc: string
   tipo: 'I' | 'E'
   mask: number
@@ -80,7 +78,6 @@ const COLUMNS = [
     'utc_offset',
     'uso_cfdi',
     'uso',
-    'asset',
     'counterparty_rfc',
     'tipo',
     'mask',
@@ -173,7 +170,8 @@ const maskOf = (reasons: readonly (typeof REASONS)[number][]): SQL =>
 const IS_VALID = sql`mask & ${maskOf(['cancelled'])} = 0`
 const IS_ELIGIBLE = sql`mask & ${maskOf(REASONS)} = 0`
 const IS_REVIEW = sql`(mask & ${maskOf(NOT_DEDUCTIBLE)} = 0 and mask & ${maskOf(REVIEW)} <> 0)`
-const CATEGORY = sql`case when tipo = 'E' or uso = 'G02' then 'returns' when uso in ${sql`${INVESTMENTS}`.inlineParams()} then 'investment' else 'expense' end`
+const IN_INVESTMENTS = sql`${INVESTMENTS}`.inlineParams()
+const CATEGORY = sql`case when tipo = 'E' or uso = 'G02' then 'returns' when uso in ${IN_INVESTMENTS} then 'investment' else 'expense' end`
 
 /**
  * The documents of a range, or the personal ones of some days, as the common table expression `marked`. Null when the window shows none.
@@ -190,17 +188,14 @@ function marked({ ledger, rules, span }: Insight, { ctes, sets }: Sets, uses: Us
   const reading: DeductionReading = { rules, days, sets, personal: uses.personal }
   const judge = judgeOf(rules, PAID_DAYS)
   // A credit note has the use of the newest invoice that it credits, if that use is personal.
-  const creditedIn = (uses: SQL) =>
-    sql`(select value->>3 from json_each(own.bought) where ${uses} order by value->>11 desc, value->>12 desc limit 1)`
-  const credited = creditedIn(sql`1`)
-  const asset = sql`iif(${own.tipo_comprobante} = 'E', ${creditedIn(sql`value->>3 in ${sql`${INVESTMENTS}`.inlineParams()}`)}, ${own.uso_cfdi})`
+  const credited = sql`(select value->>3 from json_each(own.bought) order by value->>11 desc, value->>12 desc limit 1)`
   const isCredit = uses.personal.length === 0 ? sql`0` : isPersonal(uses.personal, credited)
   const personalOwn = uses.personal.length === 0 ? sql`0` : sql`max(${isCredit}, ${isPersonal(uses.personal, own.uso_cfdi)})`
   const b = Object.fromEntries(Object.entries(BOUGHT).map(([name, n]) => [name, `(b.value->>${n})`])) as unknown as Purchase
   const before = `(select total(value->>3) from json_each(b.value->10->3) where value->>0 = 'E' and (value->>1, value->>2) < (own.fecha, own.uuid))`
   const noted = { before, part: 'b.value->>8', of: '(b.value->10->>0)' }
   const lowered = sql`(select json_group_array(json_array(b.value->>8, b.value->>9, json(b.value->10),
-      (select json_group_array(json_array(found, amount, at)) from (${sql.raw(judge.paymentsFound('b.value->7', b))})), json(${sql.raw(judge.thingFound({ ...b, noted }))})))
+      (select json_group_array(json_array(found, amount, at)) from (${sql.raw(judge.paymentsFound('b.value->7', b))})), json(${sql.raw(judge.thingFound({ ...b, noted }))}), b.value->>3, b.value->>4))
     from json_each(own.bought) b)`
   const paid = sql`(select json_array(${sql.raw(
     Object.values(FOUND)
@@ -215,20 +210,20 @@ function marked({ ledger, rules, span }: Insight, { ctes, sets }: Sets, uses: Us
     return condition === null ? [] : [sql`iif(${kind}(${condition}), ${maskOf([reason])}, 0)`]
   })
   return sql`with ${ctes} documents as (${sql.join([...selects], sql` union all `)} limit -1),
-    personal as (select own.*, iif(${isCredit}, ${credited}, ${own.uso_cfdi}) as uso, ${asset} as asset, ${personalOwn} as is_personal, ${IS_UNRATED} as is_unrated from documents own limit -1),
+    personal as (select own.*, iif(${isCredit}, ${credited}, ${own.uso_cfdi}) as uso, ${personalOwn} as is_personal, ${IS_UNRATED} as is_unrated from documents own limit -1),
     judged as (select own.*, ${isFlow(reading, sql`is_personal`)} as is_flow, coalesce(${own.total_micros}, '0') as total,
       case when is_personal or own.bought <> '[]' then null else ${sql.raw(judge.thingFound(purchaseOf(own)))} end as thing,
       case when not is_personal and own.bought <> '[]' then ${lowered} end as lowered from personal own limit -1),
     paying as (select own.*, case when is_personal or ${own.version} is null then null when ${own.tipo_comprobante} = 'I' then ${paid} end as form from judged own limit -1),
     facts as (select own.*, coalesce(form->>0, 0) | coalesce(thing->>2, 0) as found, coalesce(form->>1, 0) as out,
       coalesce(form->>1 >= iif(is_flow, min(paid + credited, total + 0), total + 0) and form->>1 > 0, 0) as is_out,
-      coalesce(exists (select 1 from json_each(lowered) b where b.value->>4 is not null or exists (select 1 from json_each(b.value->3) f where f.value->>0 <> 0)), 0) as is_note
+      coalesce(iif(own.bought = '[]', ${own.tipo_comprobante} = 'E' and uso in ${IN_INVESTMENTS}, exists (select 1 from json_each(lowered) b where b.value->>4 is not null or b.value->>5 in ${IN_INVESTMENTS} or exists (select 1 from json_each(b.value->3) f where f.value->>0 <> 0))), 0) as is_note
       from paying own limit -1),
-    marked as materialized (select entity, uuid, fecha, issued_at, utc_offset, uso_cfdi, uso, asset, counterparty_rfc, tipo_comprobante as tipo, ${sql.join(mask, sql` + `)} as mask, is_personal,
+    marked as materialized (select entity, uuid, fecha, issued_at, utc_offset, uso_cfdi, uso, counterparty_rfc, tipo_comprobante as tipo, ${sql.join(mask, sql` + `)} as mask, is_personal,
       ${own.xml_object} is not null as is_known, is_unrated, iif(is_unrated and ${own.metodo_pago} is not 'PPD', found & ${sql.raw(String(FOUND.unknown_amount))}, 0) as is_cash,
       is_flow, is_flow and is_left as is_open, found, iif(is_out, 0, out) as out, thing, lowered,
       iif(thing->>1 = 1000000, 1000000 - (thing->>0), 1000000) as deducted_part,
-      is_personal or is_unrated or is_note or (${own.tipo_comprobante} = 'E' and asset is not null) or (out > 0 and not is_out) or (found & ${sql.raw(String(CAPS))}) as is_single,
+      is_personal or is_unrated or is_note or (out > 0 and not is_out) or (found & ${sql.raw(String(CAPS))}) as is_single,
       iif(${own.version} is null, null, net_mxn) as net_mxn, iif(${own.version} is null, null, total_mxn) as total_mxn, total, paid, credited, currency, subtotal, descuento
       from facts own${personalOf ? sql` where is_personal` : sql``})`
 }

@@ -1,4 +1,4 @@
-import { type Micros, micros, part, sum } from '../amounts.ts'
+import { type Micros, micros, part, sum, times } from '../amounts.ts'
 import { balanceOf } from '../balances.ts'
 import { returnedOf } from '../cash.ts'
 import { countedAt, inPesos, rateOf } from '../counting.ts'
@@ -77,6 +77,7 @@ export const exclusionsOf = (world: World, document: Document): string[] => [
   ...(situacionAt(world, document.emisor_rfc, world.today) === 'definitivo' ? ['issuer_69b_definitivo'] : []),
 ]
 
+/** The invoices that a credit note lowers, and its part of each. */
 export const invoicesOf = (world: World, note: Document): [invoice: Document, part: Micros][] =>
   [...loweredBy(world, note)].flatMap(([uuid, part]) =>
     world.documents
@@ -95,7 +96,10 @@ export const invoicesOf = (world: World, note: Document): [invoice: Document, pa
  * The part of a document of a business that is out because of its payments, or of what a credit note returns of payments that were; why; and
  * whether somebody has to look at it.
  */
-export function outOf(world: World, document: Document): { out: Micros; of: Micros; reasons: string[]; isInParts: boolean } {
+export function outOf(
+  world: World,
+  document: Document,
+): { out: Micros; of: Micros; reasons: string[]; isInParts: boolean; deducted: Micros } {
   const reasons = new Set<string>()
   const judged = (invoice: Document, payments: Paid[], all = payments) => {
     for (const one of payments) for (const reason of wrongsOf(world, invoice, one, one.day)) reasons.add(reason)
@@ -105,9 +109,10 @@ export function outOf(world: World, document: Document): { out: Micros; of: Micr
   if (document.tipo_comprobante === 'I') {
     const { out, open } = judged(document, paymentsOf(world, document))
     const [total, flow] = [micros(document.total), paidPartOf(world, document, 'business')]
-    return { out, of: flow === null ? total : flow.paid, reasons: out > 0n ? [...reasons] : [], isInParts: open }
+    const of = flow === null ? total : flow.paid
+    return { out, of, deducted: of - out, reasons: out > 0n ? [...reasons] : [], isInParts: open }
   }
-  let [excluded, whole, open] = [0n, 0n, false]
+  let [excluded, deducted, whole, open] = [0n, 0n, 0n, false]
   for (const [invoice, stated] of invoicesOf(world, document)) {
     const returns = returnedOf(
       world,
@@ -121,10 +126,13 @@ export function outOf(world: World, document: Document): { out: Micros; of: Micr
     const { out, open: isOpen } = judged(invoice, of as Paid[], paymentsOf(world, invoice))
     const all = sum(of.map(({ amount }) => amount))
     whole += stated
-    if (out > 0n) excluded += part(returned, out, all)
+    const without = out > 0n ? part(returned, out, all) : 0n
+    const rate = rulesOfYear(world, invoice).investment_rates[invoice.uso_cfdi ?? ''] ?? '1'
+    excluded += without
+    deducted += times(stated - without, rate)
     open ||= isOpen
   }
-  return { out: excluded, of: whole, reasons: excluded > 0n ? [...reasons] : [], isInParts: open }
+  return { out: excluded, of: whole, deducted, reasons: excluded > 0n ? [...reasons] : [], isInParts: open }
 }
 
 type Electronic = 'yes' | 'no' | 'review'

@@ -120,15 +120,9 @@ export function deductionsOf(world: World, query: DeductionQuery) {
       const unknown = limits.some((limit) => limit.amount === null && limit.isUnknown)
       const review = [...verdict.review, ...(unknown ? ['cap_unknown'] : [])]
       const paid = paidPartOf(world, document, profile)
-      const rates = rulesOfYear(world, document).investment_rates
-      const asset =
-        document.tipo_comprobante === 'I'
-          ? document.uso_cfdi
-          : invoicesOf(world, document)
-              .map(([invoice]) => invoice)
-              .filter(({ uso_cfdi }) => uso_cfdi !== null && uso_cfdi in rates)
-              .sort((a, b) => compare([b.issued_at, b.uuid], [a.issued_at, a.uuid]))[0]?.uso_cfdi
-      const annual_rate = profile === 'business' && category !== null ? (rates[asset ?? ''] ?? null) : null
+      const isAlone = category === 'returns' && document.tipo_comprobante === 'E' && invoicesOf(world, document).length === 0
+      const annual_rate =
+        category === 'investment' || isAlone ? (rulesOfYear(world, document).investment_rates[document.uso_cfdi!] ?? null) : null
       const key = `${year}|${category}`
       const isShown = within(query, dayOf(document.fecha))
       if (isShown && category !== null && document.estatus !== 'cancelado') {
@@ -157,9 +151,9 @@ export function deductionsOf(world: World, query: DeductionQuery) {
       }
       const [counted, all] =
         document.tipo_comprobante === 'I'
-          ? [paid?.paid ?? micros(document.total), micros(document.total)]
-          : [cash?.of ?? 0n, cash?.of ?? 0n]
-      const ofPaid = all === 0n ? gross : part(gross, counted - (cash?.out ?? 0n), all)
+          ? [(paid?.paid ?? micros(document.total)) - (cash?.out ?? 0n), micros(document.total)]
+          : [cash?.deducted ?? 0n, cash?.of ?? 0n]
+      const ofPaid = all === 0n ? gross : part(gross, counted, all)
       const deducted_part = annual_rate ?? deductedPartOf(document, profile)
       const claimed = deducted_part === null ? ofPaid : times(ofPaid, deducted_part)
       const deductible = allowed(world, document, limits, used, claimed)
