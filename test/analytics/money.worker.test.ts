@@ -195,6 +195,69 @@ describe('the note of an advance follows the invoice that counts', () => {
   })
 })
 
+describe('the note of an advance whose invoice was cancelled, and nothing substitutes it', () => {
+  const documents = (metodo: 'PPD' | 'PUE'): Document[] => [
+    invoice(A, '2026-01-10', 1_000, { metodo: 'PUE' }),
+    invoice(B, '2026-02-05', 5_000, { metodo, relacion: ['07', A], cancelado: true }),
+    note(C, '2026-02-06', 1_000, [B], { forma: '30', relacion: ['07', B] }),
+    invoice(D, '2026-03-05', 5_000, { metodo, relacion: ['07', A] }),
+    ...(metodo === 'PPD' ? [complement(E, '2026-03-20', D, 4_640)] : []),
+  ]
+
+  it.each(['PPD', 'PUE'] as const)('lowers the next one that applies the same advance (%s)', async (metodo) => {
+    const all = documents(metodo)
+    for (const parts of [[all], [2, 3, 1, 0, 4].flatMap((n) => (all[n] ? [[all[n]]] : []))]) {
+      const set = await book(parts[0]!, 'sales', parts.slice(1))
+      expect((await set.months('2026-01', '2026-03')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '0.00', '640.00'])
+      expect(await set.balanceOf(D)).toMatchObject({ balance: '0.00', payment_status: 'paid' })
+    }
+  })
+
+  it('returns nothing as long as there is none: the advance is still held', async () => {
+    const set = await book(documents('PPD').slice(0, 3))
+    expect((await set.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '0.00'])
+  })
+})
+
+describe('a note of an advance that serves two invoices', () => {
+  const advance = invoice(A, '2026-01-10', 2_000, { metodo: 'PUE' })
+  const finals = (metodo: 'PPD' | 'PUE') => [
+    invoice(B, '2026-02-05', 1_000, { metodo, relacion: ['07', A] }),
+    invoice(C, '2026-02-06', 1_000, { metodo, relacion: ['07', A] }),
+  ]
+
+  it.each([
+    ['the advance', [A]],
+    ['one of them', [B]],
+    ['both', [B, C]],
+  ])('is divided among them when it names %s', async (_, names) => {
+    for (const metodo of ['PPD', 'PUE'] as const) {
+      const all = [advance, ...finals(metodo), note(D, '2026-02-10', 2_000, names, { forma: '30', relacion: ['07', ...names] })]
+      for (const parts of [[all], [3, 1, 2, 0].map((n) => [all[n]!])]) {
+        const set = await book(parts[0]!, 'sales', parts.slice(1))
+        expect((await set.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['320.00', '0.00'])
+        for (const uuid of [B, C]) expect(await set.balanceOf(uuid)).toMatchObject({ balance: '0.00', payment_status: 'paid' })
+      }
+    }
+  })
+
+  it('and two notes that name the advance lower one each', async () => {
+    const notes = [D, E].map((uuid, n) => note(uuid, `2026-02-1${n}`, 1_000, [A], { forma: '30', relacion: ['07', A] }))
+    const set = await book([advance, ...finals('PUE'), ...notes])
+    expect((await set.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['320.00', '0.00'])
+  })
+
+  it('and what is beyond all of them returns the advance until the next one applies it', async () => {
+    const all = [advance, finals('PUE')[0]!, note(D, '2026-02-10', 2_000, [A], { forma: '30', relacion: ['07', A] })]
+    const before = await book(all)
+    expect((await before.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['320.00', '-160.00'])
+    const later = invoice(C, '2026-03-06', 1_500, { metodo: 'PUE', relacion: ['07', A] })
+    const after = await book(all, 'sales', [[later]])
+    // Of 2,320 by their totals, 928 are of the first and 1,392 of the other.
+    expect((await after.months('2026-01', '2026-03')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['320.00', '32.00', '48.00'])
+  })
+})
+
 describe('an advance that pays an invoice', () => {
   const advance = invoice(A, '2026-01-10', 1_000, { metodo: 'PUE' })
 

@@ -199,7 +199,12 @@ function keysOf(changes: SliceChanges): AffectedKeys {
     linked: [...new Set([...rows.map(({ uuid }) => uuid), ...changed, ...invoices])],
     advances: [
       ...new Set([
-        ...[...changes.created, ...changes.completed].flatMap(({ advances, substitutes }) => [...advances, ...substitutes]),
+        ...[...changes.created, ...changes.completed].flatMap(({ row, advances, substitutes }) => [
+          // A note that names it may now lower another one that applies the same advance.
+          ...(advances.length === 0 ? [] : [row.uuid]),
+          ...advances,
+          ...substitutes,
+        ]),
         ...withdrawnIn(changes),
       ]),
     ],

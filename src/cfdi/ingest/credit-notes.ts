@@ -66,14 +66,16 @@ interface Note {
 
 type Invoice = Payable & Pick<CfdiRow, 'uuid' | 'fecha' | 'issued_at' | 'cancelled' | 'substituted_from' | 'tipo_relacion' | 'taxes'>
 
-/** How many invoices one advance leads to, and how often another one counts for it. Real advances have a few. */
+/** How many invoices one advance leads to, how often another one counts for it, and how many share one note. Real advances have a few. */
 const MOST_REACHED = 100
 const MOST_TARGETS = 3
+const MOST_SHARING = 10
 
 /**
  * Decides what credit notes lower that name an advance, or several invoices. A note that names an advance lowers the invoice that applies it
- * and counts, also one that is issued later, and follows it to its substitute; without one it lowers the advance. One of several invoices is
- * divided by rate and by what is open of each. Sets the applications of incoming notes, and returns the stored ones that change.
+ * and counts, also one that is issued later, and follows it to its substitute, or to another one that applies the same advance. What the note
+ * is too large for goes on to the next one; without any it lowers the advance. One of several invoices is divided by rate and by what is open
+ * of each. Sets the applications of incoming notes, and returns the stored ones that change.
  */
 export function directNotes({ documents, stored, applications, advances, substitutions, applied }: AfterSlice): SliceWrites['redirected'] {
   const invoices = new Map<string, Invoice>([...stored, ...documents.map(({ row }) => row)].map((row) => [row.uuid, row]))
@@ -84,11 +86,17 @@ export function directNotes({ documents, stored, applications, advances, substit
   const redirected: SliceWrites['redirected'] = []
   for (const note of notes.sort((a, b) => (a.fecha === b.fecha ? (a.uuid < b.uuid ? -1 : 1) : a.fecha < b.fecha ? -1 : 1))) {
     const stated = (named.get(note.uuid) ?? []).map(({ advance }) => advance)
-    const follows = new Set(stated.flatMap((uuid) => [...reached(uuid).itself, ...reached(uuid).applying]))
+    const follows = new Set(stated.flatMap((uuid) => [...reached(uuid).itself, ...reached(uuid).applying, ...reached(uuid).others.keys()]))
     const isAdvance = stated.length > 0 && invoices.get(note.uuid)?.tipo_relacion === '07'
     const kept = isAdvance ? [] : note.before.map(({ invoice }) => invoice).filter((uuid) => !follows.has(uuid))
-    const turns = stated.map((uuid) => turnsOf(note, uuid, reached(uuid), invoices))
-    const after = targetsOf(note, kept, turns).flatMap(({ from, uuids }, n, all): Part[] => {
+    const choices = stated.map((uuid) => ({ named: uuid, candidates: candidatesOf(note, reached(uuid), invoices) }))
+    /** What is left of an invoice after the notes of advances before this one. */
+    const leftOf = (uuid: string, from: number): Micros => {
+      const before = (applied.get(uuid) ?? []).filter(({ source }) => named.has(source))
+      const left = openAt({ ...note, issued_at: from }, invoices.get(uuid), before)
+      return left === null ? note.amount : left.open + left.paid
+    }
+    const after = targetsOf(note, kept, choices, leftOf).flatMap(({ from, uuids }, n, all): Part[] => {
       const open = (uuid: string): Taxed => {
         const one = openAt({ ...note, issued_at: from }, invoices.get(uuid), applied.get(uuid) ?? [])
         const { taxes, total_micros } = invoices.get(uuid) ?? {}
@@ -126,10 +134,14 @@ export function directNotes({ documents, stored, applications, advances, substit
   return redirected
 }
 
-/** What a document leads to: itself with what substitutes it (04), and the invoices that apply it as an advance (07), with their substitutes. */
+/**
+ * What a document leads to: itself with what substitutes it (04), the invoices that apply it as an advance (07), with their substitutes, and
+ * the others that apply the advances of itself, with the ceiling from which one can know it.
+ */
 interface Reached {
   itself: ReadonlySet<string>
   applying: ReadonlySet<string>
+  others: ReadonlyMap<string, number>
 }
 
 function reachedAmong(
@@ -140,6 +152,7 @@ function reachedAmong(
   const isInvoice = ({ source }: { source: string }): boolean => invoices.get(source)?.tipo_comprobante === 'I'
   const substitutes = Map.groupBy(substitutions.filter(isInvoice), ({ substituted }) => substituted)
   const appliers = Map.groupBy(advances.filter(isInvoice), ({ advance }) => advance)
+  const advancesOf = Map.groupBy(advances.filter(isInvoice), ({ source }) => source)
   const known = new Map<string, Reached>()
   const follow = (uuid: string, isFollowed: (advance: string) => readonly Advance[]): Set<string> => {
     const found = new Set([uuid])
@@ -151,36 +164,43 @@ function reachedAmong(
     const before = known.get(uuid)
     if (before !== undefined) return before
     const itself = follow(uuid, () => [])
-    const one = { itself, applying: follow(uuid, (advance) => appliers.get(advance) ?? []).difference(itself) }
-    known.set(uuid, one)
-    return one
+    const applyingOf = (advance: string) => follow(advance, (one) => appliers.get(one) ?? []).difference(follow(advance, () => []))
+    const applying = applyingOf(uuid)
+    const others = new Map<string, number>()
+    for (const one of itself)
+      for (const { advance } of advancesOf.get(one) ?? [])
+        for (const other of others.size < MOST_REACHED ? applyingOf(advance) : [])
+          if (!itself.has(other) && !applying.has(other))
+            others.set(other, Math.min(others.get(other) ?? Number.POSITIVE_INFINITY, invoices.get(one)!.issued_at))
+    const found = { itself, applying, others }
+    known.set(uuid, found)
+    return found
   }
 }
 
-/** What a note that names one document lowers, from a ceiling on. */
-interface Turn {
-  from: number
+/** An invoice that a note may lower in the place of a document that it names, for the ceilings from one on and before another. */
+interface Candidate {
   uuid: string
+  from: number
+  until: number
 }
 
-/** The turns of a note that names a document: of the invoices that count for a ceiling, the newest that was there before it, else the first one after. */
-function turnsOf(note: Note, named: string, { itself, applying }: Reached, invoices: ReadonlyMap<string, Invoice>): Turn[] {
+/** Of the invoices that count for a ceiling, those that apply what is named before itself; of these the newest that was there before the note, else the first one after. */
+function candidatesOf(note: Note, { itself, applying, others }: Reached, invoices: ReadonlyMap<string, Invoice>): Candidate[] {
   const rank = ({ issued_at }: Invoice): number => (issued_at <= note.issued_at ? note.issued_at - issued_at : issued_at)
-  const preferred = (uuids: ReadonlySet<string>): Invoice[] => {
+  const preferred = (uuids: Iterable<string>): Candidate[] => {
     const found = [...uuids].flatMap((uuid) => invoices.get(uuid) ?? []).filter((one) => isLowered(note, one))
     const sorted = found.sort((a, b) => rank(a) - rank(b) || (a.uuid < b.uuid ? 1 : -1))
     const last = sorted.findIndex(({ substituted_from }) => substituted_from === null)
-    return last < 0 ? sorted.slice(0, MOST_TARGETS) : [...sorted.slice(0, Math.min(last, MOST_TARGETS)), sorted[last]!]
+    const end = last < 0 ? sorted.length : last
+    return [...sorted.slice(0, Math.min(end, MOST_TARGETS)), ...sorted.slice(end, end + MOST_SHARING)].map(
+      ({ uuid, issued_at, substituted_from }) => ({
+        ...{ uuid, from: Math.max(issued_at, note.issued_at, others.get(uuid) ?? 0) },
+        until: substituted_from ?? Number.POSITIVE_INFINITY,
+      }),
+    )
   }
-  const fill = ([first, ...rest]: readonly Invoice[], from: number, until: number): Turn[] => {
-    if (from >= until) return []
-    if (first === undefined) return [{ from, uuid: named }]
-    const begins = Math.min(Math.max(first.issued_at, from), until)
-    const ends = Math.max(Math.min(first.substituted_from ?? until, until), begins)
-    const itself = begins < ends ? [{ from: begins, uuid: first.uuid }] : []
-    return [...fill(rest, from, begins), ...itself, ...fill(rest, ends, until)]
-  }
-  return fill([...preferred(applying), ...preferred(itself)], note.issued_at, Number.POSITIVE_INFINITY)
+  return [applying, itself, others.keys()].flatMap(preferred)
 }
 
 /** Whether a note can lower an invoice, for a ceiling that shows it and no substitute. */
@@ -193,13 +213,34 @@ const isLowered = (note: Note, invoice: Invoice): boolean =>
   (invoice.substituted_from === null || invoice.substituted_from > note.issued_at)
 
 /** All that a note lowers, from each ceiling on that shows a change. The order does not depend on what came first. */
-function targetsOf(note: Note, kept: readonly string[], turns: readonly (readonly Turn[])[]): { from: number; uuids: string[] }[] {
-  const instants = [...new Set([note.issued_at, ...turns.flat().map(({ from }) => from)])].sort((a, b) => a - b)
-  const targets = [instants[0]!, ...instants.slice(1).slice(-MOST_TARGETS)].map((from) => {
-    const turned = turns.map((list) => list.findLast((one) => one.from <= from)!.uuid)
-    return { from, uuids: [...new Set([...kept, ...turned])].sort() }
+function targetsOf(
+  note: Note,
+  kept: readonly string[],
+  choices: readonly { named: string; candidates: readonly Candidate[] }[],
+  leftOf: (uuid: string, from: number) => Micros,
+): { from: number; uuids: string[] }[] {
+  const ends = choices.flatMap(({ candidates }) => candidates.flatMap(({ from, until }) => [from, until]))
+  const instants = [...new Set([note.issued_at, ...ends.filter(Number.isFinite)])].sort((a, b) => a - b)
+  const targets = instants.map((from) => {
+    const shown = choices.map(({ named, candidates }) => {
+      const found = candidates.filter((one) => one.from <= from && from < one.until).map(({ uuid }) => uuid)
+      return found.length === 0 ? [named] : found
+    })
+    // What is left takes long to add up where much is applied.
+    const chosen = (list: string[]): string => (list.length > 1 && list.find((uuid) => leftOf(uuid, from) > 0n)) || list[0]!
+    const uuids = new Set([...kept, ...shown.map(chosen)])
+    if (shown.flat().every((uuid) => uuids.has(uuid))) return { from, uuids: [...uuids].sort() }
+    let rest = [...uuids].reduce((sum, uuid) => sum - leftOf(uuid, from), note.amount)
+    for (const uuid of shown.flat()) {
+      if (rest <= 0n || uuids.size >= MOST_SHARING) break
+      const left = uuids.has(uuid) ? 0n : leftOf(uuid, from)
+      if (left > 0n) uuids.add(uuid)
+      rest -= left
+    }
+    return { from, uuids: [...uuids].sort() }
   })
-  return targets.filter(({ uuids }, n) => n === 0 || uuids.join() !== targets[n - 1]!.uuids.join())
+  const turns = targets.filter(({ uuids }, n) => n === 0 || uuids.join() !== targets[n - 1]!.uuids.join())
+  return [turns[0]!, ...turns.slice(1).slice(-MOST_TARGETS)]
 }
 
 /** The least ceiling that shows that a note lowers something else, or by another amount; null when none does. */

@@ -20,51 +20,87 @@ export function converted(amount: Micros, from: Document, to: Document): Micros 
   return rate === null || other === null ? null : over(times(amount, rate), other)
 }
 
+const isOfAdvance = (note: Document): boolean =>
+  note.tipo_comprobante === 'E' && note.relacionados.some((one) => one.tipo_relacion === '07')
+const positive = (amount: Micros): Micros => (amount > 0n ? amount : 0n)
+
+/** What is left of an invoice after the notes of advances that came before one, in the currency of this; null when that is not known. */
+function leftOf(world: World, note: Document, uuid: string, shown: readonly Document[]): Micros | null {
+  const invoice = shown.find((one) => one.uuid === uuid)
+  if (invoice?.tipo_comprobante !== 'I' || !invoice.has_xml || !isBetweenSame(invoice, note)) return null
+  const counted = unsubstituted(shown)
+  const earlier = shown.filter(
+    (one) =>
+      isOfAdvance(one) && counted.has(one.uuid) && `${one.fecha}|${one.uuid}` < `${note.fecha}|${note.uuid}` && isBetweenSame(one, note),
+  )
+  const credited = earlier.map((one) => converted(loweredBy(world, one).get(uuid) ?? 0n, one, invoice) ?? 0n)
+  return converted(positive(micros(invoice.total) - sum(credited)), invoice, note)
+}
+
 /**
  * The documents that a note lowers: those it names. In the place of what it names in relation 07, the invoice that counts of those that apply
- * it, or else of those that replace it: the newest until the note, else the first one after it.
+ * it, or else of those that replace it, or else of those that apply the same advance as it: the newest until the note, else the first one
+ * after it. What the note is too large for goes on to the next one.
  */
-function namedAt(documents: readonly Document[], note: Document, until: number): string[] {
-  const invoices = documents.filter((one) => one.tipo_comprobante === 'I' && one.has_xml && one.origin === note.origin)
+function namedAt(world: World, documents: readonly Document[], note: Document, until: number): string[] {
   const shown = documents.filter(
     (one) => one.kind === 'cfdi' && one.origin === note.origin && isVigenteAt(one, null) && instant(one) <= until,
   )
   const counted = unsubstituted(shown)
-  const reached = (from: string, relations: readonly string[]): Set<string> => {
-    const found = new Set([from])
+  const invoices = documents.filter((one) => one.tipo_comprobante === 'I' && one.has_xml && one.origin === note.origin)
+  const reached = (from: Iterable<string>, relations: readonly string[]): Set<string> => {
+    const found = new Set(from)
     for (const uuid of found)
       for (const one of invoices)
         if (one.relacionados.some((other) => relations.includes(other.tipo_relacion) && other.uuid === uuid)) found.add(one.uuid)
     return found
   }
-  const bestOf = (uuids: ReadonlySet<string>): string | undefined => {
+  const inOrder = (uuids: ReadonlySet<string>): string[] => {
     const found = invoices.filter((one) => uuids.has(one.uuid) && counted.has(one.uuid) && isBetweenSame(one, note))
     const rank = (one: Document) => (instant(one) <= instant(note) ? instant(note) - instant(one) : instant(one))
-    return found.sort((a, b) => rank(a) - rank(b) || (a.uuid < b.uuid ? 1 : -1))[0]?.uuid
+    return found.sort((a, b) => rank(a) - rank(b) || (a.uuid < b.uuid ? 1 : -1)).map((one) => one.uuid)
   }
-  const uuids = note.relacionados
-    .filter(({ tipo_relacion }) => CREDITING.includes(tipo_relacion))
-    .map(({ tipo_relacion, uuid }) => {
-      if (tipo_relacion !== '07') return uuid
-      const itself = reached(uuid, ['04'])
-      return bestOf(reached(uuid, ['04', '07']).difference(itself)) ?? bestOf(itself) ?? uuid
+  const crediting = note.relacionados.filter(({ tipo_relacion }) => CREDITING.includes(tipo_relacion))
+  const uuids = new Set(crediting.flatMap((one) => (one.tipo_relacion === '07' ? [] : [one.uuid])))
+  const choices = crediting
+    .filter((one) => one.tipo_relacion === '07')
+    .map(({ uuid }) => {
+      const itself = reached([uuid], ['04'])
+      const applying = reached([uuid], ['04', '07']).difference(itself)
+      const advances = invoices
+        .filter((one) => itself.has(one.uuid) && instant(one) <= until)
+        .flatMap((one) =>
+          one.relacionados.flatMap((other) => (other.tipo_relacion === '07' && other.uuid !== one.uuid ? [other.uuid] : [])),
+        )
+      const others = new Set(advances.flatMap((advance) => [...reached([advance], ['04', '07']).difference(reached([advance], ['04']))]))
+      const found = [applying, itself, others.difference(itself).difference(applying)].flatMap(inOrder)
+      return found.length === 0 ? [uuid] : found
     })
-  return [...new Set(uuids)].sort()
+  const left = (uuid: string): Micros => leftOf(world, note, uuid, shown) ?? micros(note.total)
+  for (const list of choices) uuids.add(list.find((uuid) => left(uuid) > 0n) ?? list[0]!)
+  let rest = micros(note.total) - sum([...uuids].map(left))
+  for (const uuid of choices.flat()) {
+    if (rest <= 0n) break
+    if (uuids.has(uuid) || left(uuid) === 0n) continue
+    uuids.add(uuid)
+    rest -= left(uuid)
+  }
+  return [...uuids].sort()
 }
 
 /** The same for everything that is shown, and since when it has been so. */
 function named(world: World, note: Document): { from: number; uuids: string[] } {
   const begin = instant(note)
   if (note.tipo_comprobante !== 'E' || !note.has_xml) return { from: begin, uuids: [] }
-  if (note.relacionados.every(({ tipo_relacion }) => tipo_relacion !== '07')) return { from: begin, uuids: namedAt([], note, begin) }
+  if (!isOfAdvance(note)) return { from: begin, uuids: namedAt(world, [], note, begin) }
   const linked = world.documents.filter((one) => one.emisor_rfc === note.emisor_rfc && one.receptor_rfc === note.receptor_rfc)
   const later = [...new Set(linked.map(instant))].filter((one) => one > begin).sort((a, b) => a - b)
   return [begin, ...later].reduce(
     (found, from) => {
-      const uuids = namedAt(linked, note, from)
+      const uuids = namedAt(world, linked, note, from)
       return uuids.join() === found.uuids.join() ? found : { from, uuids }
     },
-    { from: begin, uuids: namedAt(linked, note, begin) },
+    { from: begin, uuids: namedAt(world, linked, note, begin) },
   )
 }
 
@@ -228,7 +264,6 @@ function divided(world: World, note: Document): Map<string, Part> {
       .filter((one) => one.receptor_rfc === invoice.receptor_rfc && `${one.fecha}|${one.uuid}` < `${note.fecha}|${note.uuid}`)
       .map((one) => converted(loweredBy(world, one).get(uuid) ?? 0n, one, invoice) ?? 0n)
     const settled = payments.filter(({ fecha_pago }) => fecha_pago <= note.fecha).map(({ imp_pagado }) => micros(imp_pagado))
-    const positive = (amount: Micros) => (amount > 0n ? amount : 0n)
     const left = positive(micros(invoice.total) - sum(earlier))
     const open = invoice.metodo_pago === 'PUE' && payments.length === 0 ? 0n : positive(left - sum(settled))
     return { open: converted(open, invoice, note)!, paid: converted(left - open, invoice, note)!, total }

@@ -124,12 +124,31 @@ function inProportion(amount: bigint, weights: readonly bigint[]): bigint[] {
   return used.map((_, n) => upTo(n + 1) - upTo(n))
 }
 
+/** What is left of an invoice after the notes of advances that came before one, in the currency of this; null when that is not known. */
+function leftOf(note: Seen, uuid: string, seen: readonly Seen[], until: number): bigint | null {
+  const { emisor, receptor, fecha } = note.document
+  const shown = seen.filter((one) => instantOf(one) <= until)
+  const found = shown.find(({ document, hasXml }) => hasXml && document.uuid === uuid)?.document
+  if (found?.tipo !== 'I' || found.emisor !== emisor || found.receptor !== receptor) return null
+  const counted = countedAmong(shown)
+  let left = micros(found.total)
+  for (const one of shown) {
+    const { document, hasXml } = one
+    const isEarlier = `${document.fecha}|${document.uuid}` < `${fecha}|${note.document.uuid}`
+    if (!hasXml || document.tipo !== 'E' || document.relacion?.tipo !== '07' || !counted.has(document.uuid) || !isEarlier) continue
+    if (document.emisor === emisor && document.receptor === receptor)
+      left -= inCurrencyOf(found, partsOf(one, seen, until).get(uuid) ?? 0n, document) ?? 0n
+  }
+  return inCurrencyOf(note.document, left > 0n ? left : 0n, found)
+}
+
 /**
  * The invoices that a credit note lowers, as one knows until an instant: those it names. In the place of what it names in relation 07, the
- * invoice that counts of those that apply it, or else of those that replace it: the newest until the note, else the first one after it.
+ * invoice that counts of those that apply it, or else of those that replace it, or else of those that apply the same advance as it: the newest
+ * until the note, else the first one after it. What the note is too large for goes on to the next one.
  */
 function loweredAt(note: Seen, seen: readonly Seen[], until: number): string[] {
-  const { relacion, tipo, emisor, receptor } = note.document
+  const { relacion, tipo, emisor, receptor, total } = note.document
   if (tipo !== 'E' || relacion === null || !CREDITING.includes(relacion.tipo)) return []
   if (relacion.tipo !== '07') return [...relacion.uuids].sort()
   const counted = countedAmong(seen.filter((one) => instantOf(one) <= until))
@@ -143,24 +162,38 @@ function loweredAt(note: Seen, seen: readonly Seen[], until: number): string[] {
       for (const one of invoices) if (how.some((relation) => names(one, uuid, relation))) found.add(one.document.uuid)
     return found
   }
-  const bestOf = (uuids: ReadonlySet<string>): string | undefined => {
+  const applyingOf = (uuid: string) => reached(uuid, ['04', '07']).difference(reached(uuid, ['04']))
+  const inOrder = (uuids: ReadonlySet<string>): string[] => {
     const found = invoices.filter(
       ({ document }) =>
         uuids.has(document.uuid) && counted.has(document.uuid) && document.emisor === emisor && document.receptor === receptor,
     )
-    const [before, after] = [
-      found.filter((one) => instantOf(one) <= instantOf(note)),
-      found.filter((one) => instantOf(one) > instantOf(note)),
-    ]
-    const inOrder = (a: Seen, b: Seen) => instantOf(a) - instantOf(b) || (a.document.uuid < b.document.uuid ? -1 : 1)
-    const [newest, first] = [before.sort(inOrder).at(-1), after.sort((a, b) => instantOf(a) - instantOf(b) || -inOrder(a, b))[0]]
-    return (newest ?? first)?.document.uuid
+    const byAge = (a: Seen, b: Seen) => instantOf(a) - instantOf(b) || (a.document.uuid < b.document.uuid ? -1 : 1)
+    const before = found.filter((one) => instantOf(one) <= instantOf(note)).sort((a, b) => byAge(b, a))
+    const after = found.filter((one) => instantOf(one) > instantOf(note))
+    return [...before, ...after.sort((a, b) => instantOf(a) - instantOf(b) || -byAge(a, b))].map(({ document }) => document.uuid)
   }
-  const targets = relacion.uuids.map((uuid) => {
+  const choices = relacion.uuids.map((uuid) => {
     const itself = reached(uuid, ['04'])
-    return bestOf(reached(uuid, ['04', '07']).difference(itself)) ?? bestOf(itself) ?? uuid
+    const applying = applyingOf(uuid)
+    const others = new Set(
+      invoices
+        .filter((one) => itself.has(one.document.uuid) && instantOf(one) <= until && one.document.relacion?.tipo === '07')
+        .flatMap(({ document }) => document.relacion!.uuids.filter((one) => one !== document.uuid).flatMap((one) => [...applyingOf(one)])),
+    )
+    const found = [applying, itself, others.difference(itself).difference(applying)].flatMap(inOrder)
+    return found.length === 0 ? [uuid] : found
   })
-  return [...new Set(targets)].sort()
+  const left = (uuid: string): bigint => leftOf(note, uuid, seen, until) ?? micros(total)
+  const targets = new Set(choices.map((list) => list.find((uuid) => left(uuid) > 0n) ?? list[0]!))
+  let rest = [...targets].reduce((all, uuid) => all - left(uuid), micros(total))
+  for (const uuid of choices.flat()) {
+    if (rest <= 0n) break
+    if (targets.has(uuid) || left(uuid) === 0n) continue
+    targets.add(uuid)
+    rest -= left(uuid)
+  }
+  return [...targets].sort()
 }
 
 /** The same, and since when it has been so. */
@@ -205,8 +238,19 @@ function byTotals(amount: bigint, list: readonly { paid: bigint; total: bigint }
   return more.map((one, n) => one + (full.includes(n) ? list[n]!.paid : 0n))
 }
 
+const kept = new WeakMap<readonly Seen[], Map<string, Map<string, bigint>>>()
+
 /** What a credit note takes off each invoice, in its own currency: what is open of each when it is issued, then by their totals. */
 export function partsOf(note: Seen, seen: readonly Seen[], until = Number.POSITIVE_INFINITY): Map<string, bigint> {
+  const known = kept.get(seen) ?? new Map<string, Map<string, bigint>>()
+  kept.set(seen, known)
+  const key = `${note.document.uuid}|${until}`
+  const found = known.get(key) ?? divided(note, seen, until)
+  known.set(key, found)
+  return found
+}
+
+function divided(note: Seen, seen: readonly Seen[], until: number): Map<string, bigint> {
   const { from, uuids } = lowered(note, seen, until)
   const amount = micros(note.document.total)
   if (uuids.length < 2) return new Map(uuids.map((uuid) => [uuid, amount]))
