@@ -230,6 +230,10 @@ it('the DIOT has operations by supply, and apart what was returned and what is n
       purchase(8 + n, rfc, '2025-03-08', [{ importe: 100 * (n + 1), iva: '0.08' }], { emisor: OTHER, lugar }),
     ),
     purchase(12, rfc, '2025-03-09', [{ importe: 40, iva: '0.08' }], { emisor: OTHER, tipo: 'E', relacion: ['01', uuid(8)] }),
+    // An advance, and its application, which is no return.
+    purchase(13, rfc, '2025-02-07', [{ importe: 1_000 }]),
+    purchase(14, rfc, '2025-03-08', [{ importe: 3_000 }], { relacion: ['07', uuid(13)] }),
+    purchase(15, rfc, '2025-03-08', [{ importe: 1_000 }], { tipo: 'E', forma: '30', relacion: ['07', uuid(13)] }),
     purchase(6, rfc, '2024-12-07', [{ importe: 400 }]),
     purchase(7, rfc, '2024-12-08', [{ clave: '78111808', importe: 300 }], { emisor: OTHER }),
   ])
@@ -243,15 +247,16 @@ it('the DIOT has operations by supply, and apart what was returned and what is n
   expect(found.map(({ period, rfc, tipo_tercero, tipo_operacion }) => [period, rfc, tipo_tercero, tipo_operacion])).toEqual([
     ['2024-12', SUPPLIER, '04', '85'],
     ['2024-12', OTHER, '04', '85'],
+    ['2025-02', SUPPLIER, '04', '02'],
     ['2025-03', THIRD, '04', '06'],
     ['2025-03', SUPPLIER, '04', '02'],
     ['2025-03', OTHER, '04', '02'],
   ])
-  expect(found.slice(2)).toMatchObject([
+  expect(found.slice(3)).toMatchObject([
     { base_16: '2000.00', iva_16: '320.00', iva_retenido: '213.33', acreditable_iva_16: '320.00' },
     {
-      ...{ base_16: '1000.00', iva_16: '160.00', devuelto_base_16: '100.00', devuelto_iva_16: '16.00', base_no_objeto: '70.00' },
-      ...{ no_acreditable_iva_16: '0.00', acreditable_iva_16: '144.00' },
+      ...{ base_16: '3000.00', iva_16: '480.00', devuelto_base_16: '100.00', devuelto_iva_16: '16.00', base_no_objeto: '70.00' },
+      ...{ no_acreditable_iva_16: '0.00', acreditable_iva_16: '464.00' },
     },
     {
       ...{ base_16: '5000.00', iva_16: '800.00', devuelto_base_16: '0.00', no_acreditable_iva_16: '800.00', acreditable_iva_16: '0.00' },
@@ -269,7 +274,7 @@ it('the DIOT has operations by supply, and apart what was returned and what is n
   for (const row of found)
     for (const [name, link] of Object.entries(row.drilldown as Record<string, string>))
       expect([row.rfc, name, await all.sumOf(link)]).toEqual([row.rfc, name, Number(row[name])])
-  expect(Object.keys(found[3].drilldown).sort()).toEqual(['base_16', 'base_no_objeto', 'devuelto_base_16', 'devuelto_iva_16', 'iva_16'])
+  expect(Object.keys(found[4].drilldown).sort()).toEqual(['base_16', 'base_no_objeto', 'devuelto_base_16', 'devuelto_iva_16', 'iva_16'])
   // A grouping of the taxpayer.
   const grouped = (await rows(`&global_suppliers=${OTHER},${SUPPLIER}`)).map(
     ({ period, rfc, tipo_tercero, tipo_operacion, base_16, drilldown }) => {
@@ -278,8 +283,9 @@ it('the DIOT has operations by supply, and apart what was returned and what is n
   )
   expect(grouped).toEqual([
     ['2024-12', null, '15', '85', '700.00', 0],
+    ['2025-02', null, '15', '87', '1000.00', 0],
     ['2025-03', THIRD, '04', '06', '2000.00', 3],
-    ['2025-03', null, '15', '87', '6000.00', 0],
+    ['2025-03', null, '15', '87', '8000.00', 0],
   ])
   expect(await all.status(`reports/payroll?global_suppliers=${OTHER}`)).toBe(422)
 })

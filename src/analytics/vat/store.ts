@@ -90,7 +90,7 @@ export function marked(events: SQL, partition: Partition, direction: DirectionNu
   const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source, 'sums', json_array(${names}),
     ${sql.raw(FLAGS.map((name) => `'${name}', ${name}`).join(', '))},
     'is_unmatched', reason is not null, 'found', found, 'thing', json(thing), 'judged', json(judged), 'payment_of', json(payment_of))`
-  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, is_restated, found, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
+  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, is_restated, is_returned, found, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
       ${sql.raw(withouts.map((amount, n) => `${amount} as ${WITHOUT[n]}`).join(', '))},
       ${sql.raw(FLAGS.join(', '))}, ${needsExact} as needs_exact,
       iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated,

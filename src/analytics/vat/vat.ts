@@ -488,7 +488,7 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
     ...(RISKS.includes(name) ? [riskOf(name)] : []),
     ...(part === null ? [] : [whereOf(part)]),
     ...(rfc === undefined ? [] : [sql`counterparty = ${rfc}`]),
-    ...(returned === undefined ? [] : [returned === 'true' ? sql`tipo = 'E'` : sql`tipo <> 'E'`]),
+    ...(returned === undefined ? [] : [returned === 'true' ? sql`is_returned` : sql`not is_returned`]),
   ]
   const columns = RISKS.includes(name) ? [] : columnsOfEntries(figure)
   const whole = `0 ${columns.map(([sign, column]) => `${sign < 0 ? '-' : '+'} ${column}`).join(' ')}`

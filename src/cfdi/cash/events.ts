@@ -17,7 +17,7 @@ import {
   populationOf,
   taxOf,
 } from '../population/population.ts'
-import { cfdi, cfdiPayments } from '../tables.ts'
+import { cfdi, cfdiAdvances, cfdiPayments } from '../tables.ts'
 import { BREAKDOWN, isOfLines, SIGNS_OF_LINES } from '../taxes/breakdown.ts'
 import { countedApplications, paymentInMxn } from './counted-applications.ts'
 import { APPLIED_ADVANCE } from './credits.ts'
@@ -26,6 +26,7 @@ const own = cfdiAs('own')
 const i = cfdiAs('i')
 const p = alias(cfdiPayments, 'p')
 const source = cfdiAs('source')
+const a = alias(cfdiAdvances, 'a')
 
 /** The most days between a payment complement and its payments, unless the index `cfdi_late` has it. */
 const USUAL_DAYS = 45
@@ -154,6 +155,7 @@ function whole(
     invoice: own.uuid,
     reason: sql`case when ${sql.raw(NOT_COUNTED('own'))} then 'not_counted' ${reasons} end`,
     is_restated: sql`0`,
+    is_returned: sql`0`,
     payment: own.total_mxn,
     payments: sql`null`,
     payment_of: sql`null`,
@@ -172,6 +174,10 @@ function whole(
 /** The invoice `i` that the part `p` of a credit note `own` lowers, if it is shown. */
 const isLowered = (partition: Partition): SQL => sql`${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')} and ${i.version} is not null
   and ${i.tipo_comprobante} = 'I' and ${i.kind} = 'cfdi' and ${i.emisor_rfc} = ${own.emisor_rfc} and ${i.receptor_rfc} = ${own.receptor_rfc}`
+
+/** The condition that the note of an advance `own` applies it to `i`, which is not the advance that it names. */
+const isApplied = (partition: Partition): SQL => sql`(${namesAdvance(i)} or ${i.uuid} is null
+  or not exists (select 1 from ${cfdiAdvances} ${a} where ${a.entity} = ${partition.number} and ${a.source} = ${own.uuid} and ${a.advance} = ${i.uuid}))`
 
 const isBeforeNote = sql`(${p.kind} = 'P' and ${p.fecha_pago} <= ${own.fecha})`
 const IVA_RETENIDO = sql.raw(String(BREAKDOWN.indexOf('iva_retenido')))
@@ -222,7 +228,7 @@ export function refunds(
     currency_of: i.currency,
     day_of_invoice: sql`coalesce(${i.last_paid_on}, substr(${i.fecha}, 1, 10))`,
     is_other: sql`coalesce(${own.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN')`,
-    is_advance: sql`(${namesAdvance(own)} and ${namesAdvance(i)})`,
+    is_advance: sql`(${namesAdvance(own)} and ${isApplied(partition)})`,
     is_withheld: sql`coalesce(${withholds(i)}, 0)`,
     at_once: sql`case when ${i.uuid} is not null then ${isPaidAtOnce(partition, i)} end`,
     history: sql`case when ${i.uuid} is not null then ${history} end`,
@@ -268,6 +274,7 @@ export function refunds(
     invoice: sql`coalesce(applies_to, uuid)`,
     reason: sql`null`,
     is_restated: sql`is_withheld and not is_advance and substr(day, 1, 7) < substr(fecha_note, 1, 7)`,
+    is_returned: sql`not is_advance`,
     payment: sql`case when at_once then payment_whole when at_once = 0 then payments->'$[0]'->>1 end`,
     payments: sql`case when at_once = 0 and json_array_length(payments) > 1 then payments end`,
     payment_of: sql`case when at_once and payment_whole is null then json_array(total, currency_of, day_of_invoice) end`,
@@ -365,6 +372,7 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     invoice: i.uuid,
     reason,
     is_restated: sql`0`,
+    is_returned: sql`0`,
     payment: paymentInMxn(i),
     payments: sql`null`,
     payment_of: sql`null`,
@@ -414,7 +422,8 @@ export function cashEventsOf(
 /**
  * Selects the cash events of a direction on some days, and the paid parts that are none (`reason`), one row each. Columns: `uuid` of the
  * document, `applies_to` and `n` of a complement or credit note, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice`
- * (what is paid), `reason`, `is_restated` (a refund that restates the month of its payment), `payment` (what was paid with `forma`, of this and
+ * (what is paid), `reason`, `is_restated` (a refund that restates the month of its payment), `is_returned` (a refund, and no application of an
+ * advance), `payment` (what was paid with `forma`, of this and
  * maybe other invoices, in micros of MXN), `payment_of` (`[amount, currency, day]` where its rate is not stated) and `payments` (where a refund is of several, `[[forma, micros
  * of MXN, amount, FechaPago], …]`), `needs_exact`, `amount` in the stated
  * currency, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. Where `needs_exact` is set, `exactAmounts` computes the

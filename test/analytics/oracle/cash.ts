@@ -217,7 +217,8 @@ export function returnedOf(world: World, note: Document, part: Micros, invoice: 
   const before = history.filter(({ kind, time }) => kind === 'P' && time <= note.fecha)
   const of: Payment[] = isAtOnce ? [{ forma: invoice.forma_pago, pesos, amount: total, day: dayOf(invoice.fecha) }] : before
   const isRestated = isWithheld(invoice)
-  const isAdvance = namesAdvance(note) && namesAdvance(invoice)
+  const isNamed = note.relacionados.some(({ tipo_relacion, uuid }) => tipo_relacion === '07' && uuid === invoice.uuid)
+  const isAdvance = namesAdvance(note) && (namesAdvance(invoice) || !isNamed)
   const ownDay = isAtOnce && (isRestated || isAdvance) ? countedOn(invoice) : dayOf(note.fecha)
   let toPay = isAtOnce ? 0n : total
   // The newest payment last.

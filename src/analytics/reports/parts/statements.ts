@@ -120,7 +120,7 @@ export function cashStatement(partition: Partition, marks: Marks): SQL | null {
   return (
     events &&
     sql`select ${ofEvent(sql`e.counterparty`)} as rfc, e.reason, ${ofEvent(i.emisor_regimen_fiscal)} as regimen, ${ofEvent(mainKey(i.products))} as clave,
-        ${ofEvent(sql`iif(coalesce(${taxOfInvoice('base_8')}, 0) + 0 <> 0, substr(${i.lugar_expedicion}, 1, 2), null)`)} as place, ${ofEvent(sql`e.tipo = 'E'`)} as is_returned,
+        ${ofEvent(sql`iif(coalesce(${taxOfInvoice('base_8')}, 0) + 0 <> 0, substr(${i.lugar_expedicion}, 1, 2), null)`)} as place, ${ofEvent(sql`e.is_returned`)} as is_returned,
         case when e.needs_exact and e.reason is null then e.as_json end as exactRow, max(e.tipo) as tipo,
         ${newest(i, i.emisor_nombre)} as newest, count(*) as n, ${sql.join(figures, sql`, `)}
       from (${events}) e left join ${cfdi} ${i} on ${i.entity} = ${partition.number} and ${i.uuid} = e.invoice
