@@ -10,7 +10,7 @@ import { all, newBook } from '../support/book.ts'
 import { packageOf, plainOf, xmlOf } from '../support/documents.ts'
 import { ingestZip } from '../support/ingest-zip.ts'
 
-const LINES = 3_000
+const LINES = 4_000
 const random = randomOf(3535)
 /** Each has about 1.6 MiB. */
 const DOCUMENTS = Array.from({ length: 4 }, (_, n) => plainOf(random, '2026-01', { fecha: `2026-01-0${n + 1}T12:00:00`, lines: LINES }))
@@ -18,7 +18,7 @@ const [first] = DOCUMENTS
 
 beforeAll(async () => {
   await applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
-  await all(ingestZip(newBook(), packageOf(DOCUMENTS)))
+  await all(ingestZip({ ...newBook(), entity: 1 }, packageOf(DOCUMENTS)))
 })
 
 /** What breaks without it: thirty details of documents with 50,000 lines at once end the isolate, and every request in it. */
