@@ -30,7 +30,7 @@ export interface ConceptRow {
   invoice_count: number
   counterparty_count: number
   top_counterparty: { rfc: string; nombre: string | null; amount: Money } | null
-  iva_mix: Record<'16' | '8' | '0' | 'exento' | 'otras' | 'no_objeto', Money>
+  iva_mix: Record<'16' | '8' | '0' | 'exento' | 'otras' | 'no_objeto' | 'sin_traslado', Money>
   outlier_count: number
   by_month: { month: Month; amount: Money }[]
   drilldown: Drilldown
@@ -39,6 +39,8 @@ export interface ConceptsHeader {
   direction: Direction
   level: 'segment' | 'family' | 'class' | 'key' | 'description'
   total: Money
+  has_line_figures: boolean
+  third_party_amount: Money
   line_count: number
   unclassified_amount: Money
   unclassified_share: Percent
@@ -93,13 +95,25 @@ export interface Pool {
 export type FinancingAnswer = Envelope & Page<DebtorRow> & { receivables: Receivables; payables: Payables; pool: Pool }
 
 export type CashSums<Withheld extends string> = Record<
-  'base_16' | 'iva_16' | 'base_8' | 'iva_8' | 'base_0' | 'base_exento' | 'base_otras' | 'iva_otras' | Withheld,
+  | 'base_16'
+  | 'iva_16'
+  | 'base_8'
+  | 'iva_8'
+  | 'base_0'
+  | 'base_exento'
+  | 'base_otras'
+  | 'iva_otras'
+  | 'base_no_objeto'
+  | 'base_sin_traslado'
+  | Withheld,
   Money
 >
 export interface VatMonth {
   period: Month
   cobrado: CashSums<'retenido_por_clientes'>
   pagado: CashSums<'retenido_a_terceros'>
+  terceros: Record<'base_16' | 'iva_16' | 'base_8' | 'iva_8' | 'base_0' | 'base_exento' | 'base_no_objeto', Money>
+  proporcion: Record<'gravado' | 'exento' | 'no_objeto' | 'fuera' | 'por_revisar', Money>
   devengado: { trasladado: Money; acreditable: Money }
   no_deducible_excluded: Money
   excluded: { reason: string; iva: Money }[]

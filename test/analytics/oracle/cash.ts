@@ -1,6 +1,7 @@
 import { isZero, type Micros, micros, over, part as portion, sum, times } from './amounts.ts'
 import { appliedTo, paymentOf } from './balances.ts'
 import { countedAt, inPesos, isToItself, isTooLarge, isVigenteAt, netOf, populationOf, rateOf } from './counting.ts'
+import { type LineFigure, lineFiguresOf } from './lines.ts'
 import { partsOf, stated } from './notes.ts'
 import type { Day, Direction } from './shapes.ts'
 import { IVA, ivaFigures, statedTaxes, type Tax, taxesOf, taxSum } from './taxes.ts'
@@ -28,6 +29,8 @@ export interface CashEvent {
   own: Micros
   net: Micros
   taxes: Tax[]
+  /** What its lines say besides. */
+  lines: [LineFigure, Micros][]
 }
 
 /** A payment by its form. The amount in MXN is null where its rate is not known. */
@@ -52,6 +55,8 @@ export interface Unreconciled {
   pagado: string | null
 }
 
+const linesOf = (document: Document, f: (amount: Micros) => Micros): CashEvent['lines'] =>
+  lineFiguresOf(document).map(([name, amount]) => [name, f(amount)])
 const scaled = (tax: Tax, f: (amount: Micros) => Micros): Tax => ({ ...tax, base: f(tax.base), importe: f(tax.importe) })
 
 /** Converts amounts of a DoctoRelacionado to MXN; null without a rate. */
@@ -155,6 +160,7 @@ function addPaidAtOnce(world: World, { events, paidByComplements }: Movements): 
         net: f(netOf(document)),
       },
       taxes: taxesOf(document).map((tax) => scaled(tax, f)),
+      lines: linesOf(document, f),
     })
   }
 }
@@ -201,6 +207,7 @@ function addReturned(world: World, { events, paidByComplements }: Movements): vo
           },
           ...{ refund: { note, of }, forma: null, pesos: 0n, paid: f(base), own: -returned, net: f(net) },
           taxes: own.map((tax) => scaled(tax, f)),
+          lines: linesOf(note, (amount) => f(taxes === null ? amount : portion(amount, part, micros(note.total)))),
         })
       }
     }
@@ -260,14 +267,15 @@ function eventOf(pago: Pago, docto: Docto, invoice: Document, own: Tax[], conver
     ...{ source: 'pago' as const, direction: invoice.direction, document: invoice, forma: pago.forma_pago_p, refund: null },
     pesos: paymentOf(pago, docto) ?? convert(paid),
     ...{ paid: convert(paid), own: paid, net: convert(share(netOf(invoice))), taxes: taxes.map((tax) => scaled(tax, convert)) },
+    lines: linesOf(invoice, (amount) => convert(share(amount))),
   }
 }
 
 /** IVA that an event moves from the customer to the supplier. */
 export const ivaOf = ({ taxes }: CashEvent): Micros => taxSum(taxes, 'traslado', IVA)
 
-/** What an event adds to the figures of the VAT position. */
-export const figuresOf = ({ taxes }: CashEvent) => taxes.flatMap(ivaFigures)
+/** What an event adds to the figures of the VAT position, with what of them is of third parties. */
+export const figuresOf = ({ taxes, lines }: CashEvent): [LineFigure, Micros][] => [...taxes.flatMap(ivaFigures), ...lines]
 
 /** The events of a document: the forms and days of its payment. */
 export const eventsOf = (world: World, { uuid }: Document): CashEvent[] =>

@@ -39,6 +39,10 @@ export interface Rules {
   withholding: Record<string, Expectation>
   /** Whether the DIOT knows goods, and rent of other things than real property (since 2025). */
   diot: { has_goods: boolean; rent: string[] }
+  /** Sales that do not take part in the proportion of IVA (`out`), or may not (`review`). */
+  proportion: { treatment: 'out' | 'review'; claves: string[] }[]
+  /** Cars and their limit of cost; `review` may be cars. Goods (uses) have none. */
+  vehicles: { claves: string[]; electric: string[]; review: string[]; limit: string; electric_limit: string; goods: string[] }
   withholding_tolerance: string
   withholding_due_day: number
   flow_regimes: string[]
@@ -126,6 +130,16 @@ export const DEFAULT_RULES: Rules = {
     otros: { isr: null, iva: null },
   },
   diot: { has_goods: true, rent: ['801315', '721417', '78111808', '801618', '811124'] },
+  proportion: [
+    { treatment: 'out', claves: ['841017', '841215', '841219', '841216', '841218'] },
+    { treatment: 'review', claves: ['9510', '2510', '9512', '9513'] },
+  ],
+  vehicles: {
+    claves: ['25101500', '25101503', '25101504', '25101505', '25101506', '25101508'],
+    electric: ['25101509'],
+    review: ['25101507', '25101600', '25101604', '25101611', '251021'],
+    ...{ limit: '175000', electric_limit: '250000', goods: ['G01'] },
+  },
   withholding_tolerance: '0.01',
   withholding_due_day: 17,
   flow_regimes: ['606', '612', '626'],

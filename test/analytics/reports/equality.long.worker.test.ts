@@ -18,6 +18,7 @@ import { type RuleRow, Rules } from '../../../src/authority/rules/dated.ts'
 import { listedAmong } from '../../../src/lists/listings/listing.ts'
 import { openLedger } from '../../../src/taxpayers/visibility/scoped-ledger.ts'
 import { runs } from '../../support/fuzz.ts'
+import { situacionAt } from '../oracle/lists.ts'
 import * as filings from '../oracle/reports/filings.ts'
 import * as parties from '../oracle/reports/parties.ts'
 import * as sums from '../oracle/reports/sums.ts'
@@ -57,7 +58,10 @@ describe('reports are what the oracle adds up', () => {
     const { listings } = await listedAmong({ db: ctx.db, organization_id: ctx.organization.id }, rfcs, today)
     expect(counterpartyNetwork(cells.documents, (rfc) => worstOf(listings.get(rfc)))).toEqual(parties.counterpartyNetwork(world))
     expect(paymentBehavior(cells.payments, today)).toEqual(parties.paymentBehavior(world))
-    expect(diot(cells.cash, new Set(), [])).toEqual(filings.diot(world))
+    const definitive = new Set(world.lists.map(({ rfc }) => rfc).filter((rfc) => situacionAt(world, rfc, today) === 'definitivo'))
+    const suppliers = [...new Set(cells.cash.map(({ rfc }) => String(rfc)))].sort()
+    for (const global of [[], suppliers.filter((_, n) => n % 3 === seed % 3)])
+      expect(diot(cells.cash, definitive, global)).toEqual(filings.diot(world, global))
     expect(payroll(cells.payroll)).toEqual(filings.payroll(world))
   })
 })

@@ -58,14 +58,38 @@ const drilldownsOf = (value: unknown): string[] => {
 export async function expectEntries(ask: Ask, url: string, entries: readonly Entry[]): Promise<void> {
   const { path, query } = figureOf(url)
   const found = await wholeOf(ask, path, { ...query, limit: '100' })
+  compared.entries += found.data.length
   expect(sorted(found.data as unknown as Entry[]), url).toEqual(sorted(entries))
+}
+
+/** What the oracle computes nothing of: links, texts, what is known of months, and the frame of an answer. */
+const NOT_COMPUTED = ['drilldown', 'label', 'data_status', 'is_partial', 'through_date']
+const FRAME = ['fiscal_entity_id', 'from', 'to', 'currency', 'basis', 'windows', 'window_state', 'as_of', 'data_quality']
+/** Rows that also tell what a document or a rule says. */
+const AS_STORED = ['/cfdi/risk', '/analytics/risk']
+const PAGING = ['data', 'has_more', 'next_cursor']
+
+/** What is computed of an answer, and in how many figures. */
+export const compared = { figures: 0, entries: 0 }
+
+function computed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(computed)
+  if (value === null || typeof value !== 'object') {
+    compared.figures++
+    return value
+  }
+  return Object.fromEntries(Object.entries(value).flatMap(([name, one]) => (NOT_COMPUTED.includes(name) ? [] : [[name, computed(one)]])))
 }
 
 /** Asks for one surface, and compares its figures, and the entries of every `every`th drilldown, with the oracle's. */
 export async function expectSurface(ask: Ask, { path, query, head, rows, tally }: Asked, every = 1): Promise<Answer> {
   const answer = await wholeOf(ask, path, query)
   const what = `${path} ${JSON.stringify(query)}`
-  expect(answer, what).toMatchObject({ ...head, data: rows })
+  expect(answer, what).toMatchObject(head)
+  if (AS_STORED.includes(path)) expect(answer.data, what).toMatchObject(rows)
+  else expect(computed(answer.data), what).toEqual(computed(rows))
+  const own = Object.keys(answer).filter((name) => ![...FRAME, ...PAGING, ...NOT_COMPUTED, ...Object.keys(head)].includes(name))
+  if (Object.keys(head).length > 0) expect(own, what).toEqual([])
   for (const url of drilldownsOf(answer).filter((_, n) => n % every === 0)) {
     await expectEntries(ask, url, tally.entries(figureOf(url).figure))
   }

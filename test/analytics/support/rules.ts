@@ -96,6 +96,7 @@ function rulesOnDay(get: Get): Rules {
       has_goods: kinds.some(({ operacion }) => operacion === '02'),
       rent: kinds.flatMap((one) => (one.operacion === '06' ? (one.claves ?? []) : [])),
     },
+    ...{ proportion: rules.get('vat.proportion'), vehicles: rules.get('deduction.vehicles') },
     ...{ withholding_tolerance: rules.get('withholding.tolerance'), withholding_due_day: rules.get('obligation.due_day') },
     flow_regimes: rules.get('deduction.flow_basis'),
     ...{ electronic_forms: forms.electronic, review_forms: forms.review },

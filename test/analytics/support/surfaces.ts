@@ -109,7 +109,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
     },
     {
       ...{ path: '/analytics/vat-position', query: { from: monthOf(range.from), to: monthOf(range.to) } },
-      ...{ head: {}, rows: vat.rows, tally: vat.tally },
+      ...{ head: vat.head, rows: vat.rows, tally: vat.tally },
     },
     {
       path: '/analytics/risk',

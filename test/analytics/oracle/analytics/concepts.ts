@@ -11,6 +11,7 @@ type Level = ConceptsHeader['level']
 export interface ConceptsQuery extends Range {
   direction?: Direction
   level?: Level
+  terceros?: 'include' | 'exclude'
 }
 
 interface Line {
@@ -27,6 +28,7 @@ interface Line {
   /** MXN for one unit; null on credit notes and without a quantity. */
   price: Micros | null
   mix: keyof ConceptRow['iva_mix']
+  isOfThirdParty: boolean
 }
 
 const DIGITS: Record<Exclude<Level, 'description'>, number> = { segment: 2, family: 4, class: 6, key: 8 }
@@ -34,7 +36,7 @@ const described = (text: string | null): string | null => text?.trim().replace(/
 
 function mixOf(line: Document['conceptos'][number]): Line['mix'] {
   const tax = statedTaxes(line.impuestos).find(({ kind, impuesto }) => kind === 'traslado' && impuesto === IVA)
-  if (!tax) return 'no_objeto'
+  if (!tax) return line.objeto_imp === null || line.objeto_imp === '01' ? 'no_objeto' : 'sin_traslado'
   if (tax.factor === 'Exento') return 'exento'
   return tax.tasa === 160_000n ? '16' : tax.tasa === 80_000n ? '8' : tax.tasa === 0n ? '0' : 'otras'
 }
@@ -55,6 +57,7 @@ function linesOf(world: World, query: ConceptsQuery): Line[] {
         return {
           ...{ document, clave, key, text: described(line.descripcion), amount, own, quantity: micros(line.cantidad) * sign },
           ...{ unit: line.clave_unidad, price: isPriced ? over(amount, line.cantidad!) : null, mix: mixOf(line) },
+          isOfThirdParty: line.a_cuenta_terceros_rfc !== null,
         }
       }),
     )
@@ -112,9 +115,11 @@ export function conceptsOf(
   world: World,
   query: ConceptsQuery,
 ): { header: Omit<ConceptsHeader, 'drilldown'>; rows: Omit<ConceptRow, 'drilldown' | 'label'>[]; tally: Tally } {
-  const { direction = 'received', level = 'key' } = query
+  const { direction = 'received', level = 'key', terceros } = query
   const tally = newTally()
-  const lines = linesOf(world, query)
+  const all = linesOf(world, query)
+  const ofOthers = all.filter(({ isOfThirdParty }) => isOfThirdParty)
+  const lines = terceros === 'exclude' ? all.filter(({ isOfThirdParty }) => !isOfThirdParty) : all
   const outliers = outliersAmong(world, lines)
   const figuresOf = (line: Line): string[] => {
     const row = `amount|${line.key ?? ''}`
@@ -135,6 +140,7 @@ export function conceptsOf(
     .map(({ key, list, amount }) => rowOf(world, key, list, amount, total, outliers))
   const unclassified = tally.sum('unclassified_amount')
   const header = {
+    ...{ has_line_figures: true, third_party_amount: money(amountOf(world, ofOthers)) },
     ...{ direction, level, total: money(total), line_count: lines.length, unclassified_amount: money(unclassified) },
     ...{ unclassified_share: percent(unclassified, total), outlier_count: outliers.size },
   }
@@ -173,7 +179,15 @@ function rowOf(
     invoice_count: new Set(list.filter(({ document }) => document.tipo_comprobante === 'I').map(({ document }) => document.uuid)).size,
     counterparty_count: parties.length,
     top_counterparty: top ? { rfc: top.rfc, nombre: nameOf(documents, top.rfc), amount: money(top.amount) } : null,
-    iva_mix: { '16': mix('16'), '8': mix('8'), '0': mix('0'), exento: mix('exento'), otras: mix('otras'), no_objeto: mix('no_objeto') },
+    iva_mix: {
+      '16': mix('16'),
+      '8': mix('8'),
+      '0': mix('0'),
+      exento: mix('exento'),
+      otras: mix('otras'),
+      no_objeto: mix('no_objeto'),
+      sin_traslado: mix('sin_traslado'),
+    },
     outlier_count: list.filter((line) => outliers.has(line)).length,
     by_month: [...months].sort(([a], [b]) => (a < b ? -1 : 1)).map(([month, some]) => ({ month, amount: money(amountOf(world, some)) })),
   }

@@ -3,12 +3,23 @@ import type { VatMonth } from '../analytics-shapes.ts'
 import { appliedTo, LEAST_OPEN } from '../balances.ts'
 import { type CashEvent, countedOn, figuresOf, ivaOf, movementsOf } from '../cash.ts'
 import { inPesos, isToItself, populationOf, rateOf, signOf } from '../counting.ts'
-import { exclusionsOf, isInParts, lostOf, paymentsOf, wrongsOf } from '../drilldowns/deduction-reasons.ts'
-import { isRepseInvalid, situacionAt } from '../lists.ts'
+import { excludedOf, exclusionsBy, questionsOf } from '../drilldowns/credit.ts'
+import { type LineFigure, OF_LINES, OF_THIRD_PARTIES } from '../lines.ts'
+import { hasPrefix, isRepseInvalid, situacionAt } from '../lists.ts'
 import type { Direction, Month } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { IVA, IVA_FIGURES, taxesOf, taxSum } from '../taxes.ts'
 import { addMonths, type Document, lastDayOf, monthOf, monthsOf, type Range, type World } from '../world.ts'
+
+/** What the taxpayer decides. */
+export interface VatChoices {
+  terceros?: 'include' | 'exclude'
+  /** A number, or `attributed` with uses by supplier. */
+  prorrateo?: string
+  no_objeto?: 'not_taxed' | 'left_out'
+  taxed_suppliers?: readonly string[]
+  exempt_suppliers?: readonly string[]
+}
 
 const ONE = 1_000_000n
 const retained = ({ taxes }: CashEvent): Micros => taxSum(taxes, 'retencion', IVA)
@@ -19,6 +30,60 @@ function prorrateoOf(taxed: Micros, exempt: Micros): Micros {
   if (exempt <= 0n) return ONE
   if (taxed <= 0n) return 0n
   return quotient(taxed * ONE, taxed + exempt)
+}
+
+const FIGURES = [...IVA_FIGURES, ...OF_LINES]
+const PROPORTION = {
+  gravado: ['base_16', 'base_8', 'base_0', 'base_otras'],
+  exento: ['base_exento'],
+  no_objeto: ['base_no_objeto'],
+} satisfies Record<string, LineFigure[]>
+const BASES: LineFigure[] = [...PROPORTION.gravado, ...PROPORTION.exento, ...PROPORTION.no_objeto, 'base_sin_traslado']
+
+/** The figures of an event, less what is of third parties where that is left out. */
+function shownOf(event: CashEvent, { terceros }: VatChoices): [LineFigure, Micros][] {
+  const figures = figuresOf(event)
+  if (event.direction === 'received' || terceros !== 'exclude') return figures
+  return figures.map(([name, amount]) => (name.startsWith('tercero_') ? [name.slice(8) as LineFigure, -amount] : [name, amount]))
+}
+
+/** Whether all keys of a sale are of what LIVA 5-C leaves out, or may be. */
+function isOut(world: World, { document, day }: CashEvent, treatment: 'out' | 'review'): boolean {
+  const { proportion } = world.rules(day)
+  const claves = proportion.flatMap((one) => (one.treatment === 'out' || one.treatment === treatment ? one.claves : []))
+  return document.conceptos.length > 0 && document.conceptos.every(({ clave_prod_serv }) => hasPrefix(clave_prod_serv, claves))
+}
+
+/** What a sale adds to the figures of the proportion. */
+function inProportion(world: World, event: CashEvent, choices: VatChoices): [figure: string, amount: Micros][] {
+  if (event.direction !== 'issued') return []
+  const shown = shownOf(event, choices)
+  const of = (names: readonly LineFigure[]) => sum(shown.flatMap(([name, amount]) => (names.includes(name) ? [amount] : [])))
+  if (isOut(world, event, 'out')) return [['fuera', of(BASES)]]
+  return [
+    ...Object.entries(PROPORTION).map(([figure, names]): [string, Micros] => [figure, of(names)]),
+    ['por_revisar', isOut(world, event, 'review') ? of(BASES) : 0n],
+  ]
+}
+
+/** The taxed part of what was collected in a month, or what the taxpayer says. */
+function proportionOf(world: World, month: Month, choices: VatChoices): Micros {
+  const { prorrateo = 'attributed', no_objeto } = choices
+  if (prorrateo !== 'attributed') return micros(prorrateo)
+  const figures = inMonth(world, month).flatMap((event) => inProportion(world, event, choices))
+  const of = (name: string) => sum(figures.flatMap(([figure, amount]) => (figure === name ? [amount] : [])))
+  return prorrateoOf(of('gravado'), of('exento') + (no_objeto === 'left_out' ? 0n : of('no_objeto')))
+}
+
+/** What is credited of amounts of events: by the proportion of a month, unless their supplier has a use. */
+function credited(world: World, month: Month, choices: VatChoices, amountOf: (event: CashEvent) => Micros): Micros {
+  const { taxed_suppliers = [], exempt_suppliers = [] } = choices
+  const events = inMonth(world, month).filter(({ direction }) => direction === 'received')
+  const rfcOf = ({ document }: CashEvent) => document.emisor_rfc
+  const of = (is: (event: CashEvent) => boolean) => sum(events.filter(is).map(amountOf))
+  const whole = of((event) => taxed_suppliers.includes(rfcOf(event)))
+  const rest = of((event) => ![...taxed_suppliers, ...exempt_suppliers].includes(rfcOf(event)))
+  return whole + quotient(rest * proportionOf(world, month, choices), ONE)
 }
 
 /** The latest visible return for IVA of a month. */
@@ -34,59 +99,41 @@ function declaredOf({ returns }: World, month: Month): VatMonth['declarado'] {
   return { iva_a_cargo: money(micros(iva_a_cargo)), iva_a_favor: money(micros(iva_a_favor)), operation_number: numero_operacion }
 }
 
-/** What of an amount of an event cannot be credited: what is out of a payment, and of a refund the part that its payments were. */
-function excludedOf(world: World, { document, refund, forma, pesos, day }: CashEvent): (amount: Micros) => Micros {
-  if (exclusionsOf(world, document).length > 0) return (amount) => amount
-  if (refund === null) return (amount) => lostOf(world, document, { forma, pesos }, day, amount)
-  const out = sum(refund.of.map((one) => lostOf(world, document, one, day, one.amount)))
-  const all = sum(refund.of.map(({ amount }) => amount))
-  return (amount) => part(amount, out, all)
+/** IVA withheld from third parties by an event on what can be credited. */
+const creditableRetained = (world: World, event: CashEvent): Micros => retained(event) - excludedOf(world, event, retained(event))
+
+const REASONS = [
+  ...['uso_s01', 'issuer_69b_definitivo', 'cash_over_2000', 'fuel_not_electronic', 'bar', 'restaurant_not_by_card'],
+  ...['restaurant', 'cap_vehicle'],
+]
+const QUESTIONS: Record<string, string> = {
+  cash_in_parts: 'Was it one purchase that was divided into payments of at most 2,000 in cash (LISR 27-III)?',
+  vehicle_review: 'Is it a car for up to ten passengers, what did each one cost, and does it have an electric motor (LISR 36-II)?',
+  possible_travel: 'Was it consumed on a trip of more than 50 km (LISR 28-V)?',
 }
 
-/** IVA withheld from third parties in a month on what can be credited. */
-const creditableRetained = (world: World, month: Month): Micros =>
-  sum(
-    inMonth(world, month)
-      .filter(({ direction }) => direction === 'received')
-      .map((event) => retained(event) - excludedOf(world, event)(retained(event))),
-  )
-
-/** The taxed part of what was collected in a month. */
-function proportionOf(world: World, month: Month): Micros {
-  const figures = inMonth(world, month)
-    .filter(({ direction }) => direction === 'issued')
-    .flatMap(figuresOf)
-  const of = (...names: string[]) => sum(figures.flatMap(([name, amount]) => (names.includes(name) ? [amount] : [])))
-  return prorrateoOf(of('base_16', 'base_8', 'base_0', 'base_otras'), of('base_exento'))
-}
-
-const REASONS = ['uso_s01', 'issuer_69b_definitivo', 'cash_over_2000', 'fuel_not_electronic', 'bar', 'restaurant_not_by_card']
-const QUESTION = 'Was it one purchase that was divided into payments of at most 2,000 in cash (LISR 27-III)?'
-
-function addCash(world: World, month: Month, tally: Tally): void {
+function addCash(world: World, month: Month, tally: Tally, choices: VatChoices): void {
   for (const event of inMonth(world, month)) {
     const isIssued = event.direction === 'issued'
     const side = isIssued ? 'cobrado' : 'pagado'
     const add = (figure: string, amount: Micros) => {
       if (amount !== 0n) tally.add(`${figure}|${month}`, event.uuid, amount, event.applies_to)
     }
-    for (const [figure, amount] of figuresOf(event)) add(`${side}.${figure}`, amount)
+    for (const [figure, amount] of shownOf(event, choices)) if (!figure.startsWith('tercero_')) add(`${side}.${figure}`, amount)
     add(isIssued ? 'cobrado.retenido_por_clientes' : 'pagado.retenido_a_terceros', retained(event))
-    if (isIssued) continue
-    const excluded = excludedOf(world, event)
-    add('no_deducible_excluded', excluded(ivaOf(event)))
-    const { document, refund, forma, pesos, day } = event
-    const payments = refund?.of ?? [{ forma, pesos }]
-    const reasons = [...exclusionsOf(world, document), ...payments.flatMap((one) => wrongsOf(world, document, one, day))]
-    const reason = REASONS.find((one) => reasons.includes(one))
-    if (reason) add(`excluded.${reason}`, excluded(ivaOf(event)))
-    const all = refund?.of ?? (event.source === 'pago' ? paymentsOf(world, document) : payments)
-    const isOpen = payments.some((one) => isInParts(world, document, one, day, all))
-    if (isOpen && reasons.length === 0) {
-      add('por_revisar', ivaOf(event))
-      add('review.cash_in_parts', ivaOf(event))
+    if (isIssued) {
+      for (const [figure, amount] of figuresOf(event)) if (figure.startsWith('tercero_')) add(`terceros.${figure.slice(8)}`, amount)
+      for (const [figure, amount] of inProportion(world, event, choices)) add(`proporcion.${figure}`, amount)
+      continue
     }
-    const rest = ivaOf(event) - excluded(ivaOf(event))
+    const excluded = excludedOf(world, event, ivaOf(event))
+    add('no_deducible_excluded', excluded)
+    for (const [reason, amount] of exclusionsBy(world, event, ivaOf(event))) add(`excluded.${reason}`, amount)
+    for (const reason of questionsOf(world, event).slice(0, 1)) {
+      add('por_revisar', ivaOf(event))
+      add(`review.${reason}`, ivaOf(event))
+    }
+    const rest = ivaOf(event) - excluded
     if (situacionAt(world, event.document.emisor_rfc, world.today) === 'presunto') add('at_risk_69b', rest)
     if (isRepseInvalid(world, event.document, event.day)) add('at_risk_repse', rest)
   }
@@ -127,16 +174,18 @@ function addAccrued(world: World, month: Month, tally: Tally): void {
 type Computed = Omit<VatMonth, 'drilldown' | 'is_partial' | 'through_date' | 'data_status'>
 
 /** GET /v1/analytics/vat-position: a row for each month, and the entries of `<path of the figure>|<month>`. */
-export function vatPositionOf(world: World, range: Range): { rows: Computed[]; tally: Tally } {
+export function vatPositionOf(world: World, range: Range, choices: VatChoices = {}): { head: object; rows: Computed[]; tally: Tally } {
   const tally = newTally()
   const rows = monthsOf(range)
     .filter((month) => month <= monthOf(world.today))
     .map((month) => {
-      addCash(world, month, tally)
+      addCash(world, month, tally, choices)
       addAccrued(world, month, tally)
-      return monthRow(world, month, tally)
+      return monthRow(world, month, tally, choices)
     })
-  return { rows, tally }
+  const before = addMonths(monthOf(range.from), -1)
+  const withheld_credited = credited(world, before, choices, (event) => creditableRetained(world, event))
+  return { head: { month_before: { period: before, withheld_credited: money(withheld_credited) } }, rows, tally }
 }
 
 /** Whether anything is known of a month and direction: a document that counts, or a payment. */
@@ -157,31 +206,36 @@ const isSeen = (world: World, month: Month, direction: Direction): boolean =>
       rateOf(world, one) === null,
   )
 
-function monthRow(world: World, month: Month, tally: Tally): Computed {
+function monthRow(world: World, month: Month, tally: Tally, choices: VatChoices): Computed {
   const of = (figure: string) => tally.sum(`${figure}|${month}`)
-  const ivas = (side: string) => of(`${side}.iva_16`) + of(`${side}.iva_8`) + of(`${side}.iva_otras`)
-  const [prorrateo, before] = [proportionOf(world, month), addMonths(month, -1)]
+  const collected = of('cobrado.iva_16') + of('cobrado.iva_8') + of('cobrado.iva_otras')
+  const prorrateo = proportionOf(world, month, choices)
   const excluded = of('no_deducible_excluded')
+  const own = (event: CashEvent) => ivaOf(event) - excludedOf(world, event, ivaOf(event)) - creditableRetained(world, event)
   const acreditable =
-    quotient((ivas('pagado') - excluded - creditableRetained(world, month)) * prorrateo, ONE) +
-    quotient(creditableRetained(world, before) * proportionOf(world, before), ONE)
-  const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
+    credited(world, month, choices, own) + credited(world, addMonths(month, -1), choices, (event) => creditableRetained(world, event))
+  const saldo = collected - acreditable - of('cobrado.retenido_por_clientes')
   const declarado = declaredOf(world, month)
   const knows = (direction: Direction) => world.isComplete === true || isSeen(world, month, direction)
   const isKnown = knows('issued') && knows('received')
-  const texts = (side: string) => Object.fromEntries(IVA_FIGURES.map((figure) => [figure, money(of(`${side}.${figure}`))]))
+  const textsOf = (side: string, names: readonly string[]) => Object.fromEntries(names.map((name) => [name, money(of(`${side}.${name}`))]))
+  const texts = (side: string) => textsOf(side, FIGURES)
   return {
     period: month,
     cobrado: { ...texts('cobrado'), retenido_por_clientes: money(of('cobrado.retenido_por_clientes')) } as VatMonth['cobrado'],
     pagado: { ...texts('pagado'), retenido_a_terceros: money(of('pagado.retenido_a_terceros')) } as VatMonth['pagado'],
+    terceros: textsOf('terceros', OF_THIRD_PARTIES) as VatMonth['terceros'],
+    proporcion: textsOf('proporcion', [...Object.keys(PROPORTION), 'fuera', 'por_revisar']) as VatMonth['proporcion'],
     devengado: { trasladado: money(of('devengado.trasladado')), acreditable: money(of('devengado.acreditable')) },
     excluded: REASONS.flatMap((reason) => {
       const iva = of(`excluded.${reason}`)
       return iva === 0n ? [] : [{ reason, iva: money(iva) }]
     }),
     por_revisar: money(of('por_revisar')),
-    questions:
-      of('review.cash_in_parts') === 0n ? [] : [{ reason: 'cash_in_parts', question: QUESTION, iva: money(of('review.cash_in_parts')) }],
+    questions: Object.entries(QUESTIONS).flatMap(([reason, question]) => {
+      const iva = of(`review.${reason}`)
+      return iva === 0n ? [] : [{ reason, question, iva: money(iva) }]
+    }),
     ...{ no_deducible_excluded: money(excluded), at_risk_69b: money(of('at_risk_69b')), at_risk_repse: money(of('at_risk_repse')) },
     prorrateo: knows('issued') ? exact(prorrateo) : null,
     ...{ acreditable: isKnown ? money(acreditable) : null, saldo: isKnown ? money(saldo) : null },

@@ -26,7 +26,7 @@ export function paymentsOf(world: World, document: Document): Paid[] {
   return [{ forma: document.forma_pago, day: dayOf(document.fecha), pesos, amount: micros(document.total) }]
 }
 
-const isRestaurant = (document: Document): boolean => mainClave(document).startsWith('901015') && mainClave(document) !== '90101502'
+export const isRestaurant = (document: Document): boolean => mainClave(document).startsWith('901015') && mainClave(document) !== '90101502'
 
 /** Why a payment does not let its part of an invoice be deducted (LISR 27-III, 28-XX), by the rules of a day. */
 export function wrongsOf(world: World, document: Document, { forma, pesos }: Pick<Paid, 'forma' | 'pesos'>, on: string): string[] {
@@ -156,7 +156,7 @@ export const deductedPartOf = (document: Document, profile: Profile): string | n
 const FIRST_DIGITS = [
   17, 21, 23, 24, 25, 28, 29, 31, 34, 36, 39, 42, 44, 50, 58, 62, 63, 64, 68, 72, 76, 77, 78, 80, 83, 86, 87, 90, 91, 97, 98,
 ]
-const isElsewhere = ({ lugar_expedicion: there, receptor_domicilio_fiscal: here }: Document): boolean => {
+export const isElsewhere = ({ lugar_expedicion: there, receptor_domicilio_fiscal: here }: Document): boolean => {
   const stateOf = (code: string) => FIRST_DIGITS.filter((first) => first <= Number(code.slice(0, 2))).length
   return !!there && !!here && stateOf(there) !== stateOf(here)
 }

@@ -1,34 +1,56 @@
-import { micros, money, ratio, sum } from '../amounts.ts'
+import { type Micros, micros, money, ratio, sum } from '../amounts.ts'
 import { figuresOf, movementsOf } from '../cash.ts'
 import { inPesos, populationOf } from '../counting.ts'
+import { excludedOf } from '../drilldowns/credit.ts'
 import { operationOf } from '../drilldowns/expectation.ts'
 import type { Month } from '../shapes.ts'
 import { newTally } from '../tally.ts'
-import { IVA, IVA_FIGURES, taxSum } from '../taxes.ts'
+import { IVA, taxSum } from '../taxes.ts'
 import { type Document, dayOf, lastDayOf, monthOf, nameOf, type World } from '../world.ts'
 
-const TERCEROS: Record<string, string> = { XEXX010101000: '05' }
+const WITH_IVA = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_otras', 'iva_otras'] as const
+const IVAS = ['iva_16', 'iva_8', 'iva_otras'] as const
+const WITHOUT_IVA = ['base_0', 'base_exento', 'base_no_objeto', 'base_sin_traslado'] as const
 
-/** `diot`: a row for each month, supplier and kind of operation. */
-export function diot(world: World) {
+/**
+ * `diot`: a row for each month, supplier and kind of operation. Suppliers in `global` are one third party without a name. What is taxed is as it
+ * was paid, with what was returned apart; what is not taxed is less what was returned.
+ */
+export function diot(world: World, global: readonly string[] = []) {
   const tally = newTally()
   const rows = new Map<string, { period: Month; rfc: string; tipo_operacion: string; documents: Document[] }>()
   for (const event of movementsOf(world).events.filter(({ direction }) => direction === 'received')) {
-    const rfc = event.document.emisor_rfc
-    const tipo_operacion = operationOf(world, event.document, lastDayOf(monthOf(event.day)))
-    const key = `${monthOf(event.day)}|${rfc}|${tipo_operacion}`
-    const row = rows.get(key) ?? { period: monthOf(event.day), rfc, tipo_operacion, documents: [] }
+    const [period, supplier] = [monthOf(event.day), event.document.emisor_rfc]
+    const isGlobal = global.includes(supplier)
+    const globally = period < '2025-01' ? '85' : '87'
+    const [rfc, tipo_operacion] = isGlobal ? ['', globally] : [supplier, operationOf(world, event.document, lastDayOf(period))]
+    const key = `${period}|${rfc}|${tipo_operacion}`
+    const row = rows.get(key) ?? { period, rfc, tipo_operacion, documents: [] }
     row.documents.push(event.document)
     rows.set(key, row)
-    for (const [figure, amount] of figuresOf(event)) tally.add(`${figure}|${key}`, event.uuid, amount, event.applies_to)
-    tally.add(`iva_retenido|${key}`, event.uuid, taxSum(event.taxes, 'retencion', IVA), event.applies_to)
+    const add = (figure: string, amount: Micros) => tally.add(`${figure}|${key}`, event.uuid, amount, event.applies_to)
+    for (const [figure, amount] of figuresOf(event)) {
+      const isReturned = event.refund !== null && (WITH_IVA as readonly string[]).includes(figure)
+      add(isReturned ? `devuelto_${figure}` : figure, isReturned ? -amount : amount)
+      if (figure.startsWith('iva_')) add(`no_acreditable_${figure}`, excludedOf(world, event, amount))
+    }
+    add('iva_retenido', taxSum(event.taxes, 'retencion', IVA))
   }
   return [...rows]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, { period, rfc, tipo_operacion, documents }]) => ({
-      ...{ period, rfc, name: nameOf(documents, rfc), tipo_tercero: TERCEROS[rfc] ?? '04', tipo_operacion },
-      ...Object.fromEntries([...IVA_FIGURES, 'iva_retenido'].map((figure) => [figure, money(tally.sum(`${figure}|${key}`))])),
-    }))
+    .map(([key, { period, rfc, tipo_operacion, documents }]) => {
+      const of = (figure: string) => tally.sum(`${figure}|${key}`)
+      const texts = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, money(of(name))]))
+      return {
+        ...{ period, rfc: rfc || null, name: rfc === '' ? null : nameOf(documents, rfc) },
+        ...{ tipo_tercero: rfc === '' ? '15' : rfc === 'XEXX010101000' ? '05' : '04', tipo_operacion },
+        ...texts([...WITH_IVA, ...WITHOUT_IVA, ...WITH_IVA.map((name) => `devuelto_${name}`), 'iva_retenido']),
+        ...texts(IVAS.map((name) => `no_acreditable_${name}`)),
+        ...Object.fromEntries(
+          IVAS.map((name) => [`acreditable_${name}`, money(of(name) - of(`devuelto_${name}`) - of(`no_acreditable_${name}`))]),
+        ),
+      }
+    })
 }
 
 /** `payroll`: a row for each month in which somebody was paid. */
