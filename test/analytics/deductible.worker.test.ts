@@ -340,6 +340,26 @@ describe('vehicles', () => {
     })
   })
 
+  it('have their limit in MXN, to the cent, in another currency and as a fleet', async () => {
+    const set = await book([
+      // With tyres of 1,000.
+      car(1, '25101503', 370_000, {
+        ...{ moneda: ['USD', '17.8078'] },
+        lines: [
+          { clave: '25101503', importe: 370_000 },
+          { clave: '25172504', importe: 1_000 },
+        ],
+      }),
+      car(2, '25101503', 100_000_000, { lines: [{ clave: '25101503', importe: 100_000_000, cantidad: 200 }] }),
+    ])
+    expect(await set.deductions()).toEqual([
+      [1, 'capped', '48201.95', ['cap_vehicle']],
+      [2, 'capped', '8750000.00', ['cap_vehicle']],
+    ])
+    // 16 % of 6,588,886 − 175,000 and of 100,000,000 − 35,000,000.
+    expect((await set.vat()).excluded).toBe('11426221.76')
+  })
+
   it('have their limit on the price after discounts: of the line, and of credit notes before and after the payment', async () => {
     const set = await book([
       // 400,000 less 200,000: 175,000 of 200,000.

@@ -178,7 +178,7 @@ export function judgeOf(rules: Rules, days: Days) {
         select case when bits > 0 or fuel > 0 then json_array(cast(part / unit + 0.5 as integer), cast(whole / unit + 0.5 as integer), bits, cast(fuel / unit + 0.5 as integer)) end
         from (select iif(cars = 0, 0, iif(own is null, max(0, cars - before), min(own, max(0, cars - before)))) + rent as part,
             max(case when cars > 0 and own is not null then own when cars > 0 then every - before else coalesce(every, 1) end, 1) as whole, coalesce(fuel, 1) as fuel,
-            iif(coalesce(every, 1) < 3000000000, 1.0, 10000.0) as unit,
+            iif(cars > 0 or rent > 0 or coalesce(every, 1) < 3000000000, 1.0, 10000.0) as unit,
             iif(cars > 0, ${FOUND.cap_vehicle}, 0) + iif(rent > 0, ${FOUND.cap_car_rental}, 0) + iif(is_open, ${FOUND.vehicle_review}, 0) + iif(is_unclear, ${FOUND.car_rental_review}, 0) as bits
           from (select *, ${before} as before, ${own} as own
             from (select max(every) as every, total(iif(kind = 'car' and n > 0, max(0, amount - n * most), 0)) as cars,

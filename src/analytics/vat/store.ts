@@ -4,7 +4,7 @@ import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, type Named, named 
 import type { Days } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { FOUND, partIn } from '../common/deductible.ts'
+import { CAPS, FOUND, partIn } from '../common/deductible.ts'
 import { EXCLUDED, type Exclusions, type KnownSuppliers, OUTRIGHT } from './exclusions.ts'
 import { PROPORTION, proportionFlags, SPLIT, SUMS, splitOf } from './proportion.ts'
 
@@ -81,7 +81,8 @@ export function marked(events: SQL, partition: Partition, direction: DirectionNu
   // SQL adds amounts of so many digits up without an overflow.
   const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
   const limit = sql.raw(`1e${LARGE}`)
-  const isOpen = sql`(found & ${sql.raw(String(FOUND.unknown_amount))} or exists (select 1 from json_each(judged) where value->>0 <> 0))`
+  // The products of a car's amounts have too many digits.
+  const isOpen = sql`(found & ${sql.raw(String(FOUND.unknown_amount | CAPS))} or exists (select 1 from json_each(judged) where value->>0 <> 0))`
   const needsExact = sql`(needs_exact or ${isOpen} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
   const ofParts = SPLIT.map((name) => partIn(`(${PROPORTION[name].columns.join(' + ')})`, 'thing->>0', 'thing->>1'))
   const withouts = isIssued
