@@ -3,7 +3,7 @@ import { conceptsOf } from '../oracle/analytics/concepts.ts'
 import { efosOf } from '../oracle/analytics/efos.ts'
 import { type FinancingQuery, financingOf } from '../oracle/analytics/financing.ts'
 import { fxOf } from '../oracle/analytics/fx.ts'
-import { vatPositionOf } from '../oracle/analytics/vat.ts'
+import { type VatChoices, vatPositionOf } from '../oracle/analytics/vat.ts'
 import { concentrationOf } from '../oracle/drilldowns/concentration.ts'
 import { type DeductionQuery, deductionsOf } from '../oracle/drilldowns/deductions.ts'
 import { type RiskQuery, riskOf } from '../oracle/drilldowns/risk.ts'
@@ -24,6 +24,19 @@ function someOf<T extends object>({ chance, pick }: Random, all: T): Partial<T> 
 }
 
 const DIRECTIONS = ['issued', 'received'] as const
+
+/** What a taxpayer decides of its VAT position, drawn at random. */
+function choicesOf({ documents }: World, seed: number): VatChoices {
+  const { chance, pick, int } = random(`choices|${seed}`)
+  const suppliers = [...new Set(documents.filter((one) => one.direction === 'received').map(({ emisor_rfc }) => emisor_rfc))].sort()
+  const meant = (use: number) => suppliers.filter((_, n) => (n + seed) % 4 === use)
+  const uses = { prorrateo: 'attributed', taxed_suppliers: meant(0), exempt_suppliers: meant(1) }
+  return {
+    terceros: pick(['include', 'exclude']),
+    ...(chance(0.5) && { no_objeto: pick(['not_taxed', 'left_out'] as const) }),
+    ...(chance(0.3) ? { prorrateo: `0.${int(1, 999_999)}` } : meant(0).length > 0 && meant(1).length > 0 ? uses : {}),
+  }
+}
 
 /** Every surface with parameters of its own, drawn at random. */
 export function filteredOf(world: World, range: Range, seed: number): Asked[] {
@@ -69,14 +82,15 @@ export function filteredOf(world: World, range: Range, seed: number): Asked[] {
   const deductions = deductionsOf(world, { ...days, ...claimed })
   const concentration = concentrationOf(world, { ...range, direction, include_generic: true })
   const level = pick(['family', 'class'] as const)
-  const concepts = conceptsOf(world, { ...range, direction, level })
+  const { terceros = 'include', ...chosen } = choicesOf(world, seed)
+  const concepts = conceptsOf(world, { ...range, direction, level, terceros })
   const pool: FinancingQuery = {
     ...someOf(draws, { advance_rate: `0.${int(10, 99)}`, max_age_days: int(10, 400), debtor_cap: `0.${int(10, 99)}` }),
     as_of,
   }
   const financing = financingOf(world, pool)
   const period = pick(monthsOf(days).filter((month) => month <= monthOf(world.today)))
-  const vat = vatPositionOf(world, { from: `${period}-01`, to: lastDayOf(period) })
+  const vat = vatPositionOf(world, { from: `${period}-01`, to: lastDayOf(period) }, { ...chosen, terceros })
   const efos = efosOf(world, { ...range, direction, as_of })
   const fx = fxOf(world, { ...range, as_of })
   return [
@@ -86,7 +100,8 @@ export function filteredOf(world: World, range: Range, seed: number): Asked[] {
       ...{ rows: withholdings.rows, tally: withholdings.tally },
     },
     {
-      ...{ path: '/cfdi/deductions', query: textOf({ ...months, ...claimed }), head: { totals: deductions.totals } },
+      ...{ path: '/cfdi/deductions', query: textOf({ ...months, ...claimed }) },
+      head: { totals: deductions.totals, cap_unknown: deductions.cap_unknown },
       ...{ rows: deductions.rows, tally: deductions.tally },
     },
     {
@@ -94,14 +109,17 @@ export function filteredOf(world: World, range: Range, seed: number): Asked[] {
       ...{ rows: concentration.rows, tally: concentration.tally },
     },
     {
-      ...{ path: '/analytics/concepts', query: textOf({ ...range, direction, level }), head: concepts.header },
+      ...{ path: '/analytics/concepts', query: textOf({ ...range, direction, level, terceros }), head: concepts.header },
       ...{ rows: concepts.rows, tally: concepts.tally },
     },
     {
       ...{ path: '/analytics/financing', query: textOf(pool), head: financingHead(financing), rows: financing.rows },
       tally: financing.tally,
     },
-    { path: '/analytics/vat-position', query: { period }, head: {}, rows: vat.rows, tally: vat.tally },
+    {
+      ...{ path: '/analytics/vat-position', query: { period, ...textOf({ ...chosen, terceros }) }, head: vat.head },
+      ...{ rows: vat.rows, tally: vat.tally },
+    },
     {
       ...{ path: '/analytics/efos-exposure', query: textOf({ ...range, direction, as_of }), head: efos.header, rows: efos.rows },
       tally: efos.tally,

@@ -94,7 +94,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
     ...sides,
     {
       ...{ path: '/cfdi/deductions', query: { from: monthOf(range.from), to: monthOf(range.to) } },
-      ...{ head: { totals: deductions.totals }, rows: deductions.rows, tally: deductions.tally },
+      ...{ head: { totals: deductions.totals, cap_unknown: deductions.cap_unknown }, rows: deductions.rows, tally: deductions.tally },
     },
     {
       ...{ path: '/analytics/financing', query: { as_of }, rows: financing.rows, tally: financing.tally },

@@ -9,6 +9,7 @@ import {
 import { CANCUN, TIJUANA } from '../../../src/authority/sandbox/world/places.ts'
 import { isCompany, productsOf, type Taxpayer } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import type { Draws } from './draws.ts'
+import { globalOf, withKinds } from './kinds.ts'
 
 const TERMS = [null, '30 días', 'Contado', 'Net 45', '15 dias', 'Crédito a 60 días', 'Según contrato']
 const USES = ['G01', 'G03', 'I04', 'D01', 'D10', 'S01', 'D05']
@@ -34,19 +35,21 @@ export function invoiceIn(draws: Draws, month: string, rest: Partial<Rest> = {})
   const lugar = chance(0.1) ? pick([TIJUANA, CANCUN]) : emisor.locality
   const products = productsOf(pick(emisor.lines.length > 0 ? emisor.lines : (['consultoria'] as const)))
   const forgets = chance(0.2)
-  const conceptos = Array.from({ length: int(1, 3) }, () => {
+  const plain = Array.from({ length: int(1, 3) }, () => {
     const product = pick(products)
     const [cantidad, valor_unitario] = [int(1, product.most), int(...product.price)]
     const descuento = chance(0.2) ? Math.floor((cantidad * valor_unitario * int(1, 20)) / 100) : 0
     const line = conceptoOf(draft, lugar, product, { cantidad, valor_unitario, descuento, no_identificacion: `SKU-${int(100, 999)}` })
     return { ...line, clave: chance(0.04) ? '01010101' : line.clave, ...(forgets && { retenciones: [] }) }
   })
+  const conceptos = withKinds(draft, lugar, plain, emisor === draws.circle.self)
   const isCredit = chance(isPersonal ? 0.2 : 0.5)
   const moneda = chance(0.15) ? pick(['USD', 'EUR']) : emisor.moneda === 'MXN' ? receptor.moneda : emisor.moneda
   const forma = isCredit ? (chance(0.1) ? '03' : '99') : pick(['03', '03', '04', '28', '01', '01', '05', '99'])
   const document = comprobante(draft, {
     ...{ tipo: 'I', serie: isCredit ? 'F' : 'A', lugar, moneda, conceptos, metodo: isCredit ? 'PPD' : 'PUE', forma },
     condiciones: pick(TERMS),
+    ...(receptor.rfc === 'XAXX010101000' && { global: globalOf(draft) }),
     ...(chance(0.15) && { uso: pick(USES) }),
     ...(isPersonal && { uso: pick(PERSONAL_USES) }),
     ...rest,

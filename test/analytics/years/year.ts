@@ -10,6 +10,7 @@ import { addDays, addMonths, type ListEntry, type Registration } from '../oracle
 import { type Draws, drawsOf } from './draws.ts'
 import { cancel, creditOn, paymentsOn, substituteOf } from './followers.ts'
 import { advanceIn, invoiceIn } from './invoices.ts'
+import { withThirdParties } from './kinds.ts'
 import { ownRulesIn } from './own-rules.ts'
 import { cfdi32Xml } from './xml32.ts'
 
@@ -131,7 +132,7 @@ export function yearOf(seed: number): Year {
       return {
         ...{ uuid: document.uuid, fecha: document.fecha, direction: document.emisor.rfc === rfc ? 'issued' : 'received' },
         ...{
-          xml: isOld ? cfdi32Xml(document) : cfdiXml(document),
+          xml: isOld ? cfdi32Xml(document) : withThirdParties(cfdiXml(document), document),
           listed: listedOf(document),
           isMetadataOnly: document.tipo !== null && chance(0.04),
         },

@@ -7,6 +7,7 @@ import { loweredBy } from '../notes.ts'
 import type { Rules } from '../rules.ts'
 import { type Document, dayOf, isCompany, rulesOf, rulesOfYear, type World } from '../world.ts'
 import { mainClave } from './expectation.ts'
+import { carsOf } from './vehicles.ts'
 
 export type Profile = 'personal' | 'business'
 
@@ -91,6 +92,10 @@ export const invoicesOf = (world: World, note: Document): [invoice: Document, pa
       )
       .map((one): [Document, Micros] => [one, part]),
   )
+
+/** What was bought: the invoice itself, or the first one that a credit note is of. */
+export const boughtBy = (world: World, document: Document): Document =>
+  document.tipo_comprobante === 'I' ? document : (invoicesOf(world, document)[0]?.[0] ?? document)
 
 /**
  * The part of a document of a business that is out because of its payments, or of what a credit note returns of payments that were; why; and
@@ -245,6 +250,7 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
       ['tuition_without_iedu', personal?.category === 'tuition' && isInvoice && tuitionOf(world, document) === null],
       ['uso_undefined', profile === 'business' && document.uso_cfdi === 'P01'],
       ['unpaid_to_626', isUnsettled(world, document, profile)],
+      ['vehicle_review', profile === 'business' && carsOf(world, boughtBy(world, document)).isToReview],
       ['possible_travel', isInvoice && deductedPartOf(document, profile) !== null && isElsewhere(document)],
       ['cash_in_parts', cash?.isInParts === true],
       ['restaurant_form_unknown', isInvoice && deductedPartOf(document, profile) !== null && isFormUnknown(world, document, profile)],

@@ -5,7 +5,8 @@ import type { DeductionRow, DeductionTotals } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { compare, type Document, dayOf, isCompany, type Range, rulesOfYear, type World, within } from '../world.ts'
 import { type Limit, limitsOf } from './caps.ts'
-import { deductedPartOf, invoicesOf, outOf, type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
+import { boughtBy, deductedPartOf, invoicesOf, outOf, type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
+import { carsOf } from './vehicles.ts'
 
 export interface DeductionQuery extends Range {
   profile?: 'auto' | Profile
@@ -20,6 +21,7 @@ const QUESTIONS: Record<string, string> = {
   uso_undefined: 'What is it used for?',
   unpaid_to_626: 'Must what a company of 626 bills be paid before it is deducted?',
   cash_in_parts: 'Was it one purchase that was divided into payments of at most 2,000 in cash (LISR 27-III)?',
+  vehicle_review: 'Is it a car for up to ten passengers, what did each one cost, and does it have an electric motor (LISR 36-II)?',
   possible_travel: 'Was it consumed on a trip of more than 50 km (LISR 28-V)?',
   restaurant_form_unknown: 'Is it paid by card or electronic wallet (LISR 28-XX)?',
   cap_unknown: 'What was the income on which its limit depends?',
@@ -154,17 +156,21 @@ export function deductionsOf(world: World, query: DeductionQuery) {
           ? [(paid?.paid ?? micros(document.total)) - (cash?.out ?? 0n), micros(document.total)]
           : [cash?.deducted ?? 0n, cash?.of ?? 0n]
       const ofPaid = all === 0n ? gross : part(gross, counted, all)
-      const deducted_part = annual_rate ?? deductedPartOf(document, profile)
-      const claimed = deducted_part === null ? ofPaid : times(ofPaid, deducted_part)
+      const { excess, net } = profile === 'business' ? carsOf(world, boughtBy(world, document)) : { excess: 0n, net: 1n }
+      const eaten = deductedPartOf(document, profile)
+      const within_limit = eaten === null ? part(ofPaid, net - excess, net) : times(ofPaid, eaten)
+      const claimed = annual_rate === null ? within_limit : times(within_limit, annual_rate)
       const deductible = allowed(world, document, limits, used, claimed)
       if (isShown) tally.add(`deductible_amount|${key}`, document.uuid, deductible)
+      if (excess > 0n) return row('capped', deductible, [...partly, 'cap_vehicle'])
       if (deductible >= claimed) return row('eligible', deductible, partly)
       const cut = limits.find(({ key, amount }) => amount !== null && used.get(`claimed ${key}`)! > amount) ?? limits[0]!
       return row('capped', deductible, [`cap_${cut.key.split('|')[0]}`])
     })
   // What came earlier in the year has only used up its limits.
   const shown = rows.filter((_, n) => within(query, dayOf(documents[n]!.fecha)))
-  return { rows: shown, totals: totalsOf(groups, used, tally), tally }
+  const totals = totalsOf(groups, used, tally)
+  return { rows: shown, totals, cap_unknown: totals.some((one) => one.cap_unknown), tally }
 }
 
 type Groups = Map<string, { cap_group: string | null; limits: Map<string, Limit> }>
