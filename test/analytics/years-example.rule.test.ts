@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { micros } from './oracle/amounts.ts'
+import { micros, sum } from './oracle/amounts.ts'
 import { conceptsOf } from './oracle/analytics/concepts.ts'
 import { efosOf } from './oracle/analytics/efos.ts'
 import { financingOf } from './oracle/analytics/financing.ts'
@@ -74,14 +74,13 @@ describe('what different surfaces say of the same year agrees', () => {
     const suppliers = diot(world) as unknown as Record<string, string>[]
     const { totals } = withholdingsOf(world, range)
     const ofImports = withholdingsOf(world, { ...range, source: 'retencion_cfdi', impuesto: 'IVA', role: 'withheld_by_us' }).rows
-    for (const { period, pagado } of position) {
+    for (const { period, pagado, no_deducible_excluded } of position) {
       const mine = suppliers.filter((one) => one['period'] === period)
-      for (const figure of ['iva_16', 'base_16', 'base_0', 'iva_8'] as const)
-        isNear(
-          total(mine, (one) => one[figure]!),
-          micros(pagado[figure]),
-          mine.length + 1,
-        )
+      const of = (figure: string) => total(mine, (one) => one[figure] ?? '0')
+      for (const figure of ['iva_16', 'base_16', 'base_0', 'iva_8', 'base_no_objeto'] as const)
+        isNear(of(figure) - of(`devuelto_${figure}`), micros(pagado[figure]), 2 * mine.length + 1)
+      const lost = ['iva_16', 'iva_8', 'iva_otras'].map((figure) => of(`no_acreditable_${figure}`))
+      isNear(sum(lost), micros(no_deducible_excluded), 3 * mine.length + 1)
       const retenciones = total(
         ofImports.filter((one) => one.period === period),
         ({ amount }) => amount,
