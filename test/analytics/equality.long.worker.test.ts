@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vites
 import { runs, sample } from '../support/fuzz.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { expectAddedUp, linksIn } from './support/added-up.ts'
-import { expectSurface } from './support/compare.ts'
+import { compared, expectSurface } from './support/compare.ts'
 import { setOwnRules } from './support/facts.ts'
 import { filteredOf } from './support/filters.ts'
 import { expectLeftOut } from './support/left-out.ts'
@@ -27,6 +27,7 @@ const FAULTS_FOUND = [36, 247]
 let shown = 0
 afterAll(async () => {
   expect(shown).toBeGreaterThan(0)
+  expect(compared.figures).toBeGreaterThan(0)
   // Other tests have the defaults.
   await setOwnRules([])
   vi.useRealTimers()

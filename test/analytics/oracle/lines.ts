@@ -8,7 +8,7 @@ type Line = Document['conceptos'][number]
 export const OF_LINES = ['base_no_objeto', 'base_sin_traslado'] as const
 export const OF_THIRD_PARTIES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_no_objeto'] as const
 type OfThirdParties = (typeof OF_THIRD_PARTIES)[number]
-export type LineFigure = IvaFigure | (typeof OF_LINES)[number] | `tercero_${OfThirdParties}`
+export type LineFigure = 'tercero' | IvaFigure | (typeof OF_LINES)[number] | `tercero_${OfThirdParties}`
 
 const netOf = ({ importe, descuento }: Line): Micros => micros(importe) - micros(descuento)
 /** ObjetoImp 01 is not subject to tax. 03 to 08 are, and may transfer nothing. */
@@ -26,6 +26,7 @@ export function lineFiguresOf({ conceptos }: Document): [LineFigure, Micros][] {
   return [
     ['base_no_objeto', of(conceptos, isNotSubject)],
     ['base_sin_traslado', of(conceptos, isNotTransferred)],
+    ['tercero', of(others, () => true)],
     ['tercero_base_no_objeto', of(others, isNotSubject)],
     ...figures.flatMap(([name, amount]): [LineFigure, Micros][] => (isMeant(name) ? [[`tercero_${name}`, amount]] : [])),
   ]

@@ -3,7 +3,7 @@ import type { VatMonth } from '../analytics-shapes.ts'
 import { appliedTo, LEAST_OPEN } from '../balances.ts'
 import { type CashEvent, countedOn, figuresOf, ivaOf, movementsOf } from '../cash.ts'
 import { inPesos, isToItself, populationOf, rateOf, signOf } from '../counting.ts'
-import { excludedOf, exclusionsBy, questionsOf } from '../drilldowns/credit.ts'
+import { excludedOf, questionsOf, REASONS, reasonOf } from '../drilldowns/credit.ts'
 import { type LineFigure, OF_LINES, OF_THIRD_PARTIES } from '../lines.ts'
 import { hasPrefix, isRepseInvalid, situacionAt } from '../lists.ts'
 import type { Direction, Month } from '../shapes.ts'
@@ -102,10 +102,6 @@ function declaredOf({ returns }: World, month: Month): VatMonth['declarado'] {
 /** IVA withheld from third parties by an event on what can be credited. */
 const creditableRetained = (world: World, event: CashEvent): Micros => retained(event) - excludedOf(world, event, retained(event))
 
-const REASONS = [
-  ...['uso_s01', 'issuer_69b_definitivo', 'cash_over_2000', 'fuel_not_electronic', 'bar', 'restaurant_not_by_card'],
-  ...['restaurant', 'cap_vehicle'],
-]
 const QUESTIONS: Record<string, string> = {
   cash_in_parts: 'Was it one purchase that was divided into payments of at most 2,000 in cash (LISR 27-III)?',
   vehicle_review: 'Is it a car for up to ten passengers, what did each one cost, and does it have an electric motor (LISR 36-II)?',
@@ -119,7 +115,7 @@ function addCash(world: World, month: Month, tally: Tally, choices: VatChoices):
     const add = (figure: string, amount: Micros) => {
       if (amount !== 0n) tally.add(`${figure}|${month}`, event.uuid, amount, event.applies_to)
     }
-    for (const [figure, amount] of shownOf(event, choices)) if (!figure.startsWith('tercero_')) add(`${side}.${figure}`, amount)
+    for (const [figure, amount] of shownOf(event, choices)) if (!figure.startsWith('tercero')) add(`${side}.${figure}`, amount)
     add(isIssued ? 'cobrado.retenido_por_clientes' : 'pagado.retenido_a_terceros', retained(event))
     if (isIssued) {
       for (const [figure, amount] of figuresOf(event)) if (figure.startsWith('tercero_')) add(`terceros.${figure.slice(8)}`, amount)
@@ -128,7 +124,7 @@ function addCash(world: World, month: Month, tally: Tally, choices: VatChoices):
     }
     const excluded = excludedOf(world, event, ivaOf(event))
     add('no_deducible_excluded', excluded)
-    for (const [reason, amount] of exclusionsBy(world, event, ivaOf(event))) add(`excluded.${reason}`, amount)
+    add(`excluded.${reasonOf(world, event)}`, excluded)
     for (const reason of questionsOf(world, event).slice(0, 1)) {
       add('por_revisar', ivaOf(event))
       add(`review.${reason}`, ivaOf(event))

@@ -9,34 +9,38 @@ function paymentsIn({ refund, forma, pesos, day, own }: CashEvent) {
   return refund === null ? [{ forma, pesos, day, amount: own }] : refund.of
 }
 
-/**
- * What of an amount of an event cannot be credited, by reason: all of what the purchase is, all of a payment that was wrong, and of the rest
- * the part that restaurants and cars do not deduct. Of a refund the same of the payments that it returns.
- */
-export function exclusionsBy(world: World, event: CashEvent, amount: Micros): [reason: string, Micros][] {
+/** Why IVA is not credited, in the order in which one of several is named. */
+export const REASONS = [
+  ...['uso_s01', 'issuer_69b_definitivo', 'cash_over_2000', 'fuel_not_electronic', 'bar', 'restaurant_not_by_card'],
+  ...['restaurant', 'cap_vehicle'],
+]
+
+export function reasonOf(world: World, event: CashEvent): string | undefined {
   const { document } = event
-  const [reason] = exclusionsOf(world, document)
-  if (reason !== undefined) return [[reason, amount]]
-  const payments = paymentsIn(event)
-  const all = sum(payments.map((one) => one.amount))
-  const by = new Map<string, Micros>()
-  let out = 0n
-  for (const one of payments) {
-    const [wrong] = wrongsOf(world, document, one, one.day)
-    if (wrong === undefined) continue
-    out += one.amount
-    by.set(wrong, (by.get(wrong) ?? 0n) + one.amount)
-  }
-  const found = [...by].map(([wrong, some]): [string, Micros] => [wrong, part(amount, some, all)])
-  const rest = amount - (all === 0n ? 0n : part(amount, out, all))
-  const { excess, net } = carsOf(world, document)
-  if (isRestaurant(document)) found.push(['restaurant', rest - times(rest, deductedPartOf(document, 'business')!)])
-  else if (excess > 0n) found.push(['cap_vehicle', part(rest, excess, net)])
-  return found
+  const found = [
+    ...exclusionsOf(world, document),
+    ...paymentsIn(event).flatMap((one) => wrongsOf(world, document, one, one.day)),
+    ...(isRestaurant(document) ? ['restaurant'] : []),
+    ...(carsOf(world, document).excess > 0n ? ['cap_vehicle'] : []),
+  ]
+  return REASONS.find((reason) => found.includes(reason))
 }
 
-export const excludedOf = (world: World, event: CashEvent, amount: Micros): Micros =>
-  sum(exclusionsBy(world, event, amount).map(([, some]) => some))
+/**
+ * What of an amount of an event cannot be credited: all of what the purchase is, all of a payment that was wrong, and of the rest the part
+ * that restaurants and cars do not deduct. Of a refund the same of the payments that it returns.
+ */
+export function excludedOf(world: World, event: CashEvent, amount: Micros): Micros {
+  const { document } = event
+  if (exclusionsOf(world, document).length > 0) return amount
+  const payments = paymentsIn(event)
+  const wrong = payments.filter((one) => wrongsOf(world, document, one, one.day).length > 0)
+  const total = (list: typeof payments) => sum(list.map((one) => one.amount))
+  const out = part(amount, total(wrong), total(payments))
+  const [rest, { excess, net }] = [amount - out, carsOf(world, document)]
+  if (isRestaurant(document)) return amount - times(rest, deductedPartOf(document, 'business')!)
+  return out + part(rest, excess, net)
+}
 
 /** What has to be asked before the IVA of an event is credited; nothing of what is excluded as a whole. */
 export function questionsOf(world: World, event: CashEvent): string[] {
