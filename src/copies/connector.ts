@@ -1,11 +1,11 @@
 import { type Ctx, eventsOf, type System } from '../platform/context.ts'
-import { base64ToBytes, bytesToBase64 } from '../platform/crypto/keyring.ts'
+import { openText, sealText } from '../platform/crypto/keyring.ts'
 import { commit, connect, type Database } from '../platform/db/commit.ts'
 import { notFound } from '../platform/failures.ts'
 import { pageByPage } from '../platform/work/pages.ts'
-import type { DestinationSpec, Learned } from './drivers/adapters.ts'
+import type { Learned } from './drivers/adapters.ts'
 import { type Destination, DestinationError } from './drivers/port.ts'
-import type { ConnectorCredentials, ConnectorScope, DestinationSettings } from './provider-contract.ts'
+import type { ConnectorCredentials, ConnectorScope, DestinationSettings, DestinationSpec } from './provider-contract.ts'
 import {
   type ConnectorRow,
   type CountedConnector,
@@ -26,30 +26,19 @@ interface CredentialsHolder {
 const contextOf = ({ settings }: System, { organization_id, connector_id }: CredentialsHolder): string =>
   JSON.stringify(['storage-connector', settings.environment, organization_id, connector_id])
 
-/** Encrypts text for a connector: `version:base64`, the key's version and the nonce and ciphertext of AES-256-GCM. */
-async function seal(system: System, holder: CredentialsHolder, plain: string): Promise<string> {
-  const { current } = system.settings.ciecKeys
-  return `${current.version}:${bytesToBase64(await current.seal(plain, contextOf(system, holder)))}`
-}
-
 async function open(system: System, holder: CredentialsHolder, sealed: string): Promise<string> {
-  const [version = '', encoded = ''] = sealed.split(':')
-  const opened = await system.settings.ciecKeys.of(version)?.open(base64ToBytes(encoded), contextOf(system, holder))
-  if (opened == null) throw new Error(`The credentials of ${holder.connector_id} cannot be opened with any key of CIEC_KEYS.`)
+  const opened = await openText(system.settings.ciecKeys, sealed, contextOf(system, holder))
+  if (opened === null) throw new Error(`The credentials of ${holder.connector_id} cannot be opened with any key of CIEC_KEYS.`)
   return opened
 }
 
 /** Encrypts credentials for storage. */
 export const sealCredentials = (system: System, holder: CredentialsHolder, credentials: ConnectorCredentials): Promise<string> =>
-  seal(system, holder, JSON.stringify(credentials))
+  sealText(system.settings.ciecKeys, JSON.stringify(credentials), contextOf(system, holder))
 
 /** Decrypts the credentials of a connector. Throws when no configured key opens them. */
 export const openCredentials = async (system: System, row: CredentialsHolder & { credentials: string }): Promise<ConnectorCredentials> =>
   JSON.parse(await open(system, row, row.credentials)) as ConnectorCredentials
-
-/** Encrypts the same credentials under the current key. */
-export const resealCredentials = async (system: System, row: CredentialsHolder & { credentials: string }): Promise<string> =>
-  seal(system, row, await open(system, row, row.credentials))
 
 /** Returns a connector of the organization. Throws Failure 404 storage_connector.not_found. */
 export async function requireConnector(ctx: Ctx, connector_id: string): Promise<CountedConnector> {
@@ -89,11 +78,11 @@ export async function openDestination(system: System, d1: D1Database, row: Opene
   const spec = { provider: row.provider, config, credentials: await openCredentials(system, row) } as DestinationSpec
   const store = async (learned: Learned): Promise<void> => {
     if ('drive_id' in learned) {
-      await commit(d1, [keepDrive(d1, row, learned.drive_id)])
+      await commit(d1, [keepDrive(row, learned.drive_id)])
       row.config = JSON.stringify({ ...config, ...learned })
     } else {
       const sealed = await sealCredentials(system, row, learned.credentials as ConnectorCredentials)
-      await commit(d1, [replaceCredentials(d1, row, sealed)])
+      await commit(d1, [replaceCredentials(row, sealed)])
     }
   }
   const network = {
@@ -130,5 +119,6 @@ export const rewrapCredentials = (system: System, cursor = ''): Promise<string |
     return shard + 1 < events.length ? `${shard + 1}.0` : null
   })
 
+/** Encrypts the same credentials under the current key. */
 const rewrap = async (system: System, { $client }: Database, row: ConnectorRow) =>
-  rewrapStatement($client, row, await resealCredentials(system, row)).run()
+  commit($client, [rewrapStatement(row, await sealCredentials(system, row, await openCredentials(system, row)))])

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { System } from '../platform/context.ts'
 import { commit, jsonChunks } from '../platform/db/commit.ts'
@@ -28,10 +28,9 @@ interface Copies {
 }
 
 /** Write nothing without a connector, and include stopped ones. They do what the trigger `events_mirrored` does for events. */
-const dueStatements = (d1: D1Database, copies: readonly Copies[]): D1PreparedStatement[] =>
-  jsonChunks(copies.map(({ organization_id, fiscal_entity_id }) => [organization_id, uuidOf(fiscal_entity_id)])).map((json) =>
-    prepared(
-      d1,
+const dueStatements = (copies: readonly Copies[]): SQL[] =>
+  jsonChunks(copies.map(({ organization_id, fiscal_entity_id }) => [organization_id, uuidOf(fiscal_entity_id)])).map(
+    (json) =>
       sql`insert into ${mirrors} ${[mirrors.connector, mirrors.fiscal_entity, mirrors.due].map(bare)}
         select ${s.connector}, c.value->>1, 1
         from json_each(${json}) c cross join ${connectors} ${s} indexed by storage_connectors_organization
@@ -39,25 +38,21 @@ const dueStatements = (d1: D1Database, copies: readonly Copies[]): D1PreparedSta
         where true
         on conflict ${[mirrors.connector, mirrors.fiscal_entity].map(bare)} do update set ${bare(mirrors.due)} = 1
           where ${mirrors.due} <> 1`,
-    ),
   )
 
 /** Returns the statement, for the organization's events shard, that marks the mirrors of a fiscal entity as due. */
 export const markDue = (d1: D1Database, organization_id: string, fiscal_entity_id: string): D1PreparedStatement =>
-  dueStatements(d1, [{ organization_id, fiscal_entity_id }])[0]!
+  prepared(d1, dueStatements([{ organization_id, fiscal_entity_id }])[0]!)
 
 /** Marks the mirrors of readers as due, in one commit for each events shard. */
 export const markReadersDue = ({ settings }: System, readers: readonly (Copies & { events_shard: number })[]): Promise<void> =>
   each([...Map.groupBy(readers, ({ events_shard }) => events_shard)], ([shard, own]) => {
     const d1 = settings.events[shard]!
-    return commit(d1, dueStatements(d1, own))
+    return commit(d1, dueStatements(own))
   })
 
 /** Marks all mirrors of an organization's connectors as due. */
-export const markAllDue = (d1: D1Database, organization_id: string): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.due} <> 1 and ${mirrors.connector} in (
+export const markAllDue = (organization_id: string): SQL =>
+  sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.due} <> 1 and ${mirrors.connector} in (
         select ${connectors.connector} from ${connectors} indexed by storage_connectors_organization
-        where ${connectors.organization_id} = ${organization_id} and ${connectors.deleted_at} is null)`,
-  )
+        where ${connectors.organization_id} = ${organization_id} and ${connectors.deleted_at} is null)`

@@ -160,6 +160,12 @@ export type DestinationSettings =
   | { provider: 'azure_blob'; config: AzureBlobConfig; credentials: AzureBlobCredentials }
   | { provider: 'google_drive'; config: GoogleDriveConfig; credentials: GoogleDriveCredentials }
   | { provider: 'onedrive'; config: OneDriveConfig; credentials: OneDriveCredentials }
+/** A destination as the driver of its provider needs it: the paths that a driver gets contain the prefix. */
+export type SpecOf<P extends Provider, Settings extends DestinationSettings = Extract<DestinationSettings, { provider: P }>> = {
+  config: Omit<Settings['config'], keyof typeof location>
+  credentials: Settings['credentials']
+}
+export type DestinationSpec = { [P in Provider]: { provider: P } & SpecOf<P> }[Provider]
 export type ConnectorConfig = DestinationSettings['config']
 export type ConnectorCredentials = DestinationSettings['credentials']
 

@@ -2,7 +2,7 @@ import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzl
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { bare, prepared } from '../platform/db/statement.ts'
+import { assignments, bare, readRows } from '../platform/db/statement.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from './tables.ts'
 
 export type ConnectorRow = typeof connectors.$inferSelect
@@ -73,92 +73,67 @@ export const assertBackfillUnchanged = (
   )
 
 /** Marks every mirror of a connector as due. */
-export const markMirrorsDue = (d1: D1Database, connector: number): D1PreparedStatement =>
-  prepared(d1, sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.connector} = ${connector} and ${mirrors.due} <> 1`)
+export const markMirrorsDue = (connector: number): SQL =>
+  sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.connector} = ${connector} and ${mirrors.due} <> 1`
+
+/** The progress of a mirror that has copied nothing. */
+const UNCOPIED = { sequence: 0, import_sequence: 0, windows: null, all_until: 0, documents_since: 0 }
 
 /** The statements that reset a connector, as if it had never copied anything. Whoever works on it loses it. */
-export const forgetCopied = (d1: D1Database, connector: number): D1PreparedStatement[] => [
-  prepared(
-    d1,
-    sql`update ${connectors} set ${bare(connectors.token)} = null, ${bare(connectors.lease_until)} = 0
-        where ${connectors.connector} = ${connector}`,
-  ),
-  prepared(
-    d1,
-    sql`update ${mirrors} set ${bare(mirrors.due)} = 1, ${bare(mirrors.sequence)} = 0, ${bare(mirrors.import_sequence)} = 0,
-        ${bare(mirrors.windows)} = null, ${bare(mirrors.all_until)} = 0, ${bare(mirrors.documents_since)} = 0, ${bare(mirrors.round)} = null
-      where ${mirrors.connector} = ${connector}`,
-  ),
-  prepared(d1, sql`delete from ${storageCopied} where ${storageCopied.connector} = ${connector}`),
-  prepared(d1, sql`delete from ${storageRefused} where ${storageRefused.connector} = ${connector}`),
+export const forgetCopied = (connector: number): SQL[] => [
+  sql`update ${connectors} set ${assignments(connectors, { token: null, lease_until: 0 })} where ${connectors.connector} = ${connector}`,
+  sql`update ${mirrors} set ${assignments(mirrors, { due: 1, round: null, ...UNCOPIED })} where ${mirrors.connector} = ${connector}`,
+  sql`delete from ${storageCopied} where ${storageCopied.connector} = ${connector}`,
+  sql`delete from ${storageRefused} where ${storageRefused.connector} = ${connector}`,
 ]
 
 /** The statements that let the documents which the destination refused be tried again at once. */
-export const retryRefused = (d1: D1Database, connector: number): D1PreparedStatement[] => [
-  prepared(
-    d1,
-    sql`update ${storageRefused} set ${bare(storageRefused.due)} = 1 where ${storageRefused.connector} = ${connector}
+export const retryRefused = (connector: number): SQL[] => [
+  sql`update ${storageRefused} set ${bare(storageRefused.due)} = 1 where ${storageRefused.connector} = ${connector}
         and not ${storageRefused.due}`,
-  ),
-  prepared(
-    d1,
-    sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.connector} = ${connector} and ${mirrors.due} <> 1
+  sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.connector} = ${connector} and ${mirrors.due} <> 1
       and ${mirrors.fiscal_entity} in (select ${storageRefused.fiscal_entity} from ${storageRefused}
         where ${storageRefused.connector} = ${connector})`,
-  ),
 ]
 
 /** Returns a page of the documents that the destination refused, after one of a fiscal entity. */
-export const listRefused = async (
+export const listRefused = (
   d1: D1Database,
   connector: number,
   [fiscal_entity, document]: readonly [string, string],
   limit: number,
 ): Promise<RefusedRow[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select * from ${storageRefused} where ${storageRefused.connector} = ${connector}
+  readRows<RefusedRow>(
+    d1,
+    sql`select * from ${storageRefused} where ${storageRefused.connector} = ${connector}
           and (${storageRefused.fiscal_entity}, ${storageRefused.document}) > (${fiscal_entity}, ${document})
         order by ${storageRefused.fiscal_entity}, ${storageRefused.document} limit ${limit}`,
-    ).all<RefusedRow>()
-  ).results
+  )
 
 /**
  * Replaces sealed credentials by those that a provider has issued in their place, unless the customer has replaced them in the meantime.
  */
 export const replaceCredentials = (
-  d1: D1Database,
   { connector, credentials_version }: Pick<ConnectorRow, 'connector' | 'credentials_version'>,
   credentials: string,
-): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${connectors} set ${bare(connectors.credentials)} = ${credentials}
+): SQL =>
+  sql`update ${connectors} set ${bare(connectors.credentials)} = ${credentials}
       where ${connectors.connector} = ${connector} and ${connectors.credentials_version} = ${credentials_version}
-        and ${connectors.deleted_at} is null`,
-  )
+        and ${connectors.deleted_at} is null`
 
 /** Makes the drive of an account a part of the config, unless the customer has replaced the credentials or named a drive in the meantime. */
 export const keepDrive = (
-  d1: D1Database,
   { connector, credentials_version }: Pick<ConnectorRow, 'connector' | 'credentials_version'>,
   drive_id: string,
-): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${connectors} set ${bare(connectors.config)} = json_set(${connectors.config}, '$.drive_id', ${drive_id})
+): SQL =>
+  sql`update ${connectors} set ${bare(connectors.config)} = json_set(${connectors.config}, '$.drive_id', ${drive_id})
       where ${connectors.connector} = ${connector} and ${connectors.credentials_version} = ${credentials_version}
-        and ${connectors.config}->>'drive_id' is null and ${connectors.deleted_at} is null`,
-  )
+        and ${connectors.config}->>'drive_id' is null and ${connectors.deleted_at} is null`
 
 /** Replaces sealed credentials by the same ones under another key, unless they have been replaced in the meantime. */
-export const rewrapStatement = (d1: D1Database, { connector, credentials }: ConnectorRow, resealed: string): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${connectors} set ${bare(connectors.credentials)} = ${resealed} where ${connectors.connector} = ${connector}
-        and ${connectors.credentials} = ${credentials}`,
-  )
+export const rewrapStatement = ({ connector, credentials }: ConnectorRow, resealed: string): SQL =>
+  sql`update ${connectors} set ${bare(connectors.credentials)} = ${resealed} where ${connectors.connector} = ${connector}
+        and ${connectors.credentials} = ${credentials}`
 
 /** Returns a page of connectors whose credentials are sealed with another version of the key, in the order of their numbers. */
 export const listOutdatedCredentials = (db: Database, version: string, after: number, limit: number): Promise<ConnectorRow[]> =>

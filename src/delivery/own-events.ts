@@ -1,3 +1,4 @@
+import type { SQL } from 'drizzle-orm'
 import type { System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
 import type { EventPayload } from './catalog/payload-contract.ts'
@@ -18,14 +19,14 @@ type OwnEvent = EventPayload extends infer Payload
  * The statements that append an event to the feed of an organization, with its deliveries, in the commit of the change. The caller sees to it
  * that the change is committed once, and passes the results on to wakeOwnEvent.
  */
-export function ownEventStatements(d1: D1Database, organization_id: string, { event, ...members }: OwnEvent): D1PreparedStatement[] {
+export function ownEventStatements(organization_id: string, { event, ...members }: OwnEvent): SQL[] {
   const event_id = newId('evt')
   const body = JSON.stringify({ event, event_id, ...members })
   const now = Date.now()
   return [
-    ...insertEvents(d1, [{ organization_id, event_id, body, isUnique: false }], now),
-    ...insertDeliveries(d1, [[organization_id, 1]], now),
-    ...insertFanOuts(d1, [[organization_id, 1]]),
+    ...insertEvents([{ organization_id, event_id, body, isUnique: false }], now),
+    ...insertDeliveries([[organization_id, 1]], now),
+    ...insertFanOuts([[organization_id, 1]]),
   ]
 }
 

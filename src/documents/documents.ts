@@ -92,7 +92,7 @@ export async function keepDocuments(
   job: DocumentJob,
   delivered: readonly DocumentFile[],
   beforeFile: () => Promise<void>,
-): Promise<{ statements: D1PreparedStatement[]; created: number }> {
+): Promise<{ statements: SQL[]; created: number }> {
   const now = Date.now()
   const rows = await Promise.all(delivered.map((file) => rowOf(job, file, now)))
   if (rows.length === 0) return { statements: [], created: 0 }
@@ -120,11 +120,11 @@ export async function keepDocuments(
   }
   await shorten(ledger, job, rows)
   const statements = [
-    ...notifyRead(ledger, job.entity, late, now),
-    upsertDocuments(ledger, rows, job),
-    ...insertObligationRules(ledger, job.entity, obliging),
-    ...(created > 0 ? [retireStatement(ledger, job, rows)] : []),
-    ...(certificates.length > 0 ? [insertCertificates(ledger, job.entity, certificates)] : []),
+    ...notifyRead(job.entity, late, now),
+    upsertDocuments(rows, job),
+    ...insertObligationRules(job.entity, obliging),
+    ...(created > 0 ? [retireStatement(job, rows)] : []),
+    ...(certificates.length > 0 ? [insertCertificates(job.entity, certificates)] : []),
   ]
   return { statements, created }
 }

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Certificate } from '../authority/port/fields-contract.ts'
-import { bare, prepared } from '../platform/db/statement.ts'
+import { bare, prepared, readRows } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { organizations } from '../platform/tenant/tables.ts'
 import { connections } from '../taxpayers/tables.ts'
@@ -15,13 +15,10 @@ const [c, o] = [alias(connections, 'c'), alias(organizations, 'o')]
 const POSITION = sql`${valid_to}, ${entity}, ${serial}`
 
 /** Stores the last days of certificates. */
-export const insertCertificates = (ledger: D1Database, taxpayer: number, listed: readonly Certificate[]) =>
-  prepared(
-    ledger,
-    sql`insert into ${certificates} ${[entity, serial, valid_to].map(bare)}
+export const insertCertificates = (taxpayer: number, listed: readonly Certificate[]) =>
+  sql`insert into ${certificates} ${[entity, serial, valid_to].map(bare)}
       select ${taxpayer}, value->>0, value->>1 from json_each(${JSON.stringify(listed.map((one) => [one.serial, one.valid_to]))}) where true
-      on conflict do nothing`,
-  )
+      on conflict do nothing`
 
 /** A certificate with the organizations whose latest list names it as active. */
 export interface ExpiringCertificate {
@@ -37,19 +34,17 @@ export interface ExpiringCertificate {
 export type CertificatePosition = readonly [valid_to: string, entity: number, serial: string]
 
 /** Returns the first certificates after a place that expire up to a day. */
-export const nextCertificates = async (ledger: D1Database, after: CertificatePosition, until: string, limit: number) =>
-  (
-    await prepared(
-      ledger,
-      sql`select ${POSITION} from ${certificates} indexed by certificates_expiring
+export const nextCertificates = (ledger: D1Database, after: CertificatePosition, until: string, limit: number) =>
+  readRows<Pick<ExpiringCertificate, 'entity' | 'serial' | 'valid_to'>>(
+    ledger,
+    sql`select ${POSITION} from ${certificates} indexed by certificates_expiring
         where (${POSITION}) > ${after} and ${valid_to} <= ${until} order by ${POSITION} limit ${limit}`,
-    ).all<Pick<ExpiringCertificate, 'entity' | 'serial' | 'valid_to'>>()
-  ).results
+  )
 
 /** Returns for whom these certificates expire: the organizations whose latest list of certificates still names them as active. */
 export const holdersOf = async (ledger: D1Database, page: readonly Pick<ExpiringCertificate, 'entity' | 'serial'>[]) => {
   const json = JSON.stringify(page.map((one) => [one.entity, one.serial]))
-  const { results } = await prepared(
+  const results = await readRows<ExpiringCertificate>(
     ledger,
     sql`with lists as materialized (
         select ${d.entity}, o.key as organization_id, max(${d.document_date} || ${d.document_id}) as last
@@ -64,7 +59,7 @@ export const holdersOf = async (ledger: D1Database, page: readonly Pick<Expiring
       cross join json_each(${d.fields}, '$.certificates') f
       where f.value->>'serial' = c.value->>1 and f.value->>'status' = 'active'
       group by c.key`,
-  ).all<ExpiringCertificate>()
+  )
   return results
 }
 
@@ -80,18 +75,16 @@ export interface CertificateRecipient {
 }
 
 /** Finds the active connections of the holders of certificates. */
-export const recipientsOf = async (control: D1Database, stored: readonly ExpiringCertificate[]): Promise<CertificateRecipient[]> =>
-  (
-    await prepared(
-      control,
-      sql`select h.key as n, ${c.organization_id}, ${o.events_shard}, ${o.timezone}, ${c.fiscal_entity_id}, ${c.rfc}
+export const recipientsOf = (control: D1Database, stored: readonly ExpiringCertificate[]): Promise<CertificateRecipient[]> =>
+  readRows<CertificateRecipient>(
+    control,
+    sql`select h.key as n, ${c.organization_id}, ${o.events_shard}, ${o.timezone}, ${c.fiscal_entity_id}, ${c.rfc}
         from json_each(${JSON.stringify(stored.map((one) => [one.entity, JSON.parse(one.organizations) as string[]]))}) h
         cross join json_each(h.value->1) named
         cross join ${connections} ${c} indexed by connections_rfc
           on ${c.organization_id} = named.value and ${c.entity} = h.value->>0 and ${c.state} = 'active'
         cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}`,
-    ).all<CertificateRecipient>()
-  ).results
+  )
 
 /** A row as it is stored. What the job decides is left out. */
 export type KeptRow = Omit<DocumentRow, 'organizations' | 'is_current' | 'read_attempts'>
@@ -104,12 +97,12 @@ export const knownDocuments = async (
 ): Promise<Map<string, DocumentRow['fields_status']>> =>
   new Map(
     (
-      await prepared(
+      await readRows<Pick<DocumentRow, 'document_id' | 'fields_status'>>(
         ledger,
         sql`select ${d.document_id}, ${d.fields_status} from json_each(${JSON.stringify(ids)}) j
           cross join ${documents} ${d} on ${d.entity} = ${entity} and ${d.document_id} = j.value`,
-      ).all<Pick<DocumentRow, 'document_id' | 'fields_status'>>()
-    ).results.map(({ document_id, fields_status }) => [document_id, fields_status]),
+      )
+    ).map(({ document_id, fields_status }) => [document_id, fields_status]),
   )
 
 /** The columns that come with a document, in the order of their values. */
@@ -135,11 +128,9 @@ const setting = <Name extends keyof DocumentRow>(names: readonly Name[], value: 
  * Stores documents that came at the same time. In stored ones, only three things can change: the organizations that may read them, whether
  * they are current, and pending fields. The organizations are read from the job at commit.
  */
-export const upsertDocuments = (ledger: D1Database, rows: readonly KeptRow[], job: { entity: number; source: string; job_id: string }) => {
+export const upsertDocuments = (rows: readonly KeptRow[], job: { entity: number; source: string; job_id: string }) => {
   const { created_at } = rows[0]!
-  return prepared(
-    ledger,
-    sql`insert into ${documents} ${INSERTED.map((name) => bare(documents[name]))}
+  return sql`insert into ${documents} ${INSERTED.map((name) => bare(documents[name]))}
       with asked as materialized (
         select json_group_object(o.value, ${created_at}) as organizations from sync_jobs s cross join json_each(${requestersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o
         where s.entity = ${job.entity} and s.source = ${job.source} and s.month = '' and s.job_id = ${job.job_id} group by s.job_id)
@@ -150,33 +141,26 @@ export const upsertDocuments = (ledger: D1Database, rows: readonly KeptRow[], jo
         ${ORGANIZATIONS} = json_patch(excluded.${ORGANIZATIONS}, ${documents.organizations}), ${IS_CURRENT} = 1,
         ${setting(FIELDS, (name) => sql`iif(${IS_PENDING}, excluded.${bare(documents[name])}, ${documents[name]})`)}
       where ${documents.is_current} = 0 or (${IS_PENDING} and excluded.${bare(documents.fields_status)} <> 'pending') or exists (
-        select 1 from json_each(excluded.${ORGANIZATIONS}) x where json_extract(${documents.organizations}, '$.' || x.key) is null)`,
-  )
+        select 1 from json_each(excluded.${ORGANIZATIONS}) x where json_extract(${documents.organizations}, '$.' || x.key) is null)`
 }
 
 /** Marks the documents of a source that the authority no longer delivers as not current. */
-export const retireStatement = (ledger: D1Database, { entity, source }: { entity: number; source: string }, rows: readonly KeptRow[]) =>
-  prepared(
-    ledger,
-    sql`update ${documents} set ${IS_CURRENT} = 0
+export const retireStatement = ({ entity, source }: { entity: number; source: string }, rows: readonly KeptRow[]) =>
+  sql`update ${documents} set ${IS_CURRENT} = 0
       where ${documents.entity} = ${entity} and ${documents.source} = ${source} and ${documents.is_current} = 1
-        and ${documents.document_id} not in (select value from json_each(${JSON.stringify(rows.map(({ document_id }) => document_id))}))`,
-  )
+        and ${documents.document_id} not in (select value from json_each(${JSON.stringify(rows.map(({ document_id }) => document_id))}))`
 
 /** Notifies the organizations with pending documents that their fields are read, before the statement that stores these. */
-export const notifyRead = (ledger: D1Database, entity: number, ids: readonly string[], now: number): D1PreparedStatement[] =>
+export const notifyRead = (entity: number, ids: readonly string[], now: number): SQL[] =>
   ids.length === 0
     ? []
     : [
-        prepared(
-          ledger,
-          sql`${INTO_OUTBOX}
+        sql`${INTO_OUTBOX}
             select ${d.entity}, ${`${DOCUMENT_READ}:`} || ${d.document_id}, ${DOCUMENT_READ},
               (select json_group_array(key) from json_each(${d.organizations})), json_object('document_id', ${d.document_id}), ${now}
             from ${documents} ${d} where ${d.entity} = ${entity} and ${d.document_id} in (select value from json_each(${JSON.stringify(ids)}))
               and ${d.fields_status} = 'pending'
             on conflict do nothing`,
-        ),
       ]
 
 const PENDING = [...(['entity', 'document_id', 'source', 'series', 'kind', 'content_type', 'sha256', 'read_attempts'] as const)]
@@ -201,28 +185,18 @@ export const takePending = (ledger: D1Database): Promise<PendingDocument | null>
 }
 
 /** Stores what was read of a pending document. */
-export const readStatement = (
-  ledger: D1Database,
-  { entity, document_id }: PendingDocument,
-  read: Pick<DocumentRow, (typeof FIELDS)[number]>,
-) =>
-  prepared(
-    ledger,
-    sql`update ${documents} set ${setting(FIELDS, (name) => read[name])}
-      where ${documents.entity} = ${entity} and ${documents.document_id} = ${document_id} and ${IS_PENDING}`,
-  )
+export const readStatement = ({ entity, document_id }: PendingDocument, read: Pick<DocumentRow, (typeof FIELDS)[number]>) =>
+  sql`update ${documents} set ${setting(FIELDS, (name) => read[name])}
+      where ${documents.entity} = ${entity} and ${documents.document_id} = ${document_id} and ${IS_PENDING}`
 
 /** Keeps the texts that say when the obligations of these documents are due, after the statement that stores their fields. */
-export const insertObligationRules = (ledger: D1Database, entity: number, ids: readonly string[]): D1PreparedStatement[] =>
+export const insertObligationRules = (entity: number, ids: readonly string[]): SQL[] =>
   ids.length === 0
     ? []
     : [
-        prepared(
-          ledger,
-          sql`insert into ${obligationRules} ${[obligationRules.due_rule, obligationRules.entity].map(bare)}
+        sql`insert into ${obligationRules} ${[obligationRules.due_rule, obligationRules.entity].map(bare)}
             select distinct o.value->>'due_rule', ${d.entity}
             from json_each(${JSON.stringify(ids)}) j cross join ${documents} ${d} on ${d.entity} = ${entity} and ${d.document_id} = j.value
             cross join json_each(${fieldsOf(d)}, '$.obligations') o
             where ${d.fields_status} = 'read' and o.value->>'due_rule' is not null on conflict do nothing`,
-        ),
       ]

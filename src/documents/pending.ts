@@ -1,4 +1,5 @@
 import type { System } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
 import { wakeRelay } from '../platform/outbox/outbox.ts'
 import { pageByPage } from '../platform/work/pages.ts'
 import { keptFields } from './changes.ts'
@@ -37,10 +38,10 @@ async function readOne(system: System, shard: number): Promise<boolean> {
   if (reading.fields_status === 'pending') return false
   const { entity, document_id, series } = document
   const base = reading.fields === null ? undefined : (await basesOf(ledger, document, [series])).get(series)
-  await ledger.batch([
-    ...notifyRead(ledger, entity, [document_id], Date.now()),
-    readStatement(ledger, document, { ...reading, ...keptFields(reading.fields, base) }),
-    ...insertObligationRules(ledger, entity, document.kind === 'csf' ? [document_id] : []),
+  await commit(ledger, [
+    ...notifyRead(entity, [document_id], Date.now()),
+    readStatement(document, { ...reading, ...keptFields(reading.fields, base) }),
+    ...insertObligationRules(entity, document.kind === 'csf' ? [document_id] : []),
   ])
   await wakeRelay(system, shard)
   return true

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { prepared } from '../platform/db/statement.ts'
+import { prepared, readRows } from '../platform/db/statement.ts'
 import type { ScopedLedger } from '../taxpayers/visibility/scoped-ledger.ts'
 import type { Window } from '../taxpayers/visibility/window.ts'
 import { documents } from './tables.ts'
@@ -26,12 +26,12 @@ export const basesOf = async (
   { entity, source }: Pick<DocumentRow, 'entity' | 'source'>,
   series: readonly string[],
 ): Promise<Map<string, Base>> => {
-  const { results } = await prepared(
+  const results = await readRows<Base>(
     ledger,
     sql`select ${d.series}, max(${d.document_id}) as document_id, ${d.fields} from ${documents} ${d}
       where ${d.entity} = ${entity} and ${d.source} = ${source} and ${d.series} in (select value from json_each(${JSON.stringify(series)}))
         and ${d.fields_status} = 'read' and ${d.fields_base} is null group by ${d.series}`,
-  ).all<Base>()
+  )
   return new Map(results.map((base) => [base.series, base]))
 }
 
@@ -96,21 +96,19 @@ interface DocumentFilters {
 }
 
 /** Finds documents older than `before`, newest first. */
-export const listDocuments = async (
+export const listDocuments = (
   ledger: ScopedLedger,
   { document_id = null, before, source = null, kind = null, from = null, to = null, isLatest = false, limit }: DocumentFilters,
 ) =>
-  (
-    await prepared(
-      ledger.d1,
-      sql`with ${versionsOf(readersOf(ledger), sql`true`)}
+  readRows<VersionRow>(
+    ledger.d1,
+    sql`with ${versionsOf(readersOf(ledger), sql`true`)}
         select ${d}.*, ${fieldsOf(d)} as all_fields, v.version, v.versions from versions v ${documentOf('v')}
         where (${document_id} is null or v.document_id = ${document_id}) and (${before} is null or v.document_id < ${before})
           and (${source} is null or ${d.source} = ${source}) and (${kind} is null or ${d.kind} = ${kind})
           and (${from} is null or ${END} >= ${from}) and (${to} is null or ${END} <= ${to}) and (${Number(isLatest)} = 0 or v.version = v.versions)
         order by v.document_id desc limit ${limit}`,
-    ).all<VersionRow>()
-  ).results
+  )
 
 /** Finds a document that the organization may read. */
 export const findDocument = async (ledger: ScopedLedger, document_id: string): Promise<DocumentRow | null> =>
@@ -142,21 +140,15 @@ export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string
     where r.place = 1`
 
 /** Reads these versions. One call. */
-export const latestRead = async (ledger: ScopedLedger, kinds: readonly string[]): Promise<ReadVersion[]> =>
-  (await prepared(ledger.d1, latestReadStatement(ledger, kinds)).all<ReadVersion>()).results
+export const latestRead = (ledger: ScopedLedger, kinds: readonly string[]): Promise<ReadVersion[]> =>
+  readRows<ReadVersion>(ledger.d1, latestReadStatement(ledger, kinds))
 
 /** A document of a reader's own, for its news. */
-export interface NewsRow {
+export interface NewsRow extends Pick<VersionRow, 'kind' | 'document_id' | 'document_date' | 'version' | 'fields_status' | 'fields'> {
   /** The number of the question. */
   n: number
-  kind: DocumentRow['kind']
-  document_id: string
-  document_date: string
-  version: number
   /** When the organization got it, in milliseconds. */
   got_at: number
-  fields_status: DocumentRow['fields_status']
-  fields: string | null
   /** The fields of the version before that could be read; null without one. */
   before: string | null
 }
@@ -165,7 +157,7 @@ export interface NewsRow {
 export async function readNews(d1: D1Database, kinds: readonly string[], asked: readonly AskedDocuments[]): Promise<NewsRow[]> {
   const json = JSON.stringify(asked.map((one) => [...readerJson(one), one.document_ids, one.organization_id]))
   const got_at = sql`json_extract(${d.organizations}, '$.' || (a.value->>4))`
-  const { results } = await prepared(
+  const results = await readRows<NewsRow>(
     d1,
     sql`with ${versionsOf(json, ofKinds(kinds))},
       numbered as (
@@ -181,7 +173,7 @@ export async function readNews(d1: D1Database, kinds: readonly string[], asked: 
       left join ${documents} ${b} on ${b.entity} = p.entity and ${b.document_id} = p.document_id
       where v.fields_status <> 'pending' and ${got_at} is not null
       order by v.n, v.document_id`,
-  ).all<NewsRow>()
+  )
   return results
 }
 

@@ -1,5 +1,6 @@
 import type { Notify } from '../documents/mailbox/fetch.ts'
 import type { System } from '../platform/context.ts'
+import type { Statement } from '../platform/db/commit.ts'
 import { wakeRelay } from '../platform/outbox/outbox.ts'
 import { Logins } from '../taxpayers/login.ts'
 import type { DownloadHint } from './downloads.ts'
@@ -10,7 +11,7 @@ interface JobEnd {
   /** Whether the job changed something. */
   isChanged?: boolean
   /** Statements of the same commit. */
-  more?: readonly D1PreparedStatement[]
+  more?: readonly Statement[]
   until?: number
   joined?: number
   isIncomplete?: boolean

@@ -1,4 +1,5 @@
 import type { System } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
 import { slotOf } from '../platform/hash.ts'
 import { ledgerByLedger } from '../platform/work/pages.ts'
 import { sendHints } from '../platform/work/send.ts'
@@ -71,7 +72,7 @@ export async function requestJobs(
     })
     if (requested.length === 0) continue
     const ledger = settings.ledgers[shard]!
-    const results = await ledger.batch<Queued & { waiting?: number }>(requestStatements(ledger, run, demandsOfShard, requested))
+    const results = await commit<Queued & { waiting?: number }>(ledger, requestStatements(ledger, run, demandsOfShard, requested))
     const waiting = new Set(results.flatMap((result) => result.results.map((row) => row.waiting)))
     queued.waiting.push(...demandsOfShard.filter(({ entity }) => waiting.has(entity)))
     for (const { dispatched, gap_jobs } of results.at(-1)!.results) {

@@ -3,8 +3,8 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { entities as partitions } from '../cfdi/tables.ts'
 import { MAILBOX_SOURCE, notifyStatements } from '../documents/mailbox/keep.ts'
 import { documents } from '../documents/tables.ts'
-import { jsonChunks } from '../platform/db/commit.ts'
-import { bare, inlined, prepared } from '../platform/db/statement.ts'
+import { jsonChunks, type Statement } from '../platform/db/commit.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { outbox } from '../platform/outbox/tables.ts'
 import { requestersOf } from '../taxpayers/visibility/requesters.ts'
@@ -109,7 +109,7 @@ export function requestStatements(
   run: RequestingRun,
   entities: readonly { entity: number; rfc: string }[],
   requested: readonly RequestedJob[],
-): D1PreparedStatement[] {
+): Statement[] {
   const request: JobRequest = {
     ledger,
     run,
@@ -127,7 +127,7 @@ export function requestStatements(
     recordExtractions(request),
     endExtractions(request),
     ...shareDocuments(ledger, run, requested),
-    ...shareNotifications(ledger, run, requested),
+    ...shareNotifications(run, requested),
     pruneExtractions(request),
     prepared(
       ledger,
@@ -295,21 +295,11 @@ const pruneExtractions = (request: JobRequest): D1PreparedStatement => {
 }
 
 /** Shows the organization the notifications of mailboxes whose jobs it found finished. */
-function shareNotifications(
-  ledger: D1Database,
-  { organization_id, instant, now, spared_since }: RequestingRun,
-  requested: readonly RequestedJob[],
-): D1PreparedStatement[] {
+function shareNotifications(run: RequestingRun, requested: readonly RequestedJob[]): SQL[] {
   const jobs = requested.filter(({ source }) => source === MAILBOX_SOURCE).map(({ entity, source, month }) => [entity, source, month])
   if (jobs.length === 0) return []
-  const run = { organization_id: sql`?2`, instant: sql`?3`, spared_since: sql`?4` }
-  const readers = inlined(sql`select ${s.entity}, ?2 from ${requestedJobs(sql`?1`)} where ${brings(run)}`)
-  return notifyStatements(
-    ledger,
-    { sql: readers, values: [JSON.stringify(jobs), organization_id, instant, spared_since] },
-    organization_id,
-    new Date(now),
-  )
+  const readers = sql`select ${s.entity}, ${run.organization_id} from ${requestedJobs(JSON.stringify(jobs))} where ${brings(run)}`
+  return notifyStatements(readers, run.organization_id, new Date(run.now))
 }
 
 /** Shares the files of finished jobs with the organization: those of their sources that are current. */

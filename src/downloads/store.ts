@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Rejection } from '../cfdi/package/rejections.ts'
 import { cfdi } from '../cfdi/tables.ts'
+import { commit, type Statement } from '../platform/db/commit.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
 import { coverageAfter, type EndedDownload, type MonthCoverage } from '../taxpayers/visibility/coverage.ts'
 import { newJobId } from '../taxpayers/visibility/job-id.ts'
@@ -83,8 +84,8 @@ export async function claimJob(
 }
 
 /** Commits statements about a job, unless its lease is lost (`jobsLease.isLost`). */
-export const commitJob = (ledger: D1Database, job: Job, statements: readonly D1PreparedStatement[]) =>
-  ledger.batch([jobsLease.assertLeased(ledger, job), ...statements])
+export const commitJob = (ledger: D1Database, job: Job, statements: readonly Statement[]) =>
+  commit(ledger, [jobsLease.assertLeased(ledger, job), ...statements])
 
 /** The changes of a slice. */
 export interface Progress {

@@ -2,7 +2,7 @@ import { readCertificate } from '../authority/efirma/efirma.ts'
 import { isUsed } from '../authority/logins.ts'
 import { kindOf, LOGIN_KINDS, type Login, type LoginKind } from '../authority/port/login.ts'
 import type { System } from '../platform/context.ts'
-import { base64ToBytes, bytesToBase64, type Keyring } from '../platform/crypto/keyring.ts'
+import { base64ToBytes, bytesToBase64, isCurrent, type Keyring, openText, sealText } from '../platform/crypto/keyring.ts'
 import { activeConnections, type LoginRow, resealStored, type VersionedRow } from './login-store.ts'
 import { type ConnectionRow, holds } from './taxpayers.ts'
 
@@ -35,18 +35,13 @@ function loginOf(rfc: string, kind: LoginKind, plain: string): Login {
 }
 
 /** Encrypts a login for storage: `version:base64`, the key's version and the nonce and ciphertext of AES-256-GCM. */
-export async function sealLogin(keys: Keyring, holder: LoginHolder, login: Login): Promise<string> {
-  return `${keys.current.version}:${bytesToBase64(await keys.current.seal(plainOf(login), contextOf(kindOf(login), holder)))}`
-}
-
-/** Whether a stored login is sealed with the current key. */
-const isCurrent = (keys: Keyring, stored: string): boolean => stored.startsWith(`${keys.current.version}:`)
+export const sealLogin = (keys: Keyring, holder: LoginHolder, login: Login): Promise<string> =>
+  sealText(keys, plainOf(login), contextOf(kindOf(login), holder))
 
 /** Decrypts a stored login. Null when no configured key opens it. */
 async function openLogin(keys: Keyring, holder: LoginHolder, kind: LoginKind, stored: string): Promise<Login | null> {
-  const [version = '', sealed = ''] = stored.split(':')
-  const plain = await keys.of(version)?.open(base64ToBytes(sealed), contextOf(kind, holder))
-  return plain == null ? null : loginOf(holder.rfc, kind, plain)
+  const plain = await openText(keys, stored, contextOf(kind, holder))
+  return plain === null ? null : loginOf(holder.rfc, kind, plain)
 }
 
 /** A login, and the version of the RFC's logins of its kind when it was read: the authority's answer counts while that version stands. */

@@ -3,6 +3,7 @@ import { vi } from 'vitest'
 import { newKeyPair } from '../../src/accounts/credentials/key.ts'
 import { SAMPLES } from '../../src/delivery/catalog/catalog.ts'
 import { insertEvents } from '../../src/delivery/events/store.ts'
+import { commit } from '../../src/platform/db/commit.ts'
 import { newId, uuidOf } from '../../src/platform/db/id.ts'
 import type { Role } from '../../src/platform/tenant/tenant.ts'
 import { centralDayOf } from '../../src/platform/time/months.ts'
@@ -223,14 +224,14 @@ const freshList = async (side: Side): Promise<Given> => {
 const freshEvent = async ({ organization_id }: Side): Promise<Given> => {
   const event_id = newId('evt')
   const body = JSON.stringify({ event: 'webhook.test', event_id, occurred_at: new Date().toISOString(), webhook_id: newId('wh') })
-  await env.EVENTS_0.batch(insertEvents(env.EVENTS_0, [{ organization_id, event_id, body, isUnique: false }], Date.now()))
+  await commit(env.EVENTS_0, insertEvents([{ organization_id, event_id, body, isUnique: false }], Date.now()))
   return { event_id }
 }
 /** The same of a change on a list. */
 const freshChange = async ({ organization_id, fiscal_entity_id }: Side): Promise<void> => {
   const event_id = newId('evt')
   const body = JSON.stringify({ ...SAMPLES['blacklist.changed'], event_id, fiscal_entity_id: uuidOf(fiscal_entity_id) })
-  await env.EVENTS_0.batch(insertEvents(env.EVENTS_0, [{ organization_id, event_id, body, isUnique: false }], Date.now()))
+  await commit(env.EVENTS_0, insertEvents([{ organization_id, event_id, body, isUnique: false }], Date.now()))
 }
 /** The same, with a delivery that was lost, to a webhook of its own or to this one. */
 const freshLoss = async (side: Side, webhook?: Given): Promise<Given> => {

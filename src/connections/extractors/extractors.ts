@@ -184,5 +184,5 @@ export async function deleteExtractor(ctx: Ctx, extractor_id: string): Promise<v
   }
   const events = eventsOf(ctx).$client
   // Without extractors the windows show everything.
-  if (organization.extractor_count <= 1) await commit(events, [markAllDue(events, organization.id)])
+  if (organization.extractor_count <= 1) await commit(events, [markAllDue(organization.id)])
 }

@@ -285,10 +285,10 @@ export async function changeConnector(
       assertConnectorUnchanged(db.$client, stored),
       ...(left ? [assertBackfillUnchanged(db.$client, left)] : []),
       updateConnector(db, stored.connector, columns),
-      ...(isMoved ? [moveManifests(db.$client, stored.connector)] : []),
-      ...(isAnew ? forgetCopied(db.$client, stored.connector) : []),
-      ...(isResumed ? [markMirrorsDue(db.$client, stored.connector)] : []),
-      ...(isActivated ? retryRefused(db.$client, stored.connector) : []),
+      ...(isMoved ? [moveManifests(stored.connector)] : []),
+      ...(isAnew ? forgetCopied(stored.connector) : []),
+      ...(isResumed ? [markMirrorsDue(stored.connector)] : []),
+      ...(isActivated ? retryRefused(stored.connector) : []),
     ])
     if (isMoved && left) await dropParts(ctx, left)
     if (isActivated || left) await wake(ctx, stored.connector)
@@ -381,7 +381,7 @@ export async function startBackfill(ctx: Ctx, connector_id: string, checkPaid: C
     await changeEvents(ctx, { action: 'storage_connector.backfill_requested', resource_id: connector_id }, [
       assertBackfillUnchanged(db.$client, stored),
       updateConnector(db, connector, { backfill: JSON.stringify(backfill), updated_at: ctx.now }),
-      ...forgetCopied(db.$client, connector),
+      ...forgetCopied(connector),
     ])
     await wakeConnector(ctx, { shard: ctx.organization.events_shard, connector })
     return backfill

@@ -1,16 +1,8 @@
-import type { Network } from './drives.ts'
-import { type OneDriveSpec, oneDrive } from './drives.ts'
+import type { DestinationSpec } from '../provider-contract.ts'
+import { type Network, oneDrive } from './drives.ts'
 import { googleDrive } from './google-drive.ts'
-import type { GoogleDriveSpec } from './google-drive-api.ts'
-import { type AzureSpec, azureBlob, type S3Spec, s3 } from './object-stores.ts'
+import { azureBlob, s3 } from './object-stores.ts'
 import { type Destination, DestinationError } from './port.ts'
-
-/** A connector as drivers need it. The paths that they get contain the prefix. */
-export type DestinationSpec =
-  | ({ provider: 's3' } & S3Spec)
-  | ({ provider: 'azure_blob' } & AzureSpec)
-  | ({ provider: 'google_drive' } & GoogleDriveSpec)
-  | ({ provider: 'onedrive' } & OneDriveSpec)
 
 /** A lasting fact that a driver learns of a destination: credentials with which the provider has replaced its own, or its drive. */
 export type Learned = { credentials: object } | { drive_id: string }

@@ -2,6 +2,8 @@ import { joined } from '../../platform/bytes/bytes.ts'
 import { quickXorHash } from '../../platform/hash.ts'
 import { OneByOne } from '../../platform/one-by-one.ts'
 import { targetFault } from '../../platform/target.ts'
+import type { SpecOf } from '../provider-contract.ts'
+import type { OneDriveCredentials } from '../provider-credentials.ts'
 import { type Destination, DestinationError, type DestinationFault, type StoredObject } from './port.ts'
 
 /** For one request, from its first byte to the last one of its answer. */
@@ -297,20 +299,6 @@ async function cancel(network: Network, url: string): Promise<void> {
   await call(network, { method: 'DELETE', url }).catch(() => null)
 }
 
-export interface OneDriveSpec {
-  config: {
-    /** The directory of the account, or `common`. */
-    tenant: string
-    /** The drive; null for that of the account. */
-    drive_id: string | null
-    /** The folder under which paths begin; null for the root of the drive. */
-    folder_id: string | null
-  }
-  /** A public client has no secret. */
-  credentials: { client_id: string; client_secret?: string | undefined; refresh_token: string }
-}
-type Credentials = OneDriveSpec['credentials']
-
 const GRAPH = 'https://graph.microsoft.com/v1.0'
 /** The most bytes that one request sends. Larger objects get an upload session. */
 const LARGEST_SINGLE = 4 * 1_048_576
@@ -344,8 +332,8 @@ const STATUSES: Record<number, string> = { 423: 'locked', 509: 'throttledRequest
  */
 export function oneDrive(
   network: Network,
-  { config, credentials }: OneDriveSpec,
-  onLearned: (learned: { credentials: Credentials } | { drive_id: string }) => Promise<void>,
+  { config, credentials }: SpecOf<'onedrive'>,
+  onLearned: (learned: { credentials: OneDriveCredentials } | { drive_id: string }) => Promise<void>,
 ): Destination {
   const { tenant, drive_id, folder_id } = config
   const token = new AccessToken(credentials, async (old) => {
@@ -455,7 +443,7 @@ function isContent(answer: ProviderAnswer, bytes: Uint8Array): boolean {
   return Number(size) === bytes.length && (typeof hash !== 'string' || hash === quickXorHash(bytes).toBase64())
 }
 
-function grantOf(network: Network, tenant: string, { client_id, client_secret, refresh_token }: Credentials): Promise<Grant> {
+function grantOf(network: Network, tenant: string, { client_id, client_secret, refresh_token }: OneDriveCredentials): Promise<Grant> {
   return requestGrant(network, `https://login.microsoftonline.com/${encodeURIComponent(tenant)}/oauth2/v2.0/token`, {
     ...{ grant_type: 'refresh_token', client_id, refresh_token },
     ...(client_secret !== undefined && { client_secret }),

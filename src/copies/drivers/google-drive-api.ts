@@ -1,4 +1,5 @@
 import { OneByOne } from '../../platform/one-by-one.ts'
+import type { GoogleDriveCredentials } from '../provider-credentials.ts'
 import {
   AccessToken,
   errorOf,
@@ -13,20 +14,6 @@ import {
   unexpected,
 } from './drives.ts'
 import { DestinationError } from './port.ts'
-
-export interface GoogleDriveSpec {
-  /** The folder under which paths begin, in My Drive or in a shared drive. */
-  config: { folder_id: string }
-  /** A service account, or an application with the refresh token of a user. */
-  credentials: {
-    /** `private_key` is PKCS #8 in PEM. */
-    service_account?: { client_email: string; private_key: string } | undefined
-    client_id?: string | undefined
-    client_secret?: string | undefined
-    refresh_token?: string | undefined
-  }
-}
-type Credentials = GoogleDriveSpec['credentials']
 
 const API = 'https://www.googleapis.com'
 const TOKENS = 'https://oauth2.googleapis.com/token'
@@ -67,12 +54,12 @@ const FAULTS: FaultTable = {
 /** The Google Drive API, version 3, with the account of some credentials. */
 export class GoogleDriveApi {
   readonly #network: Network
-  readonly #token: AccessToken<Credentials>
+  readonly #token: AccessToken<GoogleDriveCredentials>
   readonly #secrets: string[]
   readonly #oneByOne = new OneByOne()
   #ids: string[] = []
 
-  constructor(network: Network, credentials: Credentials) {
+  constructor(network: Network, credentials: GoogleDriveCredentials) {
     this.#network = network
     this.#token = new AccessToken(credentials, async () => [await grantOf(network, credentials), credentials])
     this.#secrets = Object.values({ ...credentials, ...credentials.service_account }).filter((value) => typeof value === 'string')
@@ -125,7 +112,7 @@ export class GoogleDriveApi {
 
 export const JSON_TYPE = { 'content-type': 'application/json; charset=UTF-8' }
 
-async function grantOf(network: Network, credentials: Credentials): Promise<Grant> {
+async function grantOf(network: Network, credentials: GoogleDriveCredentials): Promise<Grant> {
   const { service_account, client_id = '', client_secret = '', refresh_token = '' } = credentials
   if (service_account === undefined)
     return requestGrant(network, TOKENS, { grant_type: 'refresh_token', client_id, client_secret, refresh_token })

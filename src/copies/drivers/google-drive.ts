@@ -1,6 +1,7 @@
 import { OneByOne } from '../../platform/one-by-one.ts'
+import type { SpecOf } from '../provider-contract.ts'
 import { jsonOf, type Network, type ProviderAnswer, sendPart, unexpected } from './drives.ts'
-import { GoogleDriveApi, GoogleDriveFolders, type GoogleDriveSpec, JSON_TYPE, markOf, splitPath } from './google-drive-api.ts'
+import { GoogleDriveApi, GoogleDriveFolders, JSON_TYPE, markOf, splitPath } from './google-drive-api.ts'
 import { type Destination, DestinationError, type StoredObject } from './port.ts'
 
 /** The most bytes that one request sends. */
@@ -68,7 +69,7 @@ async function sendResumably(api: GoogleDriveApi, target: UploadTarget, { bytes,
  * before, so that a repetition after a lost answer is refused (409) and becomes an update; operations on one path wait for each other; and
  * a file that was created twice all the same, by two processes at once, loses its younger copy when the folder is read again.
  */
-export function googleDrive(network: Network, { config, credentials }: GoogleDriveSpec): Destination {
+export function googleDrive(network: Network, { config, credentials }: SpecOf<'google_drive'>): Destination {
   const api = new GoogleDriveApi(network, credentials)
   const folders = new GoogleDriveFolders(api, config.folder_id)
   const oneByOne = new OneByOne()

@@ -1,22 +1,11 @@
 import { AwsV4Signer } from 'aws4fetch'
+import type { SpecOf } from '../provider-contract.ts'
 import { call, errorOf, type FaultTable, type Network, type ProviderAnswer, unexpected } from './drives.ts'
 import { type Destination, DestinationError } from './port.ts'
 
 /** The value of the header Content-MD5, with which providers refuse bytes that did not arrive as they were sent. */
 async function contentMd5(bytes: Uint8Array): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest('MD5', bytes)).toBase64()
-}
-
-export interface S3Spec {
-  config: {
-    bucket: string
-    region: string
-    /** `https://host[:port][/path]`; null for Amazon S3 in the region. */
-    endpoint: string | null
-    /** Whether the bucket stands in the path and not in the host name. Null: yes with an endpoint, and no without one. */
-    path_style: boolean | null
-  }
-  credentials: { access_key_id: string; secret_access_key: string; session_token?: string | undefined }
 }
 
 /** Codes that say more than the status of an answer. */
@@ -50,7 +39,7 @@ const FAULTS: FaultTable = {
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
 /** Any storage that speaks the protocol of Amazon S3. Objects are sent in one request that is signed together with the hash of its body. */
-export function s3(network: Network, { config, credentials }: S3Spec): Destination {
+export function s3(network: Network, { config, credentials }: SpecOf<'s3'>): Destination {
   const { region } = config
   const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token: sessionToken } = credentials
   const secrets = [secretAccessKey, accessKeyId, ...(sessionToken ? [sessionToken] : [])]
@@ -101,7 +90,7 @@ export function s3(network: Network, { config, credentials }: S3Spec): Destinati
 const encoded = (part: string): string =>
   encodeURIComponent(part).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 
-function baseOf({ bucket, region, endpoint, path_style }: S3Spec['config']): string {
+function baseOf({ bucket, region, endpoint, path_style }: SpecOf<'s3'>['config']): string {
   const base = endpoint ?? `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
   // A certificate for any one label does not hold for a bucket with dots.
   const isPathStyle = path_style ?? (endpoint !== null || bucket.includes('.'))
@@ -157,17 +146,6 @@ async function keyOf(account_key: string): Promise<CryptoKey> {
   }
 }
 
-export interface AzureSpec {
-  config: {
-    account: string
-    container: string
-    /** `https://host[:port][/path]`; null for the account in Azure's public cloud. */
-    endpoint: string | null
-  }
-  /** One of them. The account key is base64; the SAS token does not begin with `?`. */
-  credentials: { account_key?: string | undefined; sas_token?: string | undefined }
-}
-
 /** The version of the protocol, which fixes what is signed. */
 const VERSION = '2021-12-02'
 
@@ -197,7 +175,7 @@ const AZURE_FAULTS: FaultTable = {
 }
 
 /** Blobs of a container in a storage account of Azure. Objects are sent in one request, with the MD5 of their bytes. */
-export function azureBlob(network: Network, { config, credentials }: AzureSpec): Destination {
+export function azureBlob(network: Network, { config, credentials }: SpecOf<'azure_blob'>): Destination {
   const { account, container, endpoint } = config
   const { account_key, sas_token } = credentials
   const base = `${endpoint ?? `https://${account}.blob.core.windows.net`}/${encodeURIComponent(container)}`

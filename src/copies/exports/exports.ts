@@ -31,7 +31,7 @@ async function readableOf(ctx: Ctx, fiscal_entity_id: string) {
  * and blacklist.unknown.
  */
 export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, headings, filters = {} }: NewExport): Promise<Export> {
-  const { db, organization, now, actor } = ctx
+  const { organization, now, actor } = ctx
   const connection = await readableOf(ctx, fiscal_entity_id)
   await refuseUnknownLists(ctx, 'filters.blacklist', filters.blacklist)
   await countHourly(ctx, 'exports')
@@ -42,7 +42,7 @@ export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, h
     ...{ filters: JSON.stringify(filters), start: JSON.stringify(start), created_at: now.getTime() },
   }
   await reserveQuota(ctx, 'exports', exportsUsed(organization.id, now), (reserved) =>
-    change(ctx, { action: 'export.created', resource_id: export_id }, [...reserved, insertExport(db.$client, row)]),
+    change(ctx, { action: 'export.created', resource_id: export_id }, [...reserved, insertExport(row)]),
   )
   await wakeExports(ctx, [export_id])
   return getExport(ctx, export_id)
@@ -78,7 +78,7 @@ export async function listExports(ctx: Ctx, query: ExportQuery) {
 /** Deletes an export with its content; one that is being made stops. Throws Failure 404 export.not_found. */
 export async function deleteExport(ctx: Ctx, export_id: string): Promise<void> {
   await requireExport(ctx, export_id)
-  await change(ctx, { action: 'export.deleted', resource_id: export_id }, [markDeleting(ctx.db.$client, export_id)])
+  await change(ctx, { action: 'export.deleted', resource_id: export_id }, [markDeleting(export_id)])
   await wakeExports(ctx, [export_id])
 }
 

@@ -1,7 +1,7 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { bare } from '../../platform/db/statement.ts'
+import { assignments, bare } from '../../platform/db/statement.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { configOf } from '../connector.ts'
 import { type Destination, DestinationError, isRefusal } from '../drivers/port.ts'
@@ -54,13 +54,12 @@ export const lastManifestOf = (row: Pick<WorkRow, 'manifest' | 'config'>): Liste
   LAST(row).last[locationOf(configOf(row))]?.listed ?? null
 
 /** When a connector moves, keeps the copies at its old place out of the manifests of the new one. */
-export const moveManifests = (d1: D1Database, connector: number): D1PreparedStatement =>
-  setConnector(d1, connector, sql`${bare(connectors.manifest)} = json_set(${KNOWN}, '$.parts', ${connectors.parts}, '$.due', null)`)
+export const moveManifests = (connector: number): SQL =>
+  setConnector(connector, sql`${bare(connectors.manifest)} = json_set(${KNOWN}, '$.parts', ${connectors.parts}, '$.due', null)`)
 
 /** Says that a manifest of the day is due, unless there is nothing left to list. The sweep finds it until it is written. */
-export const orderManifest = (d1: D1Database, { connector }: Pick<WorkRow, 'connector'>, day: string): D1PreparedStatement =>
+export const orderManifest = ({ connector }: Pick<WorkRow, 'connector'>, day: string): SQL =>
   setConnector(
-    d1,
     connector,
     sql`${bare(connectors.manifest)} = json_set(${KNOWN}, '$.due', iif(${connectors.parts} > coalesce(${connectors.manifest}->>'parts', 0),
         ${day}, null))`,
@@ -140,7 +139,7 @@ export async function writeManifests(
     row.manifest = JSON.stringify(manifest)
     await commit(d1, [
       connectorLease.assertLeased(d1, row),
-      setConnector(d1, row.connector, sql`${bare(connectors.manifest)} = ${row.manifest}`),
+      setConnector(row.connector, assignments(connectors, { manifest: row.manifest })),
     ])
   }
   for (let known = LAST(row); known.parts < row.parts; known = LAST(row)) {

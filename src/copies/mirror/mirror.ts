@@ -17,7 +17,7 @@ import { mirroredNotifications } from '../../documents/mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { assignments, bare, excluded, readRows } from '../../platform/db/statement.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -63,45 +63,36 @@ interface Refusal {
 
 const PAGE = 100
 
-const COLUMNS = [
-  ...[storageRefused.connector, storageRefused.fiscal_entity, storageRefused.document, storageRefused.path],
-  ...[storageRefused.code, storageRefused.message, storageRefused.at, storageRefused.due],
-].map(bare)
+const REFUSAL = [storageRefused.path, storageRefused.code, storageRefused.message, storageRefused.at, storageRefused.due]
+const COLUMNS = [storageRefused.connector, storageRefused.fiscal_entity, storageRefused.document, ...REFUSAL].map(bare)
 
 /** Quarantines documents. */
-const insertRefused = (d1: D1Database, { connector, fiscal_entity }: Key, refused: readonly Refusal[], now: Date) =>
-  jsonChunks(refused.map(({ document, path, error: { code, message } }) => [document, path, code, message])).map((json) =>
-    prepared(
-      d1,
+const insertRefused = ({ connector, fiscal_entity }: Key, refused: readonly Refusal[], now: Date) =>
+  jsonChunks(refused.map(({ document, path, error: { code, message } }) => [document, path, code, message])).map(
+    (json) =>
       sql`insert into ${storageRefused} ${COLUMNS}
         select ${connector}, ${fiscal_entity}, value->>0, value->>1, value->>2, value->>3, ${now.toISOString()}, 0 from json_each(${json})
           where true
-        on conflict do update set ${bare(storageRefused.path)} = excluded.${bare(storageRefused.path)},
-          ${bare(storageRefused.code)} = excluded.${bare(storageRefused.code)},
-          ${bare(storageRefused.message)} = excluded.${bare(storageRefused.message)},
-          ${bare(storageRefused.at)} = excluded.${bare(storageRefused.at)}, ${bare(storageRefused.due)} = 0`,
-    ),
+        on conflict do update set ${excluded(REFUSAL)}`,
   )
 
 /** Forgets documents that were copied, or are no longer to be copied. */
-const deleteRefused = (d1: D1Database, { connector, fiscal_entity }: Key, documents: readonly string[]): D1PreparedStatement[] =>
-  jsonChunks(documents).map((json) =>
-    prepared(
-      d1,
+const deleteRefused = ({ connector, fiscal_entity }: Key, documents: readonly string[]): SQL[] =>
+  jsonChunks(documents).map(
+    (json) =>
       sql`delete from ${storageRefused} where ${storageRefused.connector} = ${connector}
           and ${storageRefused.fiscal_entity} = ${fiscal_entity}
         and ${storageRefused.document} in (select value from json_each(${json}))`,
-    ),
   )
 
 /** The documents after one that are to be tried again, and whether there are more. */
 async function readRefused(d1: D1Database, { connector, fiscal_entity }: Key, after: string | null) {
-  const { results } = await prepared(
+  const results = await readRows<{ document: string }>(
     d1,
     sql`select ${storageRefused.document} from ${storageRefused} where ${storageRefused.connector} = ${connector}
         and ${storageRefused.fiscal_entity} = ${fiscal_entity} and ${storageRefused.document} > ${after ?? ''}
       and ${storageRefused.due} order by ${storageRefused.document} limit 100`,
-  ).all<{ document: string }>()
+  )
   const documents = results.map(({ document }) => document)
   return { documents, next: documents.length === PAGE ? documents.at(-1)! : null }
 }
@@ -294,11 +285,11 @@ export async function workOnMirror(system: System, leased: LeasedConnector, mirr
   let round = mirror.round === null ? null : (JSON.parse(mirror.round) as CopyRound)
   // From here on, a report is seen, or begins another round.
   if (round === null && mirror.due === 1)
-    await commit(d1, [connectorLease.assertLeased(d1, leased.row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
+    await commit(d1, [connectorLease.assertLeased(d1, leased.row), setMirror(mirror, assignments(mirrors, { due: 2 }))])
   for (;;) {
     const ledger = await openedFor(system, leased, mirror)
     if (ledger === null) {
-      await commit(d1, [connectorLease.assertLeased(d1, leased.row), setMirror(d1, mirror, AT_REST)])
+      await commit(d1, [connectorLease.assertLeased(d1, leased.row), setMirror(mirror, AT_REST)])
       return { isOver: true, error: null, failed: 0 }
     }
     // The organization no longer sees everything: the rest of the round is planned again.
@@ -342,9 +333,9 @@ const kindsOf = ({ fiscal_entity_ids, kinds }: ConnectorScope, { fiscal_entity_i
 /** Begins the round of a backfill, and counts its documents. */
 export async function beginBackfill(system: System, leased: LeasedConnector, mirror: MirrorRow): Promise<void> {
   const { d1, row, scope } = leased
-  await commit(d1, [connectorLease.assertLeased(d1, row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
+  await commit(d1, [connectorLease.assertLeased(d1, row), setMirror(mirror, assignments(mirrors, { due: 2 }))])
   const ledger = await openedFor(system, leased, mirror)
-  if (ledger === null) return void (await commit(d1, [connectorLease.assertLeased(d1, row), setMirror(d1, mirror, AT_REST)]))
+  if (ledger === null) return void (await commit(d1, [connectorLease.assertLeased(d1, row), setMirror(mirror, AT_REST)]))
   const round = await beginRound(ledger, leased, mirror)
   let total = 0
   for (const leg of round.legs)
@@ -358,7 +349,7 @@ export async function beginBackfill(system: System, leased: LeasedConnector, mir
       }
   await commit(d1, [
     connectorLease.assertLeased(d1, row),
-    setMirror(d1, mirror, sql`${bare(mirrors.round)} = ${JSON.stringify({ ...round, total } satisfies CopyRound)}`),
+    setMirror(mirror, assignments(mirrors, { round: JSON.stringify({ ...round, total } satisfies CopyRound) })),
   ])
 }
 
@@ -380,23 +371,18 @@ async function copyBatch(system: System, leased: LeasedConnector, ledger: Scoped
   // Another worker's part may have this number once the lease is over.
   if (Date.now() >= row.lease_until) await commit(d1, [connectorLease.assertLeased(d1, row)])
   if (lines.length > 0) await putPart(system, row, lines)
-  const { sequence, import_sequence, windows, all_until } = round.to
   const refused = copying.refused.map(({ item, error }): Refusal => ({ document: documentOf(item), path: item.path, error }))
   const statements = [
-    ...insertRefused(d1, mirror, refused, new Date()),
-    ...(mirror.refused ? deleteRefused(d1, mirror, [...copied.map(documentOf), ...gone]) : []),
-    ...(settled > 0 ? [setConnector(d1, row.connector, countedColumns(leased, copying, round.total !== undefined))] : []),
+    ...insertRefused(mirror, refused, new Date()),
+    ...(mirror.refused ? deleteRefused(mirror, [...copied.map(documentOf), ...gone]) : []),
+    ...(settled > 0 ? [setConnector(row.connector, countedColumns(leased, copying, round.total !== undefined))] : []),
     setMirror(
-      d1,
       mirror,
       isOver
-        ? sql`${AT_REST}, ${bare(mirrors.round)} = null, ${bare(mirrors.sequence)} = ${sequence},
-            ${bare(mirrors.import_sequence)} = ${import_sequence}, ${bare(mirrors.windows)} = ${JSON.stringify(windows)},
-            ${bare(mirrors.all_until)} = ${all_until}`
-        : sql`${bare(mirrors.round)} = ${JSON.stringify(left)}`,
+        ? sql`${AT_REST}, ${assignments(mirrors, { round: null, ...round.to, windows: JSON.stringify(round.to.windows) })}`
+        : assignments(mirrors, { round: JSON.stringify(left) }),
     ),
     ...insertCopied(
-      d1,
       row.connector,
       copied.flatMap(({ id }) => ('document_id' in id ? [id.document_id] : [])),
     ),

@@ -256,7 +256,7 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
       ...{ sequence: sequences.sequence, import_sequence: sequences.import_sequence, windows: windows && JSON.stringify(windows) },
     }
   })
-  if (rows.length > 0) await commit(d1, insertMirrors(d1, row.connector, rows))
+  if (rows.length > 0) await commit(d1, insertMirrors(row.connector, rows))
   return page.next
 }
 
@@ -279,11 +279,7 @@ export async function reviewPage(system: System, d1: D1Database, row: WorkRow, a
   const missing = keys.filter((key) => !known.has(key))
   const rows = missing.map((fiscal_entity) => ({ fiscal_entity, due: 1 as const, documents_since: 0, ...NOTHING, windows: null }))
   if (keys.length + refused.length > 0)
-    await commit(d1, [
-      ...insertMirrors(d1, row.connector, rows),
-      ...markMirrors(d1, row.connector, keys),
-      ...markRefused(d1, row.connector, refused),
-    ])
+    await commit(d1, [...insertMirrors(row.connector, rows), ...markMirrors(row.connector, keys), ...markRefused(row.connector, refused)])
   return page.next
 }
 
@@ -365,7 +361,7 @@ export const reviewConnectors = (system: System, cursor = ''): Promise<string | 
     const next = await reviewPage(system, d1, row, after)
     if (next !== null) return `${shard}.${before}.${next}`
     if (isUnlisted(row)) {
-      await commit(d1, [orderManifest(d1, row, system.now.toISOString().slice(0, 10))])
+      await commit(d1, [orderManifest(row, system.now.toISOString().slice(0, 10))])
       await wake(system, Number(shard), [row.connector])
     }
     return `${shard}.${row.connector}`

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { jsonChunks } from '../../platform/db/commit.ts'
+import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { all, bare, prepared } from '../../platform/db/statement.ts'
+import { all, bare, prepared, readRows } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from '../tables.ts'
 import type { Claimant } from './permits.ts'
@@ -65,7 +65,7 @@ export const changeToken = (): string => `${CHANGE}${crypto.randomUUID()}`
  */
 export const takeConnector = async (d1: D1Database, connector: number, token: string, now: number, leaseUntil: number, isForced: boolean) =>
   (
-    await d1.batch<Leased<WorkRow>>([
+    await commit<Leased<WorkRow>>(d1, [
       prepared(
         d1,
         sql`update ${connectors} set ${bare(connectors.token)} = ${connectors.token} || ${STOP} where ${connectors.connector} = ${connector}
@@ -95,47 +95,39 @@ export const assertStopping = (d1: D1Database, { connector, token }: Leased<Work
 export const isLeased = async (d1: D1Database, row: Leased<WorkRow>): Promise<boolean> =>
   (await prepared(d1, sql`select 1 where ${connectorLease.holds(row)}`).first()) !== null
 
-export const setConnector = (d1: D1Database, connector: number, changes: SQL): D1PreparedStatement =>
-  prepared(d1, sql`update ${connectors} set ${changes} where ${connectors.connector} = ${connector}`)
+export const setConnector = (connector: number, changes: SQL): SQL =>
+  sql`update ${connectors} set ${changes} where ${connectors.connector} = ${connector}`
 
-export const setMirror = (
-  d1: D1Database,
-  { connector, fiscal_entity }: Pick<MirrorRow, 'connector' | 'fiscal_entity'>,
-  changes: SQL,
-): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${mirrors} set ${changes} where ${mirrors.connector} = ${connector} and ${mirrors.fiscal_entity} = ${fiscal_entity}`,
-  )
+export const setMirror = ({ connector, fiscal_entity }: Pick<MirrorRow, 'connector' | 'fiscal_entity'>, changes: SQL): SQL =>
+  sql`update ${mirrors} set ${changes} where ${mirrors.connector} = ${connector} and ${mirrors.fiscal_entity} = ${fiscal_entity}`
 
 /** The first mirror after a fiscal entity on which there is work; undefined without one. */
 export const nextDue = async (d1: D1Database, connector: number, after: string): Promise<MirrorRow | undefined> =>
   (
-    await prepared(
+    await readRows<MirrorRow>(
       d1,
       sql`select ${WITH_REFUSED} from ${mirrors} ${m} indexed by storage_mirrors_due where ${m.connector} = ${connector} and ${m.due}
           and ${m.fiscal_entity} > ${after}
          order by ${m.fiscal_entity} limit 1`,
-    ).all<MirrorRow>()
-  ).results[0]
+    )
+  )[0]
 
 /** The first mirror that is due and has no round yet. */
 export const nextUnbegun = async (d1: D1Database, connector: number): Promise<MirrorRow | undefined> =>
   (
-    await prepared(
+    await readRows<MirrorRow>(
       d1,
       sql`select * from ${mirrors} indexed by storage_mirrors_due where ${mirrors.connector} = ${connector} and ${mirrors.due}
           and ${mirrors.round} is null limit 1`,
-    ).all<MirrorRow>()
-  ).results[0]
+    )
+  )[0]
 
 const ofBackfill = (connector: number): SQL =>
   sql`from ${mirrors} where ${mirrors.connector} = ${connector} and ${mirrors.due} and ${mirrors.round}->>'total' is not null`
 
 /** Says that the rounds of a backfill have begun, and how many documents they copy. */
-export const startBackfill = (d1: D1Database, connector: number): D1PreparedStatement =>
+export const startBackfill = (connector: number): SQL =>
   setConnector(
-    d1,
     connector,
     sql`${bare(connectors.backfill)} = json_set(${connectors.backfill}, '$.status', 'running', '$.total', (
       select coalesce(sum(${mirrors.round}->>'total'), 0) ${ofBackfill(connector)}))`,
@@ -146,9 +138,8 @@ export const isCopied = async (d1: D1Database, connector: number): Promise<boole
   (await prepared(d1, sql`select 1 ${ofBackfill(connector)} limit 1`).first()) === null
 
 /** Completes a backfill. Counted documents that it did not copy are no longer visible. */
-export const completeBackfill = (d1: D1Database, connector: number, now: Date): D1PreparedStatement =>
+export const completeBackfill = (connector: number, now: Date): SQL =>
   setConnector(
-    d1,
     connector,
     sql`${bare(connectors.backfill)} = json_set(${connectors.backfill}, '$.status', 'completed', '$.total',
         ${connectors.backfill}->>'copied' + coalesce(${connectors.backfill}->>'failed', 0), '$.completed_at', ${now.toISOString()})`,
@@ -157,12 +148,12 @@ export const completeBackfill = (d1: D1Database, connector: number, now: Date): 
 export const findMirrors = async (d1: D1Database, connector: number, entities: readonly string[]): Promise<Map<string, MirrorRow>> =>
   new Map(
     (
-      await prepared(
+      await readRows<MirrorRow>(
         d1,
         sql`select ${WITH_REFUSED} from json_each(${JSON.stringify(entities)}) j cross join ${mirrors} ${m}
           on ${m.connector} = ${connector} and ${m.fiscal_entity} = j.value`,
-      ).all<MirrorRow>()
-    ).results.map((row) => [row.fiscal_entity, row]),
+      )
+    ).map((row) => [row.fiscal_entity, row]),
   )
 
 const { connector, fiscal_entity, due, sequence, import_sequence, windows, documents_since } = mirrors
@@ -170,37 +161,29 @@ const MIRROR = [connector, fiscal_entity, due, sequence, import_sequence, window
 
 /** Inserts mirrors that do not exist. */
 export const insertMirrors = (
-  d1: D1Database,
   connector: number,
   rows: readonly Pick<MirrorRow, 'fiscal_entity' | 'due' | 'sequence' | 'import_sequence' | 'windows' | 'documents_since'>[],
-): D1PreparedStatement[] =>
+): SQL[] =>
   jsonChunks(rows.map((row) => [row.fiscal_entity, row.due, row.sequence, row.import_sequence, row.windows, row.documents_since])).map(
     (json) =>
-      prepared(
-        d1,
-        sql`insert into ${mirrors} ${MIRROR}
+      sql`insert into ${mirrors} ${MIRROR}
         select ${connector}, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(${json}) where true
           on conflict do nothing`,
-      ),
   )
 
-export const markMirrors = (d1: D1Database, connector: number, entities: readonly string[]): D1PreparedStatement[] =>
-  jsonChunks(entities).map((json) =>
-    prepared(
-      d1,
+export const markMirrors = (connector: number, entities: readonly string[]): SQL[] =>
+  jsonChunks(entities).map(
+    (json) =>
       sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.connector} = ${connector} and ${mirrors.due} <> 1
           and ${mirrors.fiscal_entity} in (select value from json_each(${json}))`,
-    ),
   )
 
 /** Marks the documents of these mirrors that were refused, so that the next round tries them again. */
-export const markRefused = (d1: D1Database, connector: number, entities: readonly string[]): D1PreparedStatement[] =>
-  jsonChunks(entities).map((json) =>
-    prepared(
-      d1,
+export const markRefused = (connector: number, entities: readonly string[]): SQL[] =>
+  jsonChunks(entities).map(
+    (json) =>
       sql`update ${storageRefused} set ${bare(storageRefused.due)} = 1 where ${storageRefused.connector} = ${connector}
           and not ${storageRefused.due} and ${storageRefused.fiscal_entity} in (select value from json_each(${json}))`,
-    ),
   )
 
 /** Which of these documents are copied, or were refused and are not to be tried again yet. */
@@ -211,7 +194,7 @@ export const doneAmong = async (
 ): Promise<Set<string>> =>
   new Set(
     (
-      await prepared(
+      await readRows<{ id: string }>(
         d1,
         sql`select j.value as id from json_each(${JSON.stringify(document_ids)}) j
           where exists (select 1 from ${storageCopied} where ${storageCopied.connector} = ${connector}
@@ -219,17 +202,15 @@ export const doneAmong = async (
             or exists (select 1 from ${storageRefused}
               where ${storageRefused.connector} = ${connector} and ${storageRefused.fiscal_entity} = ${fiscal_entity}
                 and ${storageRefused.document} = j.value and not ${storageRefused.due})`,
-      ).all<{ id: string }>()
-    ).results.map(({ id }) => id),
+      )
+    ).map(({ id }) => id),
   )
 
-export const insertCopied = (d1: D1Database, connector: number, document_ids: readonly string[]): D1PreparedStatement[] =>
-  jsonChunks(document_ids).map((json) =>
-    prepared(
-      d1,
+export const insertCopied = (connector: number, document_ids: readonly string[]): SQL[] =>
+  jsonChunks(document_ids).map(
+    (json) =>
       sql`insert into ${storageCopied} ${[storageCopied.connector, storageCopied.document_id].map(bare)} select ${connector}, value
           from json_each(${json}) where true on conflict do nothing`,
-    ),
   )
 
 const OWNED = [
@@ -239,19 +220,14 @@ const OWNED = [
 ] as const
 
 /** Deletes some rows of a deleted connector, and the connector itself once none is left. */
-export const clearStatements = (d1: D1Database, connector: number, rows: number): D1PreparedStatement[] => [
-  ...OWNED.map(([table, key]) =>
-    prepared(
-      d1,
+export const clearStatements = (connector: number, rows: number): SQL[] => [
+  ...OWNED.map(
+    ([table, key]) =>
       sql`delete from ${table} where ${table.connector} = ${connector} and ${key} in (
         select ${key} from ${table} where ${table.connector} = ${connector} limit ${rows})`,
-    ),
   ),
-  prepared(
-    d1,
-    sql`delete from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.deleted_at} is not null
+  sql`delete from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.deleted_at} is not null
       and ${all(OWNED.map(([table]) => sql`not exists (select 1 from ${table} where ${table.connector} = ${connector})`))}`,
-  ),
 ]
 
 /**
@@ -260,7 +236,7 @@ export const clearStatements = (d1: D1Database, connector: number, rows: number)
  */
 export const findIdle = async (d1: D1Database, now: number, after: number, limit: number): Promise<number[]> =>
   (
-    await prepared(
+    await readRows<{ connector: number }>(
       d1,
       sql`with recursive waiting(connector) as (
           select min(${mirrors.connector}) from ${mirrors} indexed by storage_mirrors_due where ${mirrors.due}
@@ -276,16 +252,14 @@ export const findIdle = async (d1: D1Database, now: number, after: number, limit
         where (not ${connectors.is_planned} or ${connectors.deleted_at} is not null or ${connectors.backfill}->>'status' <> 'completed'
           or ${connectors.manifest}->>'due' is not null) and ${connectors.connector} > ${after} and ${isClaimable(now)}
         order by connector limit ${limit}`,
-    ).all<{ connector: number }>()
-  ).results.map(({ connector }) => connector)
+    )
+  ).map(({ connector }) => connector)
 
 /** Returns the active connectors after a number that are planned. */
-export const activeConnectors = async (d1: D1Database, after: number, limit: number): Promise<WorkRow[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select * from ${connectors} where ${connectors.connector} > ${after} and ${connectors.deleted_at} is null
+export const activeConnectors = (d1: D1Database, after: number, limit: number): Promise<WorkRow[]> =>
+  readRows<WorkRow>(
+    d1,
+    sql`select * from ${connectors} where ${connectors.connector} > ${after} and ${connectors.deleted_at} is null
           and ${connectors.connector_status} = 'active' and ${connectors.is_planned}
         order by ${connectors.connector} limit ${limit}`,
-    ).all<WorkRow>()
-  ).results
+  )

@@ -3,7 +3,7 @@ import { ownEventStatements, wakeOwnEvent } from '../../delivery/own-events.ts'
 import { alertStatements } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { bare } from '../../platform/db/statement.ts'
+import { assignments } from '../../platform/db/statement.ts'
 import { inBackground } from '../../platform/work/background.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
@@ -107,7 +107,7 @@ async function work(system: System, shard: number, d1: D1Database, row: Leased<W
   if (!row.is_planned) {
     const checkpoint = await pageByPage(system, STATEMENTS, after, (from) => planPage(system, d1, row, from))
     if (checkpoint !== null) return { ...again, after: checkpoint }
-    await commit(d1, [connectorLease.assertLeased(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.is_planned)} = 1`)])
+    await commit(d1, [connectorLease.assertLeased(d1, row), setConnector(row.connector, assignments(connectors, { is_planned: 1 }))])
     // Until then events have marked nothing. The daily review finds the rest.
     await pageByPage(system, STATEMENTS, '', (from) => reviewPage(system, d1, row, from))
   }
@@ -134,7 +134,7 @@ async function copyDue(system: System, shard: number, leased: LeasedConnector): 
       await beginBackfill(system, leased, mirror)
       if (!system.budget.allows(STATEMENTS)) return true
     }
-    await commit(d1, [connectorLease.assertLeased(d1, row), startBackfill(d1, row.connector)])
+    await commit(d1, [connectorLease.assertLeased(d1, row), startBackfill(row.connector)])
   }
   for (let after = ''; ; ) {
     if (!system.budget.allows(STATEMENTS)) return true
@@ -153,7 +153,7 @@ async function copyDue(system: System, shard: number, leased: LeasedConnector): 
   const now = new Date()
   if (await writeManifests(system, d1, row, destination, now.toISOString().slice(0, 10))) return true
   // The manifest comes first, so that a crash in between does not leave it to the next day.
-  await commit(d1, [connectorLease.assertLeased(d1, row), completeBackfill(d1, row.connector, now)])
+  await commit(d1, [connectorLease.assertLeased(d1, row), completeBackfill(row.connector, now)])
   return false
 }
 
@@ -173,7 +173,7 @@ async function recordFailure(
   const { connector, connector_id, organization_id, name, provider } = row
   const notified =
     wait === null
-      ? ownEventStatements(d1, organization_id, {
+      ? ownEventStatements(organization_id, {
           event: 'storage.failed',
           occurred_at: now.toISOString(),
           ...{ connector_id, connector_name: name, provider, error_code: code, error_message: message },
@@ -192,11 +192,11 @@ async function recordFailure(
   const results = await commit(d1, [
     connectorLease.assertLeased(d1, row),
     setConnector(
-      d1,
       connector,
-      sql`${bare(connectors.failures)} = ${failures}, ${bare(connectors.retry_at)} = ${now.getTime() + (wait ?? 0)},
-          ${bare(connectors.last_error)} = ${last_error}, ${bare(connectors.failed_count)} = ${connectors.failed_count} + ${failed},
-        ${bare(connectors.connector_status)} = ${wait === null ? 'error' : 'active'}`,
+      assignments(connectors, {
+        ...{ failures, retry_at: now.getTime() + (wait ?? 0), last_error, connector_status: wait === null ? 'error' : 'active' },
+        failed_count: sql`${connectors.failed_count} + ${failed}`,
+      }),
     ),
     ...(wait === null ? alertStatements(d1, [alert], now) : []),
     ...notified,
@@ -217,7 +217,7 @@ async function cleanUp(
     const { objects, truncated } = await FILES.list({ prefix: partsPrefix(connector_id), limit: CLEAR_ROWS })
     if (objects.length > 0) await FILES.delete(objects.map(({ key }) => key))
     if (truncated) continue
-    const cleared = await commit(d1, clearStatements(d1, connector, CLEAR_ROWS))
+    const cleared = await commit(d1, clearStatements(connector, CLEAR_ROWS))
     if (cleared.at(-1)!.meta.changes > 0) return null
   }
 }

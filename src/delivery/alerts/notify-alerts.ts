@@ -24,7 +24,7 @@ export const notifyAlerts = (system: System): Promise<void> =>
 async function notifyOf(system: System, shard: number, d1: D1Database, rows: readonly AlertRow[]): Promise<void> {
   for (const row of rows) {
     if (!system.budget.allows(STATEMENTS)) return
-    const events = eventsOf(row).flatMap((event) => ownEventStatements(d1, row.organization_id, event))
+    const events = eventsOf(row).flatMap((event) => ownEventStatements(row.organization_id, event))
     try {
       const results = await commit(d1, [...markNotified(d1, [row]), ...events])
       await wakeOwnEvent(system, shard, results.slice(-events.length))
@@ -35,7 +35,7 @@ async function notifyOf(system: System, shard: number, d1: D1Database, rows: rea
   }
 }
 
-type Notified = Parameters<typeof ownEventStatements>[2]
+type Notified = Parameters<typeof ownEventStatements>[1]
 
 function eventsOf({ notified, created_at, resolved_at, alert_id, kind, severity, resource_id, message, message_es }: AlertRow): Notified[] {
   const members = { alert_id, kind, severity, resource_id, message, message_es }

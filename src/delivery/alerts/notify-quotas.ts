@@ -10,7 +10,7 @@ import {
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { each } from '../../platform/work/pages.ts'
 import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
@@ -32,11 +32,11 @@ async function moveWarnings({ db, settings }: System): Promise<void> {
   const warnings = await unnotifiedWarnings(control, PAGE)
   if (warnings.length === 0) return
   const ids = JSON.stringify(warnings.map(({ organization_id }) => organization_id))
-  const { results } = await prepared(
+  const results = await readRows<{ id: string; events_shard: number }>(
     control,
     sql`select ${organizations.id}, ${organizations.events_shard} from ${organizations} where ${organizations.id} in (
       select value from json_each(${ids}))`,
-  ).all<{ id: string; events_shard: number }>()
+  )
   const shards = new Map(results.map(({ id, events_shard }) => [id, events_shard]))
   await each([...Map.groupBy(warnings, ({ organization_id }) => shards.get(organization_id)!)], async ([shard, own]) => {
     const d1 = settings.events[shard]!
@@ -55,7 +55,7 @@ const notifyWarnings = (system: System): Promise<void> =>
 
 async function notify(system: System, shard: number, d1: D1Database, warning: QuotaWarning): Promise<void> {
   const { organization_id, quota, period, used, most, marked_at } = warning
-  const event = ownEventStatements(d1, organization_id, {
+  const event = ownEventStatements(organization_id, {
     event: 'quota.warning',
     occurred_at: new Date(marked_at).toISOString(),
     ...{ quota, period, used, limit: most, unit: unitOf(quota) },

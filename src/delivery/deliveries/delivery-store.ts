@@ -1,7 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import type { Statement } from '../../platform/db/commit.ts'
+import { bare, prepared, readRows } from '../../platform/db/statement.ts'
 import { RowLease } from '../../platform/work/lease.ts'
+import type { WebhookRow } from '../endpoints/store.ts'
 import { webhooks } from '../endpoints/tables.ts'
 import { events } from '../events/tables.ts'
 import { type AttemptRecord, type DeliveryStatus, deliveries } from './tables.ts'
@@ -11,14 +13,14 @@ const [d, e, w] = [alias(deliveries, 'd'), alias(events, 'e'), alias(webhooks, '
 /** Returns the first organizations after one that have events, in order. Costs one seek for each. */
 export const organizationsAfter = async (d1: D1Database, after: string, limit: number): Promise<string[]> => {
   const first = sql`select min(${events.organization_id}) from ${events} where ${events.organization_id}`
-  const { results } = await prepared(
+  const results = await readRows<{ id: string }>(
     d1,
     sql`with recursive found (id) as (
         ${first} > ${after}
         union all
         select (${first} > found.id) from found where id is not null limit ${limit})
       select id from found where id is not null`,
-  ).all<{ id: string }>()
+  )
   return results.map(({ id }) => id)
 }
 
@@ -52,18 +54,18 @@ export const findForgotten = async (
   limit: number,
 ): Promise<Forgotten[]> =>
   (
-    await prepared(
+    await readRows<{ organization_id: string; seq: number; is_old: number }>(
       d1,
       sql`select ${e.organization_id}, ${e.seq}, 1 as is_old ${ofOrganizations(organizations)} and ${e.seq} < ${all}
         union all
         select ${e.organization_id}, ${e.seq}, 0 ${ofOrganizations(organizations)} and ${e.seq} >= ${since} and ${e.seq} < ${unchanged}
         where ${REPORTS_NO_CHANGE} and not exists (select 1 from ${DELIVERIES} and ${d.status} <> 'delivered')
         limit ${limit}`,
-    ).all<{ organization_id: string; seq: number; is_old: number }>()
-  ).results.map(({ organization_id, seq, is_old }) => [organization_id, seq, is_old])
+    )
+  ).map(({ organization_id, seq, is_old }) => [organization_id, seq, is_old])
 
 /** Deletes events with their deliveries. Events that somebody asked to deliver again in the meantime stay. */
-export const forgetStatements = (d1: D1Database, forgotten: readonly Forgotten[]): D1PreparedStatement[] =>
+export const forgetStatements = (forgotten: readonly Forgotten[]): SQL[] =>
   [
     sql`delete from ${deliveries} where ${[deliveries.webhook, deliveries.seq, deliveries.redelivery]} in (
       select ${d.webhook}, ${d.seq}, ${d.redelivery} from (
@@ -72,23 +74,18 @@ export const forgetStatements = (d1: D1Database, forgotten: readonly Forgotten[]
     sql`delete from ${events} as ${e} where ${[e.organization_id, e.seq]} in (
         select value->>0, value->>1 from json_each(${JSON.stringify(forgotten)}))
       and not exists (select 1 from ${DELIVERIES})`,
-  ].map((statement) => prepared(d1, statement))
+  ].map((statement) => statement)
 
 /** An endpoint as its deliveries need it. */
-export interface EndpointRow {
-  webhook: number
-  webhook_id: string
-  organization_id: string
-  name: string
-  url: string
+export interface EndpointRow
+  extends Pick<
+    WebhookRow,
+    'webhook' | 'webhook_id' | 'organization_id' | 'name' | 'url' | 'secret_version' | 'header_name' | 'header_value' | 'undelivered'
+  > {
   is_enabled: number
   deleted_at: number | null
-  secret_version: number
   /** JSON. */
   digests: string
-  header_name: string | null
-  header_value: string | null
-  undelivered: number
   /** Number of due deliveries that nobody has claimed, up to a limit. */
   due: number
 }
@@ -130,7 +127,7 @@ export const claimStatements = (
   d1: D1Database,
   { webhook, organization_id }: Pick<EndpointRow, 'webhook' | 'organization_id'>,
   { token, now, limit }: { token: string; now: number; limit: number },
-): D1PreparedStatement[] => [
+): Statement[] => [
   deliveryLease.claimStatement(
     d1,
     token,
@@ -138,14 +135,11 @@ export const claimStatements = (
       select ${sql.join(KEY, sql`, `)} from ${deliveries} indexed by deliveries_pending
       where ${isClaimable(webhook, now)} order by ${deliveries.due_at} limit ${limit})`,
   ),
-  prepared(
-    d1,
-    sql`select ${d.seq}, ${d.redelivery}, json_array_length(${d.attempts}) as attempt_count, ${e.body}->>'event_id' as event_id, ${d.event_key}, ${e.body}
-      from ${deliveries} ${d} indexed by deliveries_pending
-      cross join ${events} ${e} on ${e.organization_id} = ${organization_id} and ${e.seq} = ${d.seq}
-      where ${d.webhook} = ${webhook} and ${d.status} = 'pending' and ${d.due_at} <= ${now} and ${d.token} = ${token}
-      order by ${d.due_at} limit ${limit}`,
-  ),
+  sql`select ${d.seq}, ${d.redelivery}, json_array_length(${d.attempts}) as attempt_count, ${e.body}->>'event_id' as event_id, ${d.event_key}, ${e.body}
+    from ${deliveries} ${d} indexed by deliveries_pending
+    cross join ${events} ${e} on ${e.organization_id} = ${organization_id} and ${e.seq} = ${d.seq}
+    where ${d.webhook} = ${webhook} and ${d.status} = 'pending' and ${d.due_at} <= ${now} and ${d.token} = ${token}
+    order by ${d.due_at} limit ${limit}`,
 ]
 
 /** Names a claim on a delivery: only the holder of the token may record an attempt. */
@@ -160,35 +154,28 @@ const isClaimed = (claim: Claim): SQL => sql`${deliveryLease.isLeased(claim)} an
 
 /** Records an attempt and the state in which it leaves the delivery. Does nothing once the claim is lost. */
 export const recordAttemptStatement = (
-  d1: D1Database,
   claim: Claim,
   attempt: AttemptRecord,
   { status, due_at }: { status: DeliveryStatus; due_at: number },
-): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${deliveries} set ${bare(deliveries.status)} = ${status}, ${bare(deliveries.due_at)} = ${due_at},
+): SQL =>
+  sql`update ${deliveries} set ${bare(deliveries.status)} = ${status}, ${bare(deliveries.due_at)} = ${due_at},
         ${bare(deliveries.token)} = null, ${bare(deliveries.lease_until)} = null,
         ${bare(deliveries.attempts)} = json_insert(${deliveries.attempts}, '$[#]', json(${JSON.stringify(attempt)}))
-      where ${isClaimed(claim)}`,
-  )
+      where ${isClaimed(claim)}`
 
 /**
  * Counts the deliveries in a row that ended undelivered; one that was delivered sets the count to 0. Does nothing once the claim is lost,
  * and therefore precedes the statement that records the attempt, which ends the claim.
  */
-export const countUndeliveredStatement = (d1: D1Database, claim: Claim, isDelivered: boolean): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${webhooks} set ${bare(webhooks.undelivered)} = case when ${isDelivered ? 1 : 0} then 0 else ${webhooks.undelivered} + 1 end
-      where ${webhooks.webhook} = ${claim.webhook} and exists (select 1 from ${deliveries} where ${isClaimed(claim)})`,
-  )
+export const countUndeliveredStatement = (claim: Claim, isDelivered: boolean): SQL =>
+  sql`update ${webhooks} set ${bare(webhooks.undelivered)} = case when ${isDelivered ? 1 : 0} then 0 else ${webhooks.undelivered} + 1 end
+      where ${webhooks.webhook} = ${claim.webhook} and exists (select 1 from ${deliveries} where ${isClaimed(claim)})`
 
 /** Returns endpoints after a number with a claimable delivery. Costs one seek for each endpoint that has anything pending. */
 export const findStuckEndpoints = async (d1: D1Database, now: number, after: number, limit: number): Promise<number[]> => {
   const first = sql`select min(${deliveries.webhook}) from ${deliveries} indexed by deliveries_pending
     where ${deliveries.status} = 'pending' and ${deliveries.webhook}`
-  const { results } = await prepared(
+  const results = await readRows<{ webhook: number }>(
     d1,
     sql`with recursive waiting(webhook) as (
         ${first} > ${after}
@@ -200,27 +187,24 @@ export const findStuckEndpoints = async (d1: D1Database, now: number, after: num
         where ${d.webhook} = ${w.webhook} and ${d.status} = 'pending' and ${d.due_at} <= ${now}
           and (${d.lease_until} is null or ${d.lease_until} <= ${now}))
       limit ${limit}`,
-  ).all<{ webhook: number }>()
+  )
   return results.map(({ webhook }) => webhook)
 }
 
 /** Returns deleted endpoints, whose delivery logs are to be cleared. */
 export const findDeletedEndpoints = async (d1: D1Database, limit: number): Promise<number[]> =>
   (
-    await prepared(
+    await readRows<{ webhook: number }>(
       d1,
       sql`select ${webhooks.webhook} from ${webhooks} indexed by webhooks_deleted where ${webhooks.deleted_at} is not null limit ${limit}`,
-    ).all<{ webhook: number }>()
-  ).results.map(({ webhook }) => webhook)
+    )
+  ).map(({ webhook }) => webhook)
 
 /** Deletes at most `limit` deliveries of a deleted endpoint, and the endpoint itself once none is left. */
-export const clearStatements = (d1: D1Database, webhook: number, limit: number): D1PreparedStatement[] => {
+export const clearStatements = (webhook: number, limit: number): SQL[] => {
   const own = sql`from ${deliveries} where ${deliveries.webhook} = ${webhook}`
   return [
-    prepared(d1, sql`delete from ${deliveries} where ${KEY} in (select ${sql.join(KEY, sql`, `)} ${own} limit ${limit})`),
-    prepared(
-      d1,
-      sql`delete from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.deleted_at} is not null and not exists (select 1 ${own})`,
-    ),
+    sql`delete from ${deliveries} where ${KEY} in (select ${sql.join(KEY, sql`, `)} ${own} limit ${limit})`,
+    sql`delete from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.deleted_at} is not null and not exists (select 1 ${own})`,
   ]
 }

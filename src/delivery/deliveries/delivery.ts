@@ -1,5 +1,6 @@
 import { alertStatements } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
 import { targetFault } from '../../platform/target.ts'
 import { inBackground } from '../../platform/work/background.ts'
 import { each } from '../../platform/work/pages.ts'
@@ -109,7 +110,7 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
 async function attemptClaimed(system: System, endpoint: Endpoint, opened: Opened, token: string, limit: number): Promise<void> {
   const { d1, organization_id } = endpoint
   const now = Date.now()
-  const [, claimed] = await d1.batch<ClaimedDelivery>(claimStatements(d1, endpoint, { token, now, limit }))
+  const [, claimed] = await commit<ClaimedDelivery>(d1, claimStatements(d1, endpoint, { token, now, limit }))
   const hidden = await hiddenOf(system, organization_id, claimed!.results)
   const results = await Promise.allSettled(
     claimed!.results.map((delivery) => attempt(system, endpoint, opened, token, { ...delivery, isUnlinked: hidden.has(delivery) })),
@@ -160,10 +161,10 @@ async function recordAttempt(
   const claim = { webhook, seq: delivery.seq, redelivery: delivery.redelivery, token }
   const now = Date.now()
   const wait = verdict.status === 'pending' ? verdict.wait_seconds : 0
-  await d1.batch([
+  await commit(d1, [
     // A delivery that ends because its RFC was unlinked says nothing about the receiver.
     ...(delivery.isUnlinked || verdict.status === 'pending' ? [] : countStatements(endpoint, claim, verdict.status === 'delivered', now)),
-    recordAttemptStatement(d1, claim, record, { status: verdict.status, due_at: now + wait * 1_000 }),
+    recordAttemptStatement(claim, record, { status: verdict.status, due_at: now + wait * 1_000 }),
   ])
   if (verdict.status === 'pending') await wakeEndpoints(system, [key], wait)
 }
@@ -171,10 +172,10 @@ async function recordAttempt(
 /** Counts a delivery that ended. An endpoint that keeps missing deliveries stays enabled, and an alert is raised, at most one a day. */
 function countStatements(
   endpoint: Endpoint,
-  claim: Parameters<typeof countUndeliveredStatement>[1],
+  claim: Parameters<typeof countUndeliveredStatement>[0],
   isDelivered: boolean,
   now: number,
-): D1PreparedStatement[] {
+): Statement[] {
   if (isDelivered && endpoint.undelivered === 0) return []
   endpoint.undelivered = isDelivered ? 0 : endpoint.undelivered + 1
   const day = new Date(now).toISOString().slice(0, 10)
@@ -192,14 +193,14 @@ function countStatements(
       'El webhook sigue activo; su bitácora de entregas muestra los motivos y puede reenviar los eventos.',
   } as const
   return [
-    countUndeliveredStatement(endpoint.d1, claim, isDelivered),
+    countUndeliveredStatement(claim, isDelivered),
     ...(endpoint.undelivered >= ALERT_AFTER ? alertStatements(endpoint.d1, [alert], new Date(now)) : []),
   ]
 }
 
 /** Clears a part of a deleted endpoint's log; the last part takes the endpoint along. Returns whether more is left. */
 async function clearLog(d1: D1Database, webhook: number): Promise<boolean> {
-  const [cleared] = await d1.batch(clearStatements(d1, webhook, CLEAR_ROWS))
+  const [cleared] = await commit(d1, clearStatements(webhook, CLEAR_ROWS))
   return cleared!.meta.changes === CLEAR_ROWS
 }
 

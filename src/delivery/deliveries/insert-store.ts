@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { jsonChunks } from '../../platform/db/commit.ts'
+import { jsonChunks, type Statement } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import type { Position } from '../../platform/paging/cursor.ts'
@@ -73,35 +73,25 @@ const COLUMNS = [
 ].map(bare)
 
 /** Creates a delivery of the newest event of an organization to one endpoint, whether or not it subscribes to its key. Returns its position. */
-export const insertDelivery = (
-  d1: D1Database,
-  { webhook, organization_id }: { webhook: number; organization_id: string },
-  now: number,
-): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`insert into ${deliveries} ${COLUMNS}
+export const insertDelivery = ({ webhook, organization_id }: { webhook: number; organization_id: string }, now: number): SQL =>
+  sql`insert into ${deliveries} ${COLUMNS}
       select ${webhook}, ${events.seq}, 0, coalesce(${events.body}->>'sample_of', ${events.body}->>'event'), 'pending', ${now}, '[]', ${now}
       from ${events} where ${events.organization_id} = ${organization_id} order by ${events.seq} desc limit 1
-      returning ${bare(deliveries.seq)}`,
-  )
+      returning ${bare(deliveries.seq)}`
 
 /** Makes the pending delivery of an event due now. Refuses the batch as `deliveries.pending` when none is pending. */
-export const hasten = (d1: D1Database, { webhook, seq, redelivery }: DeliveryRow, now: number): D1PreparedStatement[] => {
+export const hasten = (d1: D1Database, { webhook, seq, redelivery }: DeliveryRow, now: number): Statement[] => {
   const isIt = sql`${deliveries.webhook} = ${webhook} and ${deliveries.seq} = ${seq} and ${deliveries.redelivery} = ${redelivery}`
   return [
     assertThat(d1, sql`exists (select 1 from ${deliveries} where ${isIt} and ${deliveries.status} = 'pending')`, 'deliveries.pending'),
-    prepared(d1, sql`update ${deliveries} set ${bare(deliveries.due_at)} = min(${deliveries.due_at}, ${now}) where ${isIt}`),
+    sql`update ${deliveries} set ${bare(deliveries.due_at)} = min(${deliveries.due_at}, ${now}) where ${isIt}`,
   ]
 }
 
 /** Creates the delivery of the same event that follows this one. Refuses the batch with a unique violation if it exists already. */
-export const insertRedelivery = (d1: D1Database, { webhook, seq, redelivery, event_key }: DeliveryRow, now: number): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`insert into ${deliveries} ${COLUMNS}
-      values (${webhook}, ${seq}, ${redelivery + 1}, ${event_key}, 'pending', ${now}, '[]', ${now})`,
-  )
+export const insertRedelivery = ({ webhook, seq, redelivery, event_key }: DeliveryRow, now: number): SQL =>
+  sql`insert into ${deliveries} ${COLUMNS}
+      values (${webhook}, ${seq}, ${redelivery + 1}, ${event_key}, 'pending', ${now}, '[]', ${now})`
 
 /**
  * For each event since an instant whose newest delivery to the endpoint has one of these statuses, creates a delivery if that one ended,
@@ -114,7 +104,7 @@ export const sendAgain = (
   since: number,
   now: number,
   limit: number,
-): D1PreparedStatement[] => {
+): Statement[] => {
   const ended = sql`from ${deliveries} ${d} indexed by deliveries_undelivered
     where ${d.webhook} = ${webhook} and ${d.seq} >= ${since} and ${d.status} in ('failed', 'lost')
       and ${d.status} in (select value from json_each(${JSON.stringify(statuses)}))
@@ -126,17 +116,11 @@ export const sendAgain = (
       and ${Number(statuses.includes('pending'))}`
   return [
     assertThat(d1, sql`exists (select 1 ${ended}) or exists (select 1 ${waiting})`, 'deliveries.found'),
-    prepared(
-      d1,
-      sql`insert into ${deliveries} ${COLUMNS}
-        select ${d.webhook}, ${d.seq}, ${d.redelivery} + 1, ${d.event_key}, 'pending', ${now}, '[]', ${now} ${ended}
-        order by ${d.seq} limit ${limit}`,
-    ),
-    prepared(
-      d1,
-      sql`update ${deliveries} set ${bare(deliveries.due_at)} = ${now} where ${deliveries.webhook} = ${webhook}
-        and ${[deliveries.seq, deliveries.redelivery]} in (select ${deliveries.seq}, ${deliveries.redelivery} ${waiting} order by ${deliveries.due_at} limit ${limit})`,
-    ),
+    sql`insert into ${deliveries} ${COLUMNS}
+      select ${d.webhook}, ${d.seq}, ${d.redelivery} + 1, ${d.event_key}, 'pending', ${now}, '[]', ${now} ${ended}
+      order by ${d.seq} limit ${limit}`,
+    sql`update ${deliveries} set ${bare(deliveries.due_at)} = ${now} where ${deliveries.webhook} = ${webhook}
+      and ${[deliveries.seq, deliveries.redelivery]} in (select ${deliveries.seq}, ${deliveries.redelivery} ${waiting} order by ${deliveries.due_at} limit ${limit})`,
   ]
 }
 
@@ -157,13 +141,11 @@ export type Appended = readonly [organization_id: string, events: number]
  * first endpoint after twenty, null when it has none.
  */
 export const ofAppended = (
-  d1: D1Database,
   appended: readonly Appended[],
   [insert, columns, rest]: readonly [insert: SQL, columns: SQL, rest: SQL],
-): D1PreparedStatement[] =>
-  jsonChunks(appended).map((json) =>
-    prepared(
-      d1,
+): SQL[] =>
+  jsonChunks(appended).map(
+    (json) =>
       sql`insert into ${insert}
         with made as materialized (
           select value->>0 as organization_id,
@@ -175,14 +157,13 @@ export const ofAppended = (
         select ${columns} from made t
         cross join ${events} ${e} on ${e.organization_id} = t.organization_id and ${e.seq} > t.before
         ${rest}`,
-    ),
   )
 
 const delivered = (now: number): SQL => sql`${w.webhook}, ${e.seq}, 0, ${e.body}->>'event', 'pending', ${now}, '[]', ${now}`
 
 /** Creates deliveries of the events to the first twenty endpoints that are enabled and subscribe to their keys. Returns the endpoints. */
-export const insertDeliveries = (d1: D1Database, appended: readonly Appended[], now: number): D1PreparedStatement[] =>
-  ofAppended(d1, appended, [
+export const insertDeliveries = (appended: readonly Appended[], now: number): SQL[] =>
+  ofAppended(appended, [
     sql`${deliveries} ${COLUMNS}`,
     delivered(now),
     sql`cross join ${webhooks} ${w} indexed by webhooks_organization
@@ -195,15 +176,12 @@ export const insertDeliveries = (d1: D1Database, appended: readonly Appended[], 
  * out existing deliveries, and endpoints that are newer than the event. Returns the endpoints.
  */
 export const insertDeliveriesInRange = (
-  d1: D1Database,
   organization_id: string,
   seqs: readonly number[],
   { from, before }: { from: number; before: number },
   now: number,
-): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`insert into ${deliveries} ${COLUMNS}
+): SQL =>
+  sql`insert into ${deliveries} ${COLUMNS}
       select ${delivered(now)}
       from json_each(${JSON.stringify(seqs)}) i
       cross join ${events} ${e} on ${e.organization_id} = ${organization_id} and ${e.seq} = i.value
@@ -211,5 +189,4 @@ export const insertDeliveriesInRange = (
         on ${w.organization_id} = ${organization_id} and ${w.deleted_at} is null and ${w.webhook} >= ${from} and ${w.webhook} < ${before}
       where ${SUBSCRIBES} and ${w.created_at} <= ${e.seq}
       on conflict do nothing
-      returning ${bare(deliveries.webhook)}`,
-  )
+      returning ${bare(deliveries.webhook)}`

@@ -90,9 +90,8 @@ export async function testWebhook(ctx: Ctx, webhook_id: string, { event_key }: D
   const body =
     event_key === undefined ? JSON.stringify(test) : storedSample({ ...test, sample_of: event_key }, await sampleOf(ctx, event_key))
   const event = { organization_id: ctx.organization.id, event_id, body, isUnique: false }
-  const d1 = eventsOf(ctx).$client
   const now = Date.now()
-  const results = await changeLog(ctx, 'webhook.tested', endpoint, [...insertEvents(d1, [event], now), insertDelivery(d1, endpoint, now)])
+  const results = await changeLog(ctx, 'webhook.tested', endpoint, [...insertEvents([event], now), insertDelivery(endpoint, now)])
   await wake(ctx, endpoint)
   const { seq } = results[1]!.results[0] as { seq: number }
   return view({ ...endpoint, ...pendingAt(now), seq, event_id, about: null, period: null, redelivery: 0, event_key: event_key ?? TEST_KEY })
@@ -135,7 +134,7 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
   await countHourly(ctx, 'deliveries')
   const now = Date.now()
   try {
-    await changeLog(ctx, 'webhook.redelivered', endpoint, [insertRedelivery(d1, newest, now)])
+    await changeLog(ctx, 'webhook.redelivered', endpoint, [insertRedelivery(newest, now)])
   } catch (error) {
     throw isUniqueViolation(error) ? isPending() : error
   }

@@ -1,4 +1,5 @@
 import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { findForgotten, forgetStatements, organizationsAfter } from './delivery-store.ts'
 
@@ -24,7 +25,7 @@ export function pruneEvents(system: System, cursor = ''): Promise<string | null>
     const d1 = events[Number(shard)]!
     const organizations = await organizationsAfter(d1, after, ORGANIZATIONS)
     const forgotten = organizations.length === 0 ? [] : await findForgotten(d1, organizations, ages, EVENTS)
-    if (forgotten.length > 0) await d1.batch(forgetStatements(d1, forgotten))
+    if (forgotten.length > 0) await commit(d1, forgetStatements(forgotten))
     if (forgotten.length === EVENTS) return from
     if (organizations.length === ORGANIZATIONS) return `${Number(shard)}.${organizations.at(-1)}`
     return Number(shard) + 1 < events.length ? `${Number(shard) + 1}` : null

@@ -1,8 +1,8 @@
 import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
-import { base64ToBytes, bytesToBase64, type Keyring } from '../../platform/crypto/keyring.ts'
-import { connect, type Database } from '../../platform/db/commit.ts'
+import { base64ToBytes, bytesToBase64, isCurrent, type Keyring, openText, sealText } from '../../platform/crypto/keyring.ts'
+import { commit, connect, type Database } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { idOfUuid, newId, uuidOf } from '../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
@@ -65,26 +65,20 @@ export async function newSecret(): Promise<{ signing_secret: string; secret_hint
 }
 
 /** Encrypts digests under the current key for this owner. */
-export async function wrapDigests({ current }: Keyring, owner: Owner, { a, b }: Digests): Promise<Wrapped> {
-  const wrap = async (which: 'a' | 'b', digest: Uint8Array) =>
-    `${current.version}:${bytesToBase64(await current.seal(bytesToBase64(digest), secretContextOf(owner, which)))}`
+export async function wrapDigests(keys: Keyring, owner: Owner, { a, b }: Digests): Promise<Wrapped> {
+  const wrap = (which: 'a' | 'b', digest: Uint8Array) => sealText(keys, bytesToBase64(digest), secretContextOf(owner, which))
   return { a: await wrap('a', a), b: await wrap('b', b) }
 }
 
 /** Opens wrapped digests. Throws when one cannot be opened, so that nothing is ever sent with a wrong signature. */
 async function unwrapDigests(keys: Keyring, owner: Owner, wrapped: Wrapped): Promise<Digests> {
   const unwrap = async (which: 'a' | 'b') => {
-    const [version = '', sealed = ''] = wrapped[which].split(':')
-    const opened = await keys.of(version)?.open(base64ToBytes(sealed), secretContextOf(owner, which))
+    const opened = await openText(keys, wrapped[which], secretContextOf(owner, which))
     if (!opened) throw new Error(`The signing digests of ${owner.webhook_id} cannot be opened with any key of WEBHOOK_KEYS.`)
     return base64ToBytes(opened)
   }
   return { a: await unwrap('a'), b: await unwrap('b') }
 }
-
-/** Whether both digests are wrapped with the current key. */
-const isWrappedWithCurrent = ({ current }: Keyring, { a, b }: Wrapped): boolean =>
-  [a, b].every((digest) => digest.startsWith(`${current.version}:`))
 
 /** The endpoint that a header belongs to. A value sealed for one endpoint cannot be opened for another. */
 interface HeaderEndpoint {
@@ -96,15 +90,12 @@ const contextOf = ({ settings }: System, { organization_id, webhook_id }: Header
   JSON.stringify(['webhook-header', settings.environment, organization_id, webhook_id])
 
 /** Encrypts the value of a header for an endpoint. */
-async function sealHeader(system: System, endpoint: HeaderEndpoint, value: string): Promise<string> {
-  const { current } = system.settings.webhookKeys
-  return `${current.version}:${bytesToBase64(await current.seal(value, contextOf(system, endpoint)))}`
-}
+const sealHeader = (system: System, endpoint: HeaderEndpoint, value: string): Promise<string> =>
+  sealText(system.settings.webhookKeys, value, contextOf(system, endpoint))
 
 async function openValue(system: System, endpoint: HeaderEndpoint, sealed: string): Promise<string> {
-  const [version = '', encoded = ''] = sealed.split(':')
-  const opened = await system.settings.webhookKeys.of(version)?.open(base64ToBytes(encoded), contextOf(system, endpoint))
-  if (opened == null) throw new Error(`The header of ${endpoint.webhook_id} cannot be opened with any key of WEBHOOK_KEYS.`)
+  const opened = await openText(system.settings.webhookKeys, sealed, contextOf(system, endpoint))
+  if (opened === null) throw new Error(`The header of ${endpoint.webhook_id} cannot be opened with any key of WEBHOOK_KEYS.`)
   return opened
 }
 
@@ -116,12 +107,6 @@ export const openHeader = async (
   endpoint.header_name === null || endpoint.header_value === null
     ? {}
     : { [endpoint.header_name]: await openValue(system, endpoint, endpoint.header_value) }
-
-/** Encrypts the same value under the current key. */
-const resealHeader = async (system: System, endpoint: HeaderEndpoint, sealed: string): Promise<string> =>
-  sealed.startsWith(`${system.settings.webhookKeys.current.version}:`)
-    ? sealed
-    : sealHeader(system, endpoint, await openValue(system, endpoint, sealed))
 
 /** Names an endpoint outside its database: the number of its events shard, and its own number there. */
 export const endpointKey = (shard: number, webhook: number): string => `${shard}.${webhook}`
@@ -170,46 +155,33 @@ export const rewrapSecrets = (system: System, cursor = ''): Promise<string | nul
 async function rewrapSecret(system: System, db: Database, row: WebhookRow): Promise<void> {
   const keys = system.settings.webhookKeys
   const rewrap = async (wrapped: Wrapped, owner: Owner): Promise<Wrapped> =>
-    isWrappedWithCurrent(keys, wrapped) ? wrapped : wrapDigests(keys, owner, await unwrapDigests(keys, owner, wrapped))
+    [wrapped.a, wrapped.b].every((one) => isCurrent(keys, one))
+      ? wrapped
+      : wrapDigests(keys, owner, await unwrapDigests(keys, owner, wrapped))
   const owner = ownerOf(system, row)
   const { digests, next_digests: next, header_value: header } = row
   const rewrapped = {
-    header: header && (await resealHeader(system, row, header)),
+    header: header && (isCurrent(keys, header) ? header : await sealHeader(system, row, await openValue(system, row, header))),
     digests: await rewrap(digests, owner),
     next: next && (await rewrap(next, { ...owner, secret_version: owner.secret_version + 1 })),
   }
-  await replaceDigests(db, row.webhook, { digests, next, header }, rewrapped).run()
+  await commit(db.$client, [replaceDigests(row.webhook, { digests, next, header }, rewrapped)])
 }
 
 export { webhooksUsed } from './store.ts'
 
-const view = ({
-  webhook_id,
-  name,
-  type,
-  url,
-  event_keys,
-  is_enabled,
-  last_delivery,
-  secret_hint,
-  created_at,
-  updated_at,
-  ...row
-}: ShownWebhook): Webhook => ({
-  webhook_id,
-  name,
-  type,
-  url,
-  event_keys,
-  fiscal_entity_ids: row.fiscal_entity_uuids?.map((uuid) => idOfUuid('fe', uuid)) ?? null,
-  custom_header: row.header_name === null ? null : { name: row.header_name },
-  is_enabled,
-  last_delivery,
-  secret_hint,
-  warnings: unsentWarnings(event_keys),
-  created_at: created_at.toISOString(),
-  updated_at: updated_at.toISOString(),
-})
+function view(row: ShownWebhook): Webhook {
+  const { webhook_id, name, type, url, event_keys, is_enabled, last_delivery, secret_hint, created_at, updated_at } = row
+  return {
+    ...{ webhook_id, name, type, url, event_keys },
+    fiscal_entity_ids: row.fiscal_entity_uuids?.map((uuid) => idOfUuid('fe', uuid)) ?? null,
+    custom_header: row.header_name === null ? null : { name: row.header_name },
+    ...{ is_enabled, last_delivery, secret_hint },
+    warnings: unsentWarnings(event_keys),
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
+  }
+}
 
 /** Returns an endpoint of the organization. Throws Failure 404 webhook.not_found. */
 export async function requireWebhook(ctx: Ctx, webhook_id: string): Promise<ShownWebhook> {

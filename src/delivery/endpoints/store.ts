@@ -1,7 +1,7 @@
 import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { webhooks } from './tables.ts'
 
 export type WebhookRow = typeof webhooks.$inferSelect
@@ -69,15 +69,12 @@ interface SecretDigests {
 }
 
 /** Replaces wrapped digests and a sealed header by the same under another key, unless a request has changed them in the meantime. */
-export const replaceDigests = (db: Database, webhook: number, from: SecretDigests, to: SecretDigests): D1PreparedStatement => {
+export const replaceDigests = (webhook: number, from: SecretDigests, to: SecretDigests): SQL => {
   const text = (digests: StoredDigests) => digests && JSON.stringify(digests)
-  return prepared(
-    db.$client,
-    sql`update ${webhooks} set ${bare(webhooks.digests)} = ${text(to.digests)}, ${bare(webhooks.next_digests)} = ${text(to.next)},
+  return sql`update ${webhooks} set ${bare(webhooks.digests)} = ${text(to.digests)}, ${bare(webhooks.next_digests)} = ${text(to.next)},
         ${bare(webhooks.header_value)} = ${to.header}
       where ${webhooks.webhook} = ${webhook} and ${webhooks.digests} = ${text(from.digests)}
-        and ${webhooks.next_digests} is ${text(from.next)} and ${webhooks.header_value} is ${from.header}`,
-  )
+        and ${webhooks.next_digests} is ${text(from.next)} and ${webhooks.header_value} is ${from.header}`
 }
 
 /** Returns a page of endpoints with digests or a header that are wrapped with another version of the key, in the order of their numbers. */

@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare, prepared, readRows } from '../../platform/db/statement.ts'
 import { type Scan, scan, storedOf, timeOf } from './stored-body.ts'
 import { events } from './tables.ts'
 
@@ -55,16 +55,16 @@ export interface NewEvent {
 
 /** Returns which of these events that are unique are in a feed already. */
 export const findNotified = async (d1: D1Database, event_ids: readonly string[]): Promise<Set<string>> => {
-  const { results } = await prepared(
+  const results = await readRows<{ id: string }>(
     d1,
     sql`select ${events.event_id} as id from json_each(${JSON.stringify(event_ids)}) i
       cross join ${events} indexed by events_id on ${events.event_id} = i.value`,
-  ).all<{ id: string }>()
+  )
   return new Set(results.map(({ id }) => id))
 }
 
 /** Appends events to the feeds of their organizations. Refuses the batch with a unique violation if a unique one is there already. */
-export const insertEvents = (d1: D1Database, added: readonly NewEvent[], now: number): D1PreparedStatement[] =>
+export const insertEvents = (added: readonly NewEvent[], now: number): SQL[] =>
   jsonChunks(
     added.map(({ organization_id, body, event_id, isUnique }) => [
       organization_id,
@@ -72,9 +72,8 @@ export const insertEvents = (d1: D1Database, added: readonly NewEvent[], now: nu
       event_id,
       isUnique ? 0 : timeOf(event_id),
     ]),
-  ).map((json) =>
-    prepared(
-      d1,
+  ).map(
+    (json) =>
       sql`insert into ${events} ${[events.organization_id, events.seq, events.body, events.event_id].map(bare)}
         select organization_id, seq, body, iif(abs(seq - time) > ${NEAR_MS}, event_id, null) from (
           select n.value->>0 as organization_id,
@@ -82,5 +81,4 @@ export const insertEvents = (d1: D1Database, added: readonly NewEvent[], now: nu
               + row_number() over (partition by n.value->>0 order by n.key) as seq,
             n.value->>1 as body, n.value->>2 as event_id, n.value->>3 as time
           from json_each(${json}) n)`,
-    ),
   )

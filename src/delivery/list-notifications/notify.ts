@@ -3,6 +3,7 @@ import { labelOf } from '../../lists/catalog.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/changed.ts'
 import { connectionsAfter, findChanged, findMarked, keepListed, type Marked, outdatedOf } from '../../lists/listed/counterparties.ts'
 import type { Ctx, System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import type { Page } from '../../platform/paging/cursor.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
@@ -59,7 +60,7 @@ export const notifyListings = (system: System, cursor: string): Promise<string |
     // A connection that has changed since is looked at again.
     if (page.length > 0 && !(await notifyPage(system, lists, page, changes))) return JSON.stringify({ lists, after })
     if (page.length === CONNECTIONS) return JSON.stringify({ lists, after: page.at(-1)!.connection } satisfies Position)
-    await markNotified(d1, lists).run()
+    await commit(d1, [markNotified(lists)])
     return ''
   })
 }
@@ -85,7 +86,7 @@ async function notifyPage(
   }
   const outdated = outdatedOf(marked)
   if (outdated.length + events.length === 0) return true
-  const [kept] = await d1.batch([keepListed(d1, outdated), ...insertOutboxEvents(d1, events, Date.now())])
+  const [kept] = await commit(d1, [keepListed(outdated), ...insertOutboxEvents(d1, events, Date.now())])
   if (events.length > 0) await wakeRelay(system, 'control')
   return kept!.results.length === outdated.length
 }

@@ -2,45 +2,31 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { cfdi } from '../../cfdi/tables.ts'
 import type { BlacklistChangedBody } from '../../lists/listed/changed.ts'
-import { blacklistChanges, blacklistLists } from '../../lists/tables.ts'
+import { blacklistChanges, blacklistLists, type ListState } from '../../lists/tables.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { bare, prepared, readAll } from '../../platform/db/statement.ts'
+import { bare, readAll, readRows } from '../../platform/db/statement.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 
 const [c, own] = [alias(blacklistChanges, 'c'), alias(cfdi, 'own')]
 const { organization_id, source, label, version, notified_version } = blacklistLists
 
 /** A list whose last versions are not reported yet. */
-export interface UnnotifiedList {
-  organization_id: string
-  source: string
-  label: string | null
-  version: number
-  notified_version: number
-}
+export type UnnotifiedList = Pick<ListState, 'organization_id' | 'source' | 'label' | 'version' | 'notified_version'>
 
 /** The lists that have versions to be reported, of the first organization that has any; public lists come first. */
-export const unnotifiedLists = async (d1: D1Database): Promise<UnnotifiedList[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select ${organization_id}, ${source}, ${label}, ${version}, ${notified_version}
+export const unnotifiedLists = (d1: D1Database): Promise<UnnotifiedList[]> =>
+  readRows<UnnotifiedList>(
+    d1,
+    sql`select ${organization_id}, ${source}, ${label}, ${version}, ${notified_version}
         from ${blacklistLists} indexed by blacklist_lists_unnotified where ${notified_version} < ${version} and ${organization_id} = (
           select min(${organization_id}) from ${blacklistLists} indexed by blacklist_lists_unnotified where ${notified_version} < ${version})`,
-    ).all<UnnotifiedList>()
-  ).results
+  )
 
 /** Notes that versions of lists are reported. */
-export const markNotified = (
-  d1: D1Database,
-  lists: readonly Pick<UnnotifiedList, 'organization_id' | 'source' | 'version'>[],
-): D1PreparedStatement => {
+export const markNotified = (lists: readonly Pick<UnnotifiedList, 'organization_id' | 'source' | 'version'>[]): SQL => {
   const json = JSON.stringify(lists.map((list) => [list.organization_id, list.source, list.version]))
-  return prepared(
-    d1,
-    sql`update ${blacklistLists} set ${bare(notified_version)} = max(${notified_version}, j.value->>2) from json_each(${json}) j
-      where ${organization_id} = j.value->>0 and ${source} = j.value->>1`,
-  )
+  return sql`update ${blacklistLists} set ${bare(notified_version)} = max(${notified_version}, j.value->>2) from json_each(${json}) j
+      where ${organization_id} = j.value->>0 and ${source} = j.value->>1`
 }
 
 /** A change of a list, as its load recorded it. */
@@ -68,7 +54,7 @@ export const findChanges = (d1: D1Database, lists: readonly UnnotifiedList[], rf
 
 /** Finds all changes in the unreported versions of lists, in one call; null when there are more than `most`. */
 export async function findAllChanges(d1: D1Database, lists: readonly UnnotifiedList[], most: number): Promise<RecordedChange[] | null> {
-  const { results } = await prepared(d1, sql`${changesIn(lists)} limit ${most + 1}`).all<RecordedChange>()
+  const results = await readRows<RecordedChange>(d1, sql`${changesIn(lists)} limit ${most + 1}`)
   return results.length > most ? null : results
 }
 

@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare, prepared, readRows } from '../../platform/db/statement.ts'
 import type { Outbox } from '../../platform/outbox/outbox.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
@@ -45,7 +45,7 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
   for (const [n, it] of requests.entries())
     if ('after' in it) all.push([n, it.entity, it.after])
     else named.push([n, it.entity, it.organizations])
-  const { results } = await prepared(
+  const results = await readRows<RecipientRow>(
     d1,
     sql`with planned as materialized (
          select organization_id, coalesce(fiscal_entity_id, '') from runs indexed by runs_planned where status = 'planned' and moved_at <= ${Date.now()}),
@@ -67,25 +67,23 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
        cross join ${connections} ${c} on ${c.connection} = f.${bare(connection)}
        cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}
        order by ${c.connection}`,
-  ).all<RecipientRow>()
+  )
   return results
 }
 
 /** Returns the organizations that are connected to entities, at most `limit` for each. */
-export const findOrganizations = async (
+export const findOrganizations = (
   d1: D1Database,
   entities: readonly number[],
   limit: number,
 ): Promise<{ entity: number; organization_id: string }[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select ${c.entity}, ${c.organization_id}
+  readRows<{ entity: number; organization_id: string }>(
+    d1,
+    sql`select ${c.entity}, ${c.organization_id}
          from json_each(${JSON.stringify(entities)}) e cross join ${connections} ${c} on ${c.connection} in (
            select ${connection} from ${connections} indexed by connections_entity
            where ${entity} = e.value and ${state} <> 'unlinked' order by ${connection} limit ${limit})`,
-    ).all<{ entity: number; organization_id: string }>()
-  ).results
+  )
 
 /** An events shard's record of an outbox (tables.ts). */
 export interface RelayRecord {
@@ -102,22 +100,19 @@ export async function findRecord(d1: D1Database, outbox: Outbox): Promise<RelayR
 }
 
 /** Replaces the record of a shard. Refuses the batch by the fence `relays.version` unless it still has this version. */
-export const replaceRecord = (d1: D1Database, outbox: Outbox, version: number, known: ReadonlyMap<string, number>): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`insert into ${relays} ${[relays.outbox, relays.version, relays.known].map(bare)}
+export const replaceRecord = (outbox: Outbox, version: number, known: ReadonlyMap<string, number>): SQL =>
+  sql`insert into ${relays} ${[relays.outbox, relays.version, relays.known].map(bare)}
       select ${String(outbox)},
         iif(coalesce((select ${relays.version} from ${relays} where ${relays.outbox} = ${String(outbox)}), 0) = ${version}, ${version + 1}, null),
         ${JSON.stringify(Object.fromEntries(known))} where true
       on conflict (${bare(relays.outbox)}) do update
-        set ${bare(relays.version)} = excluded.${bare(relays.version)}, ${bare(relays.known)} = excluded.${bare(relays.known)}`,
-  )
+        set ${bare(relays.version)} = excluded.${bare(relays.version)}, ${bare(relays.known)} = excluded.${bare(relays.known)}`
 
 const COLUMNS = [fanOuts.organization_id, fanOuts.webhook, fanOuts.seq].map(bare)
 
 /** Keeps the events of organizations that have further endpoints, which have no delivery yet to these. Returns the organizations. */
-export const insertFanOuts = (d1: D1Database, appended: readonly Appended[]): D1PreparedStatement[] =>
-  ofAppended(d1, appended, [
+export const insertFanOuts = (appended: readonly Appended[]): SQL[] =>
+  ofAppended(appended, [
     sql`${fanOuts} ${COLUMNS}`,
     sql`t.organization_id, t.beyond, e.seq`,
     sql`where t.beyond is not null returning ${bare(fanOuts.organization_id)}`,
@@ -132,49 +127,44 @@ export interface FanOut {
 /** Finds the events of an organization that are furthest behind, at most `limit`; null when there is none. */
 export async function findFanOut(d1: D1Database, organization_id: string, limit: number): Promise<FanOut | null> {
   const own = sql`from ${fanOuts} where ${fanOuts.organization_id} = ${organization_id}`
-  const { results } = await prepared(
+  const results = await readRows<{ webhook: number; seq: number }>(
     d1,
     sql`select ${fanOuts.webhook}, ${fanOuts.seq} ${own} and ${fanOuts.webhook} = (select min(${fanOuts.webhook}) ${own})
       order by ${fanOuts.seq} limit ${limit}`,
-  ).all<{ webhook: number; seq: number }>()
+  )
   const [first] = results
   return first ? { webhook: first.webhook, seqs: results.map(({ seq }) => seq) } : null
 }
 
 /** Returns the endpoint that follows this many endpoints of an organization, from one on; null when there are no more. */
 export const findEndpointAfter = async (d1: D1Database, organization_id: string, from: number, count: number): Promise<number | null> => {
-  const { results } = await prepared(
+  const results = await readRows<{ webhook: number }>(
     d1,
     sql`select ${webhooks.webhook} from ${webhooks} indexed by webhooks_organization
       where ${webhooks.organization_id} = ${organization_id} and ${webhooks.deleted_at} is null and ${webhooks.webhook} >= ${from}
       order by ${webhooks.webhook} limit ${count} + 1`,
-  ).all<{ webhook: number }>()
+  )
   return results[count]?.webhook ?? null
 }
 
 /** Moves events on to a later endpoint, or forgets them when there is none. */
-export const moveFanOut = (
-  d1: D1Database,
-  organization_id: string,
-  { webhook, seqs }: FanOut,
-  next: number | null,
-): D1PreparedStatement[] => {
+export const moveFanOut = (organization_id: string, { webhook, seqs }: FanOut, next: number | null): SQL[] => {
   const moved = sql`from ${fanOuts} where ${fanOuts.organization_id} = ${organization_id} and ${fanOuts.webhook} = ${webhook}
     and ${fanOuts.seq} in (select value from json_each(${JSON.stringify(seqs)}))`
   const copied = sql`insert or ignore into ${fanOuts} ${COLUMNS} select ${fanOuts.organization_id}, ${next}, ${fanOuts.seq} ${moved}`
-  return [...(next === null ? [] : [copied]), sql`delete ${moved}`].map((statement) => prepared(d1, statement))
+  return [...(next === null ? [] : [copied]), sql`delete ${moved}`].map((statement) => statement)
 }
 
 /** Returns organizations with events that lack deliveries. Costs one seek for each. */
 export const organizationsToFanOut = async (d1: D1Database, limit: number): Promise<string[]> => {
   const first = sql`select min(${fanOuts.organization_id}) from ${fanOuts}`
-  const { results } = await prepared(
+  const results = await readRows<{ id: string }>(
     d1,
     sql`with recursive pending (id) as (
         ${first}
         union all
         select (${first} where ${fanOuts.organization_id} > pending.id) from pending where id is not null limit ${limit})
       select id from pending where id is not null`,
-  ).all<{ id: string }>()
+  )
   return results.map(({ id }) => id)
 }

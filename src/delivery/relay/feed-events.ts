@@ -11,7 +11,7 @@ import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed
 import type { AlertDraft } from '../../platform/alerts/alerts.ts'
 import { keyOfInvalid } from '../../platform/alerts/kinds.ts'
 import type { System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
 import { isFenceViolation } from '../../platform/db/guard.ts'
 import { uuidOf } from '../../platform/db/id.ts'
 import { errorMessage, log } from '../../platform/log.ts'
@@ -279,12 +279,12 @@ export class Records {
   /**
    * Commits statements that append these events, with the record that they are. Throws when `isOvertaken`; the record is then read again.
    */
-  async append(shard: number, events: readonly FeedEvent[], statements: readonly D1PreparedStatement[]): Promise<D1Result<Appending>[]> {
+  async append(shard: number, events: readonly FeedEvent[], statements: readonly Statement[]): Promise<D1Result<Appending>[]> {
     const d1 = this.#system.settings.events[shard]!
     const record = this.#shards.get(shard)!
     const known = new Map([...record.known, ...events.map((event) => [factOf(event), Date.now()] as const)])
     try {
-      const [, ...results] = await commit<Appending>(d1, [replaceRecord(d1, this.#outbox, record.version, known), ...statements])
+      const [, ...results] = await commit<Appending>(d1, [replaceRecord(this.#outbox, record.version, known), ...statements])
       this.#shards.set(shard, { version: record.version + 1, known, isChanged: false })
       return results
     } catch (error) {

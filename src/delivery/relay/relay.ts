@@ -2,7 +2,7 @@ import { takesCiecs } from '../../authority/port/login.ts'
 import { endedJobs, listsJobs } from '../../downloads/ended-jobs.ts'
 import { alertStatements, resolveStatement } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { databaseOf, hasOutboxEvents, type Outbox, type StoredOutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import {
@@ -84,8 +84,8 @@ async function fanOutPage(system: System, shard: number, organization_id: string
   const next = await findEndpointAfter(d1, organization_id, found.webhook, Math.floor(DELIVERIES / found.seqs.length))
   const range = { from: found.webhook, before: next ?? Number.MAX_SAFE_INTEGER }
   const [inserted] = await commit<{ webhook: number }>(d1, [
-    insertDeliveriesInRange(d1, organization_id, found.seqs, range, Date.now()),
-    ...moveFanOut(d1, organization_id, found, next),
+    insertDeliveriesInRange(organization_id, found.seqs, range, Date.now()),
+    ...moveFanOut(organization_id, found, next),
   ])
   await wakeEndpoints(system, new Set(inserted!.results.map(({ webhook }) => endpointKey(shard, webhook))))
   return true
@@ -212,9 +212,9 @@ async function append(system: System, records: Records, shard: number, events: r
   const resolved = events.flatMap(({ organization_id, resolves }) => (resolves === undefined ? [] : [[organization_id, resolves] as const]))
   const appended = [...counts].map(([organization_id, own]): Appended => [organization_id, own.length])
   const statements = [
-    ...insertEvents(d1, events, now),
-    ...insertDeliveries(d1, appended, now),
-    ...insertFanOuts(d1, appended),
+    ...insertEvents(events, now),
+    ...insertDeliveries(appended, now),
+    ...insertFanOuts(appended),
     ...alerts,
     ...(resolved.length > 0 ? [resolveStatement(d1, resolved, new Date(now))] : []),
   ]
@@ -242,7 +242,7 @@ export async function feedEvents(
 }
 
 /** The statements that store the progress of outbox events. */
-export const progressStatements = (source: D1Database, recipientBatches: readonly RecipientBatch[]): D1PreparedStatement[] => {
+export const progressStatements = (source: D1Database, recipientBatches: readonly RecipientBatch[]): Statement[] => {
   const events = recipientBatches.filter(({ progress }) => progress === null).map(({ event }) => event)
   const done = events.filter((event) => !isListed(event))
   const moved = recipientBatches.flatMap(({ event, progress }) =>
@@ -345,7 +345,7 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   const ends = await commitRecipientBatches(system, work.records, built)
   const gone = lists.flatMap((list) => list.gone)
   const progress = [...progressStatements(source, ends.done), ...strikeStatements(source, gone)]
-  if (progress.length > 0) await source.batch(progress)
+  if (progress.length > 0) await commit(source, progress)
   work.records.crossOff(ends.done.filter(({ event, progress }) => progress !== event.progress).flatMap(({ events }) => events))
 
   for (const { recipientBatch, error, isDown } of ends.failed)

@@ -2,6 +2,8 @@ import { authorityOf } from '../../authority/adapters.ts'
 import { LoginRejected } from '../../authority/port/authority.ts'
 import { isPending, type MailboxNotification, WouldNotify } from '../../authority/port/mailbox.ts'
 import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
 import type { Leased } from '../../platform/work/lease.ts'
@@ -87,18 +89,18 @@ async function fulfil(
     const isOpening = found !== undefined && acknowledged_by !== null && isPending(found, now)
     if (isOpening && !(await isStillOpening(system.db.$client, request, now))) return
     const opened_at = isOpening ? await mailbox.open(login, notification, now) : (found?.opened_at ?? null)
-    const ledger = system.settings.ledgers[request.shard]!
+    const [d1, ledger] = [system.db.$client, system.settings.ledgers[request.shard]!]
     // The opening is recorded before anything else can fail.
-    if (opened_at) await completeNotification(ledger, request, { ...NO_CONTENT, opened_at: opened_at.getTime() }).run()
+    if (opened_at) await commit(ledger, [completeNotification(request, { ...NO_CONTENT, opened_at: opened_at.getTime() })])
     if (opened_at && acknowledged_by !== null) await finishOpening(system, request)
     const content =
       found?.document_kind === null ? NO_CONTENT : await fetchedDocument({ files: system.env.FILES, mailbox, now }, login, notification)
     if (!content) return await postpone(system, request)
     if (content.sha256) {
-      const organizations = await completeNotification(ledger, request, { ...content, opened_at: null }).first<string>('organizations')
-      if (organizations !== null) await notify(system, await readersOf(system.db.$client, request.entity, organizations))
+      const [row] = await readRows<{ organizations: string }>(ledger, completeNotification(request, { ...content, opened_at: null }))
+      if (row) await notify(system, await readersOf(d1, request.entity, row.organizations))
     }
-    await deleteRequest(system.db.$client, request).run()
+    await commit(d1, [deleteRequest(request)])
   } catch (error) {
     if (error instanceof WouldNotify) return postpone(system, request, CLOSED_MS)
     if (!(error instanceof Unavailable))
@@ -115,7 +117,7 @@ async function postpone(
   const { notification, attempts, organization_id, entity, acknowledged_by } = request
   if (attempts + 1 >= MAX_ATTEMPTS) {
     log.error(system, 'A request for a notification lapses.', { notification, entity, opens: acknowledged_by !== null })
-    await deleteRequest(system.db.$client, request).run()
+    await commit(system.db.$client, [deleteRequest(request)])
     return
   }
   await postponeRequest(system.db.$client, request, Date.now() + wait).run()

@@ -8,7 +8,7 @@ import {
   type NotificationKind,
   WouldNotify,
 } from '../../authority/port/mailbox.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { INTO_OUTBOX } from '../../platform/outbox/outbox.ts'
 import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
@@ -42,27 +42,17 @@ const k = alias(mailboxReaders, 'k')
 const BODY = sql`json_object('notification', ${m.notification}, 'kind', ${m.kind}, 'title', ${m.title}, 'authority', ${m.authority},
   'document_number', ${m.document_number}, 'sent_at', ${m.sent_at}, 'opened_at', ${m.opened_at})`
 
-/** The readers of a mailbox: a select of rows `entity, organization`; or its text with the parameters ?1 to ?3, and their values. */
-type Readers = SQL | { sql: string; values: readonly (string | number)[] }
-
-const selectOf = (readers: Readers): SQL =>
-  'values' in readers
-    ? sql.join(readers.sql.split(/\?(\d)/).map((part, n) => (n % 2 === 0 ? sql.raw(part) : sql`${readers.values[Number(part) - 1]}`)))
-    : readers
-
 /**
  * Returns the statements that show organizations the notifications of a mailbox, and that put an event of each new one into the outbox. The
  * first time that an organization has a mailbox listed, it is notified only of those that it can still open, or that were sent as lately.
- * `tag` names the occasion. A repetition changes nothing.
+ * `readers` selects rows `entity, organization`, and `tag` names the occasion. A repetition changes nothing.
  */
-export function notifyStatements(ledger: D1Database, readers: Readers, tag: string, now: Date): D1PreparedStatement[] {
-  const r = sql`with r (entity, organization) as materialized (${selectOf(readers)})`
+export function notifyStatements(readers: SQL, tag: string, now: Date): SQL[] {
+  const r = sql`with r (entity, organization) as materialized (${readers})`
   const isNew = sql`json_extract(${m.organizations}, '$.' || r.organization) is null`
   const instant = now.getTime()
   return [
-    prepared(
-      ledger,
-      sql`${r} ${INTO_OUTBOX}
+    sql`${r} ${INTO_OUTBOX}
         select ${m.entity}, ${`${NOTIFICATION_RECEIVED}:`} || ${m.sent_at} || ':' || ${m.notification} || ${`:${tag}`}, ${NOTIFICATION_RECEIVED},
           json_group_array(r.organization), ${BODY}, ${instant}
         from r cross join ${mailboxNotifications} ${m} on ${m.entity} = r.entity
@@ -70,19 +60,12 @@ export function notifyStatements(ledger: D1Database, readers: Readers, tag: stri
           select 1 from ${mailboxReaders} ${k} where ${k.entity} = r.entity and ${k.organization_id} = r.organization))
         group by ${m.entity}, ${m.sent_at}, ${m.notification}
         on conflict do nothing`,
-    ),
-    prepared(
-      ledger,
-      sql`${r} update ${mailboxNotifications} as ${m} set ${bare(m.organizations)} = json_patch(
+    sql`${r} update ${mailboxNotifications} as ${m} set ${bare(m.organizations)} = json_patch(
           (select json_group_object(organization, ${instant}) from r where r.entity = ${m.entity}), ${m.organizations})
         where ${m.entity} in (select entity from r) and ${m.is_listed} = 1
           and exists (select 1 from r where r.entity = ${m.entity} and ${isNew})`,
-    ),
-    prepared(
-      ledger,
-      sql`${r} insert into ${mailboxReaders} ${[mailboxReaders.entity, mailboxReaders.organization_id].map(bare)}
+    sql`${r} insert into ${mailboxReaders} ${[mailboxReaders.entity, mailboxReaders.organization_id].map(bare)}
         select entity, organization from r where true on conflict do nothing`,
-    ),
   ]
 }
 
@@ -108,7 +91,7 @@ interface Target {
 }
 
 /** The organizations of a job, as they are when its end is committed. */
-const readersOf = ({ entity, source, job_id }: MailboxJob): Readers =>
+const readersOf = ({ entity, source, job_id }: MailboxJob): SQL =>
   sql`select s.entity, o.value from sync_jobs s cross join json_each(${requestersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o
     where s.entity = ${entity} and s.source = ${source} and s.month = '' and s.job_id = ${job_id}`
 
@@ -121,7 +104,7 @@ export async function keepNotifications(
   into: Target,
   job: MailboxJob,
   login: Login,
-): Promise<{ statements: D1PreparedStatement[]; isChanged: boolean; hasLate: boolean }> {
+): Promise<{ statements: SQL[]; isChanged: boolean; hasLate: boolean }> {
   if (job.source !== MAILBOX_SOURCE) return { statements: [], isChanged: false, hasLate: false }
   const { ledger, mailbox, now } = into
   const listed = await mailbox.list(login, now)
@@ -140,9 +123,9 @@ export async function keepNotifications(
   const gone = [...known].flatMap(([key, row]) => (row.is_listed === 1 && !shown.has(key) ? [row] : []))
   return {
     statements: [
-      ...upsertNotifications(ledger, rows),
-      ...unlistNotifications(ledger, job.entity, gone),
-      ...(known.size + rows.length > 0 ? notifyStatements(ledger, readersOf(job), job.job_id, now) : []),
+      ...upsertNotifications(rows),
+      ...unlistNotifications(job.entity, gone),
+      ...(known.size + rows.length > 0 ? notifyStatements(readersOf(job), job.job_id, now) : []),
     ],
     isChanged: rows.length > 0,
     hasLate,

@@ -3,19 +3,16 @@ import type { System } from '../../platform/context.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { visibleSince } from './deadlines.ts'
-import { MAILBOX_SOURCE, objectOf } from './keep.ts'
+import { objectOf } from './keep.ts'
 import { findNotification, notificationIdOf } from './notifications.ts'
 import { type NotificationReader, readersOf } from './requests/store.ts'
-import { listersOfFetched, listNotifications } from './store.ts'
+import { listersOfFetched, listNotifications, type NotificationRow } from './store.ts'
 
 export { fetchedSince } from './store.ts'
 
 /** A notification that an organization may read, for those that copy its document elsewhere. */
-export interface MirroredNotification {
+export interface MirroredNotification extends Pick<NotificationRow, 'content_type' | 'size'> {
   document_id: string
-  source: string
-  content_type: string | null
-  size: number | null
   /** The day on which it was sent. */
   document_date: string
   /** When the organization could first read the document, in milliseconds. */
@@ -38,7 +35,7 @@ export async function mirroredNotifications(ledger: ScopedLedger, after: string 
       const listed_at = (JSON.parse(organizations) as Record<string, number>)[ledger.organization_id] ?? ledger.first_active_at
       return {
         document_id: await notificationIdOf(ledger.fiscal_entity_id, sent_at, notification),
-        ...{ source: MAILBOX_SOURCE, content_type, size },
+        ...{ content_type, size },
         document_date: localDayOf(new Date(sent_at), AUTHORITY_ZONE),
         got_at: Math.max(listed_at, fetched_at ?? 0),
         object: sha256 === null ? null : objectOf(sha256),

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { EFFECTIVE_KINDS } from '../../authority/port/mailbox.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { all, bare, prepared } from '../../platform/db/statement.ts'
+import { all, bare, prepared, readRows } from '../../platform/db/statement.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { NotificationStatus } from './deadlines.ts'
 import { mailboxNotifications } from './tables.ts'
@@ -45,40 +45,34 @@ interface Filters {
 }
 
 /** Finds notifications that the organization may read, the latest first. */
-export const listNotifications = async (ledger: ScopedLedger, { floor, before, status, kind, since, pendingSince, limit }: Filters) =>
-  (
-    await prepared(
-      ledger.d1,
-      sql`select * from ${mailboxNotifications} ${m} where ${all([
-        isVisible(ledger, floor),
-        ...(before === null ? [] : [sql`${[m.sent_at, m.notification]} < ${before}`]),
-        ...(status === undefined ? [] : [hasStatus(status, pendingSince)]),
-        ...(kind === undefined ? [] : [sql`${m.kind} = ${kind}`]),
-        ...(since === null ? [] : [sql`${m.sent_at} >= ${since}`]),
-      ])} order by ${m.sent_at} desc, ${m.notification} desc limit ${limit}`,
-    ).all<NotificationRow>()
-  ).results
+export const listNotifications = (ledger: ScopedLedger, { floor, before, status, kind, since, pendingSince, limit }: Filters) =>
+  readRows<NotificationRow>(
+    ledger.d1,
+    sql`select * from ${mailboxNotifications} ${m} where ${all([
+      isVisible(ledger, floor),
+      ...(before === null ? [] : [sql`${[m.sent_at, m.notification]} < ${before}`]),
+      ...(status === undefined ? [] : [hasStatus(status, pendingSince)]),
+      ...(kind === undefined ? [] : [sql`${m.kind} = ${kind}`]),
+      ...(since === null ? [] : [sql`${m.sent_at} >= ${since}`]),
+    ])} order by ${m.sent_at} desc, ${m.notification} desc limit ${limit}`,
+  )
 
 /** Finds the notifications that were sent at an instant and that the organization may read. */
-export const notificationsAt = async (ledger: ScopedLedger, floor: number | null, sent_at: number): Promise<NotificationRow[]> =>
-  (
-    await prepared(
-      ledger.d1,
-      sql`select * from ${mailboxNotifications} ${m} where ${isVisible(ledger, floor)} and ${m.sent_at} = ${sent_at}`,
-    ).all<NotificationRow>()
-  ).results
+export const notificationsAt = (ledger: ScopedLedger, floor: number | null, sent_at: number): Promise<NotificationRow[]> =>
+  readRows<NotificationRow>(
+    ledger.d1,
+    sql`select * from ${mailboxNotifications} ${m} where ${isVisible(ledger, floor)} and ${m.sent_at} = ${sent_at}`,
+  )
 
 export type KnownNotification = Pick<NotificationRow, 'sent_at' | 'notification' | 'opened_at' | 'is_listed' | 'sha256'>
 
 /** The stored notifications of an RFC. */
-export const knownNotifications = async (ledger: D1Database, entity: number): Promise<KnownNotification[]> =>
-  (
-    await prepared(
-      ledger,
-      sql`select ${m.sent_at}, ${m.notification}, ${m.opened_at}, ${m.is_listed}, ${m.sha256} from ${mailboxNotifications} ${m}
+export const knownNotifications = (ledger: D1Database, entity: number): Promise<KnownNotification[]> =>
+  readRows<KnownNotification>(
+    ledger,
+    sql`select ${m.sent_at}, ${m.notification}, ${m.opened_at}, ${m.is_listed}, ${m.sha256} from ${mailboxNotifications} ${m}
         where ${m.entity} = ${entity}`,
-    ).all<KnownNotification>()
-  ).results
+  )
 
 export type NewNotification = Omit<NotificationRow, 'organizations' | 'is_listed'>
 
@@ -100,23 +94,21 @@ const completing = (value: (name: (typeof FOUND)[number]) => unknown): SQL =>
 const IS_LISTED = bare(mailboxNotifications.is_listed)
 
 /** Stores the authority's list. It can add to stored notifications the opening, the document and that they are listed. Notifies nobody. */
-export const upsertNotifications = (ledger: D1Database, rows: readonly NewNotification[]): D1PreparedStatement[] =>
-  jsonChunks(rows.map((row) => NEW.map((name) => row[name]))).map((json) =>
-    prepared(
-      ledger,
+export const upsertNotifications = (rows: readonly NewNotification[]): SQL[] =>
+  jsonChunks(rows.map((row) => NEW.map((name) => row[name]))).map(
+    (json) =>
       sql`insert into ${mailboxNotifications} ${INSERTED.map((name) => bare(mailboxNotifications[name]))}
         select ${VALUES}, 1, '{}' from json_each(${json}) where true
         on conflict do update set ${completing((name) => sql`excluded.${bare(mailboxNotifications[name])}`)}, ${IS_LISTED} = 1`,
-    ),
   )
 
 /** Returns the entities among these with a document fetched at an instant or later, in milliseconds. */
 export const fetchedSince = async (ledger: D1Database, entities: readonly number[], since: number): Promise<Set<number>> => {
-  const { results } = await prepared(
+  const results = await readRows<{ entity: number }>(
     ledger,
     sql`select distinct ${m.entity} from json_each(${JSON.stringify(entities)}) e cross join ${mailboxNotifications} ${m} on ${m.entity} = e.value
       where ${m.fetched_at} >= ${since}`,
-  ).all<{ entity: number }>()
+  )
   return new Set(results.map(({ entity }) => entity))
 }
 
@@ -129,24 +121,19 @@ export const listersOfFetched = async (ledger: D1Database, entity: number, since
   ).first<string>('organizations'))!
 
 /** Records that the mailbox does not show these any more. */
-export const unlistNotifications = (ledger: D1Database, entity: number, gone: readonly KnownNotification[]): D1PreparedStatement[] =>
-  jsonChunks(gone.map(({ sent_at, notification }) => [sent_at, notification])).map((json) =>
-    prepared(
-      ledger,
+export const unlistNotifications = (entity: number, gone: readonly KnownNotification[]): SQL[] =>
+  jsonChunks(gone.map(({ sent_at, notification }) => [sent_at, notification])).map(
+    (json) =>
       sql`update ${mailboxNotifications} as ${m} set ${IS_LISTED} = 0
         where ${m.entity} = ${entity} and ${[m.sent_at, m.notification]} in (select value->>0, value->>1 from json_each(${json}))`,
-    ),
   )
 
 type Found = Pick<NotificationRow, (typeof FOUND)[number]>
 
 /** Adds when a notification was opened, and its document, and keeps known values. Returns the `organizations` that listed it. */
-export const completeNotification = (ledger: D1Database, { entity, sent_at, notification }: NotificationKey, found: Found) => {
+export const completeNotification = ({ entity, sent_at, notification }: NotificationKey, found: Found) => {
   const row = mailboxNotifications
-  return prepared(
-    ledger,
-    sql`update ${row} set ${completing((name) => found[name])}
+  return sql`update ${row} set ${completing((name) => found[name])}
       where ${row.entity} = ${entity} and ${row.sent_at} = ${sent_at} and ${row.notification} = ${notification}
-      returning ${bare(row.organizations)}`,
-  )
+      returning ${bare(row.organizations)}`
 }

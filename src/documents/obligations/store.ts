@@ -1,8 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { ObligationList } from '../../authority/port/fields-contract.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { prepared, readRows } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
+import type { Connection } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
 import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import { type DocumentReader, type DocumentRow, d, documentOf, fieldsOf, readerJson, versionsOf } from '../store.ts'
@@ -73,59 +74,49 @@ function registrationOf(rows: readonly Row[], delivered: readonly { source: stri
 /** Returns the texts that say when something is due, as the documents of any taxpayer have them. Costs one seek for each. */
 export const dueTexts = async (ledger: D1Database): Promise<string[]> =>
   (
-    await prepared(
+    await readRows<{ text: string }>(
       ledger,
       sql`with recursive texts (text) as (
           select (select min(${due_rule}) from ${obligationRules})
           union all
           select (select min(${due_rule}) from ${obligationRules} where ${due_rule} > texts.text) from texts where text is not null)
         select text from texts where text is not null`,
-    ).all<{ text: string }>()
-  ).results.map(({ text }) => text)
+    )
+  ).map(({ text }) => text)
 
 /** Returns the first entities after one whose documents have one of these texts. */
 export const entitiesWith = async (ledger: D1Database, texts: readonly string[], after: number, limit: number): Promise<number[]> =>
   (
-    await prepared(
+    await readRows<{ entity: number }>(
       ledger,
       sql`select distinct ${o.entity} from json_each(${JSON.stringify(texts)}) t cross join ${obligationRules} ${o}
         on ${o.due_rule} = t.value and ${o.entity} > ${after} order by ${o.entity} limit ${sql.raw(String(limit))}`,
-    ).all<{ entity: number }>()
-  ).results.map(({ entity }) => entity)
+    )
+  ).map(({ entity }) => entity)
 
 /** An active connection whose organization may be notified of obligations. */
-export interface Listener {
-  entity: number
+export interface Listener extends Pick<Connection, 'entity' | 'rfc' | 'issued_from' | 'issued_to' | 'received_from' | 'received_to'> {
   organization_id: string
-  rfc: string
   extractor_count: number
-  issued_from: string | null
-  issued_to: number | null
-  received_from: string | null
-  received_to: number | null
 }
 
 /** Returns the active connections to these entities. */
-export const listenersOf = async (control: D1Database, entities: readonly number[]): Promise<Listener[]> =>
-  (
-    await prepared(
-      control,
-      sql`select ${c.entity}, ${c.organization_id}, ${c.rfc}, ${organization.extractor_count}, ${c.issued_from}, ${c.issued_to},
+export const listenersOf = (control: D1Database, entities: readonly number[]): Promise<Listener[]> =>
+  readRows<Listener>(
+    control,
+    sql`select ${c.entity}, ${c.organization_id}, ${c.rfc}, ${organization.extractor_count}, ${c.issued_from}, ${c.issued_to},
           ${c.received_from}, ${c.received_to}
         from json_each(${JSON.stringify(entities)}) e cross join ${connections} ${c} indexed by connections_entity
         cross join ${organizations} ${organization}
         where ${c.entity} = e.value and ${c.state} = 'active' and ${organization.id} = ${c.organization_id}`,
-    ).all<Listener>()
-  ).results
+  )
 
 /** Reads the contents of the readable versions of the documents about a taxpayer, oldest first. */
-export const readVersions = async (ledger: DocumentReader & { d1: D1Database }) =>
-  (
-    await prepared(
-      ledger.d1,
-      sql`with ${versionsOf(JSON.stringify([readerJson(ledger)]), sql`${d.kind} in ('csf', 'opinion_32d', 'certificates')`)}
+export const readVersions = (ledger: DocumentReader & { d1: D1Database }) =>
+  readRows<{ kind: string; document_date: string; fields: string }>(
+    ledger.d1,
+    sql`with ${versionsOf(JSON.stringify([readerJson(ledger)]), sql`${d.kind} in ('csf', 'opinion_32d', 'certificates')`)}
         select v.kind, ${d.document_date}, ${fieldsOf(d)} as fields
         from versions v ${documentOf('v')}
         where v.fields_status = 'read' order by v.kind, v.version`,
-    ).all<{ kind: string; document_date: string; fields: string }>()
-  ).results
+  )

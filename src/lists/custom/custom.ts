@@ -132,12 +132,12 @@ async function requireList({ db, organization }: Ctx, source: string): Promise<L
 
 /** Creates an empty list of the organization. Throws Failure 409 blacklist.exists and blacklist.plan_limit. */
 export async function createCustomList(ctx: Ctx, { slug, label }: CustomListDraft): Promise<CustomList> {
-  const { db, organization, now } = ctx
+  const { organization, now } = ctx
   const source = sourceOf(slug)
   await reserveQuota(ctx, 'blacklists', listsUsed(organization.id), (reserved) =>
     change(ctx, { action: 'blacklist.created', resource_id: slug, changed: ['slug', 'label'] }, [
       ...reserved,
-      insertCustomList(db.$client, organization.id, source, label, now.getTime()),
+      insertCustomList(organization.id, source, label, now.getTime()),
     ]),
   ).catch((error: unknown) => {
     if (!isUniqueViolation(error)) throw error
@@ -165,38 +165,30 @@ export async function replaceCustomList(ctx: Ctx, slug: string, bytes: Uint8Arra
 
 async function attemptReplace(ctx: Ctx, slug: string, entries: readonly ListEntry[], digest: string): Promise<void> {
   const source = sourceOf(slug)
-  const { db, organization, now } = ctx
+  const { organization, now } = ctx
   const { version, label, digest: stored } = await requireList(ctx, source)
   if (stored === digest) return
   const list_date = localDayOf(now, organization.timezone)
-  const load = {
-    organization_id: organization.id,
-    source,
-    version,
-    label,
-    digest,
-    list_date,
-    fetched_at: now.getTime(),
-    row_count: entries.length,
-  }
+  const row = { organization_id: organization.id, source, version, label }
+  const load = { ...row, digest, list_date, fetched_at: now.getTime(), row_count: entries.length }
   // The last of the entries takes a place behind all others.
   const others = sql`${entries.length - 1} + (${entriesUsed(organization.id, source)})`
   await reserveQuota(ctx, 'blacklist_entries', sql`select ${others}`, (reserved) =>
     change(ctx, { action: 'blacklist.replaced', resource_id: slug, changed: ['entries'] }, [
       ...reserved,
-      ...loadStatements(db.$client, load, entries),
-      forgetListed(db.$client, organization.id),
+      ...loadStatements(load, entries),
+      forgetListed(organization.id),
     ]),
   )
 }
 
 /** Deletes the organization's own list. Throws Failure 404 blacklist.not_found. */
 export async function removeCustomList(ctx: Ctx, slug: string): Promise<void> {
-  const { db, organization } = ctx
+  const { organization } = ctx
   const source = sourceOf(slug)
   await requireList(ctx, source)
   await change(ctx, { action: 'blacklist.deleted', resource_id: slug }, [
-    ...deleteCustomList(db.$client, organization.id, source),
-    forgetListed(db.$client, organization.id),
+    ...deleteCustomList(organization.id, source),
+    forgetListed(organization.id),
   ])
 }

@@ -1,9 +1,10 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Ctx, System } from '../../platform/context.ts'
-import { jsonChunks } from '../../platform/db/commit.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { commit, jsonChunks } from '../../platform/db/commit.ts'
+import { bare, prepared, readRows } from '../../platform/db/statement.ts'
 import { log } from '../../platform/log.ts'
+import type { Connection } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
 import { PUBLIC } from '../catalog.ts'
 import { blacklistEntries, blacklistLists } from '../tables.ts'
@@ -12,17 +13,11 @@ import { type ListedAs, type ListedParties, parseListed, withChanges, writeListe
 const [e, l] = [alias(blacklistEntries, 'e'), alias(blacklistLists, 'l')]
 
 /** A connection whose listed counterparties are kept. */
-interface Watching {
-  connection: number
+type Watching = Pick<
+  Connection,
+  'connection' | 'fiscal_entity_id' | 'entity' | 'shard' | 'state' | 'listed' | 'listed_version' | 'imported_at'
+> & {
   organization_id: string
-  fiscal_entity_id: string
-  entity: number
-  shard: number
-  state: string
-  listed: string | null
-  listed_version: number
-  /** Null without imports, which have a partition of their own. */
-  imported_at: number | null
 }
 
 const { connection, organization_id, entity, listed, listed_version } = connections
@@ -30,53 +25,44 @@ const COLUMNS = sql`${connection}, ${organization_id}, ${connections.fiscal_enti
   ${listed}, ${listed_version}, ${connections.imported_at}`
 
 /** The connections to an RFC. */
-const connectionsTo = async (d1: D1Database, taxpayer: number): Promise<Watching[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select ${COLUMNS} from ${connections} indexed by connections_entity where ${entity} = ${taxpayer}`,
-    ).all<Watching>()
-  ).results
+const connectionsTo = (d1: D1Database, taxpayer: number): Promise<Watching[]> =>
+  readRows<Watching>(d1, sql`select ${COLUMNS} from ${connections} indexed by connections_entity where ${entity} = ${taxpayer}`)
 
 /** A page of connections after a number: those of an organization, or all. */
 export const connectionsAfter = async (d1: D1Database, owner: string, after: number, limit: number): Promise<Watching[]> => {
   const own = owner === PUBLIC ? undefined : sql`${organization_id} = ${owner} and`
   const query = sql`select ${COLUMNS} from ${connections} where ${own} ${connection} > ${after} order by ${connection} limit ${limit}`
-  return (await prepared(d1, query).all<Watching>()).results
+  return await readRows<Watching>(d1, query)
 }
 
 /**
  * Finds the counterparties in some partitions of a ledger, one seek for each, whoever may see the documents. Before an organization is
  * notified of one, its windows must show a document.
  */
-const counterpartiesIn = async (ledger: D1Database, partitions: readonly number[]): Promise<{ entity: number; rfc: string }[]> =>
-  (
-    await prepared(
-      ledger,
-      sql`with recursive found (entity, rfc) as (
+const counterpartiesIn = (ledger: D1Database, partitions: readonly number[]): Promise<{ entity: number; rfc: string }[]> =>
+  readRows<{ entity: number; rfc: string }>(
+    ledger,
+    sql`with recursive found (entity, rfc) as (
            select p.value, (select min(counterparty_rfc) from cfdi indexed by cfdi_cpd where entity = p.value)
              from json_each(${JSON.stringify(partitions)}) p
            union all
            select entity, (select min(own.counterparty_rfc) from cfdi own indexed by cfdi_cpd
              where own.entity = found.entity and own.counterparty_rfc > found.rfc) from found where rfc is not null)
          select entity, rfc from found where rfc is not null`,
-    ).all<{ entity: number; rfc: string }>()
-  ).results
+  )
 
 /** Which of some RFCs are counterparties in some partitions of a ledger: one seek for each pair. */
-const counterpartiesAmong = async (
+const counterpartiesAmong = (
   ledger: D1Database,
   partitions: readonly number[],
   rfcs: readonly string[],
 ): Promise<{ entity: number; rfc: string }[]> =>
-  (
-    await prepared(
-      ledger,
-      sql`select p.value as entity, j.value as rfc from json_each(${JSON.stringify(partitions)}) p
+  readRows<{ entity: number; rfc: string }>(
+    ledger,
+    sql`select p.value as entity, j.value as rfc from json_each(${JSON.stringify(partitions)}) p
         cross join json_each(${JSON.stringify(rfcs)}) j
          where exists (select 1 from cfdi indexed by cfdi_cpd where entity = p.value and counterparty_rfc = j.value)`,
-    ).all<{ entity: number; rfc: string }>()
-  ).results
+  )
 
 /** An entry as counterparties are marked with it. */
 export type FoundListing = ListedAs & { organization_id: string; rfc: string }
@@ -102,20 +88,14 @@ async function findListed(d1: D1Database, organizations: readonly string[], rfcs
 }
 
 /** Keeps the listed counterparties of those connections that have not changed since; its result names them as `kept`. */
-export const keepListed = (d1: D1Database, rows: readonly (Watching & { found: string })[]): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${connections} set ${bare(listed)} = j.value->>2, ${bare(listed_version)} = ${listed_version} + 1
+export const keepListed = (rows: readonly (Watching & { found: string })[]): SQL =>
+  sql`update ${connections} set ${bare(listed)} = j.value->>2, ${bare(listed_version)} = ${listed_version} + 1
       from json_each(${JSON.stringify(rows.map((row) => [row.connection, row.listed_version, row.found]))}) j
-       where ${connection} = j.value->>0 and ${listed_version} = j.value->>1 returning ${connection} as kept`,
-  )
+       where ${connection} = j.value->>0 and ${listed_version} = j.value->>1 returning ${connection} as kept`
 
 /** Forgets the listed counterparties of an organization's connections, because its own lists have changed. */
-export const forgetListed = (d1: D1Database, owner: string): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${connections} set ${bare(listed)} = null, ${bare(listed_version)} = ${listed_version} + 1 where ${organization_id} = ${owner}`,
-  )
+export const forgetListed = (owner: string): SQL =>
+  sql`update ${connections} set ${bare(listed)} = null, ${bare(listed_version)} = ${listed_version} + 1 where ${organization_id} = ${owner}`
 
 /** How often listed counterparties are found while a connection keeps changing. */
 const ATTEMPTS = 3
@@ -193,7 +173,7 @@ export async function refreshListed(system: System, entity: number): Promise<voi
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const outdated = outdatedOf(await findMarked(system, await connectionsTo(d1, entity)))
     if (outdated.length === 0) return
-    const { results } = await keepListed(d1, outdated).all()
+    const results = await readRows(d1, keepListed(outdated))
     if (results.length === outdated.length) return
   }
   log.info(system, { message: 'The listed counterparties of an RFC keep changing. They are found out with its next documents.', entity })
@@ -204,10 +184,10 @@ export async function refreshListed(system: System, entity: number): Promise<voi
  * them, and they are kept.
  */
 export async function listedOf(ctx: Ctx): Promise<ListedParties> {
-  const { connection, organization, db } = ctx
+  const { connection, organization } = ctx
   if (connection === null) return new Map()
   if (connection.listed !== null) return parseListed(connection.listed)
   const [marked] = await findMarked(ctx, [{ ...connection, organization_id: organization.id }])
-  await keepListed(db.$client, [marked!]).run()
+  await commit(ctx.db.$client, [keepListed([marked!])])
   return parseListed(marked!.found)
 }

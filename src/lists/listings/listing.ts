@@ -1,36 +1,18 @@
 import type { Database } from '../../platform/db/commit.ts'
-import { type ListingStep, labelOf, listingStatus, type Severity, type Situacion, severityOf } from '../catalog.ts'
+import { type ListingStep, labelOf, listingStatus, severityOf } from '../catalog.ts'
+import type { BlacklistHit } from '../lookups/contract.ts'
 import type { ListState } from '../tables.ts'
 import { type FoundRow, findEntries } from './store.ts'
 
 /** A taxpayer on a list, on the day for which it was looked up. Days are `YYYY-MM-DD`. */
-export interface Listing {
-  rfc: string
-  source: string
-  list_label: string
-  /** Null on lists without situations. */
-  situacion: Situacion | null
-  severity: Severity
-  name: string
-  is_active: boolean
-  published_sat_at: string | null
-  published_dof_at: string | null
-  since: string | null
-  until: string | null
-  oficio: string | null
-  /** The steps that had been published by the day, the latest last. */
-  history: ListingStep[]
-}
+export type Listing = Omit<BlacklistHit, 'history_cut'>
 
 type StoredStep = [ListingStep['situacion'], ...(string | null)[]]
 
 /** Parses the `history` column. */
 export const historyOf = (json: string): ListingStep[] =>
   (JSON.parse(json) as StoredStep[]).map(([situacion, sat_at = null, dof_at = null, oficio = null]) => ({
-    situacion,
-    sat_at,
-    dof_at,
-    oficio,
+    ...{ situacion, sat_at, dof_at, oficio },
   }))
 
 /** Returns the listing of a list's row; null when nothing had been published by the day `as_of`. */

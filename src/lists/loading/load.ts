@@ -1,14 +1,14 @@
 import { LISTED } from '../../authority/sandbox/lists/listed.ts'
 import { joined } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
 import { memory } from '../../platform/memory-limiter.ts'
 import { BudgetUsedUp } from '../../platform/work/budget.ts'
 import { sendAll, sendHints } from '../../platform/work/send.ts'
-import type { ListingStep } from '../catalog.ts'
-import { objectOf, PUBLIC, PUBLIC_SOURCES, type PublicSource, type Situacion } from '../catalog.ts'
+import { type ListingStep, objectOf, PUBLIC, PUBLIC_SOURCES, type PublicSource, type Situacion } from '../catalog.ts'
 import type { ListState } from '../tables.ts'
 import { entriesOf, formatOf, type ListEntry, ListRefused, plainEntriesOf, readList, refuseImplausible } from './read-list.ts'
 import { abandonStatement, findList, loadParts, loadStatements, PART_STATEMENTS, recordRefusal } from './store.ts'
@@ -158,18 +158,9 @@ async function loadSandboxList(system: System, source: PublicSource): Promise<bo
   const d1 = system.db.$client
   if (system.settings.taxAuthority !== 'sandbox' || (await findList(d1, PUBLIC, source)) !== null) return false
   const entries = sandboxEntries(source)
-  const fetched_at = system.now.getTime()
-  const load = {
-    organization_id: PUBLIC,
-    source,
-    version: 0,
-    label: null,
-    digest: SANDBOX,
-    list_date: SANDBOX_DAY,
-    fetched_at,
-    row_count: entries.length,
-  }
-  await d1.batch(loadStatements(d1, load, entries))
+  const sandbox = { version: 0, digest: SANDBOX, list_date: SANDBOX_DAY, fetched_at: system.now.getTime(), row_count: entries.length }
+  const load = { organization_id: PUBLIC, source, label: null, ...sandbox }
+  await commit(d1, loadStatements(load, entries))
   return true
 }
 
@@ -199,7 +190,7 @@ export async function loadList(
     if (loaded?.loading != null && loaded.loading !== digest) {
       // Two loads of different files would give each other up without end.
       if (!isFirst) throw contention()
-      await abandonStatement(system.db.$client, loaded).run()
+      await commit(system.db.$client, [abandonStatement(loaded)])
       loaded = await findList(system.db.$client, PUBLIC, source)
     }
     isFirst = false
@@ -232,7 +223,7 @@ async function replace(system: System, loaded: ListState | null, file: ListFile,
   const load = { organization_id: PUBLIC, source, version, label: null, digest, list_date, fetched_at: fetched_at.getTime(), row_count }
   for (const part of loadParts(d1, load, entries)) {
     system.budget.require(PART_STATEMENTS)
-    await d1.batch(part)
+    await commit(d1, part)
   }
   log.info(system, { message: 'A list was loaded.', source, list_date, row_count, rfcs, suppressed, illegible })
 }
@@ -246,7 +237,7 @@ async function refuse(
 ): Promise<'refused'> {
   const refusal = { source, digest, code, detail: message, at: system.now.getTime() }
   const isRecorded = loaded?.refused_digest === digest && loaded.refused_code === code && loaded.refused_detail === message
-  if (!isRecorded) await recordRefusal(system.db.$client, refusal).run()
+  if (!isRecorded) await commit(system.db.$client, [recordRefusal(refusal)])
   const members = { source, code, detail: message, loaded: loaded?.list_date ?? null }
   log.error(system, 'A list was refused. The loaded list stays in use.', members)
   return 'refused'

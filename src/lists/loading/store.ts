@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { eachJsonChunk } from '../../platform/db/commit.ts'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { eachJsonChunk, type Statement } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare, excluded, insertion, prepared } from '../../platform/db/statement.ts'
 import type { ListingStep } from '../catalog.ts'
 import { PUBLIC } from '../catalog.ts'
 import { blacklistChanges as changes, blacklistEntries as entries, type ListState, blacklistLists as lists } from '../tables.ts'
@@ -12,7 +12,7 @@ import type { ListEntry, RefusalCode } from './read-list.ts'
 export const findList = (d1: D1Database, organization_id: string, source: string) =>
   prepared(d1, sql`select * from ${lists} where ${isList({ organization_id, source })}`).first<ListState>()
 
-const isList = ({ organization_id, source }: Pick<ListLoad, 'organization_id' | 'source'>): SQL =>
+export const isList = ({ organization_id, source }: Pick<ListLoad, 'organization_id' | 'source'>): SQL =>
   sql`${lists.organization_id} = ${organization_id} and ${lists.source} = ${source}`
 
 export interface ListLoad {
@@ -28,21 +28,17 @@ export interface ListLoad {
   row_count: number
 }
 
+/** The part of a load that its changes name. */
+type Versioned = Pick<ListLoad, 'organization_id' | 'source' | 'version' | 'fetched_at'>
+
 /** How long changes are kept. */
 const KEPT_MS = 90 * 86_400_000
 /** After every RFC. */
 const AFTER_LAST = '\u{10ffff}'
 /** The stored entries that a chunk lacks in its range. */
-const removed = ({ organization_id, source }: ListLoad, { rfcs, from, before }: ListChunk): SQL =>
+const removed = ({ organization_id, source }: Versioned, { rfcs, from, before }: ListChunk): SQL =>
   sql`from ${entries} where ${entries.organization_id} = ${organization_id} and ${entries.source} = ${source}
     and ${entries.rfc} >= ${from} and ${entries.rfc} < ${before} and ${entries.rfc} not in (select value from json_each(${rfcs}))`
-
-/** Sets these columns to the values of a conflicting insert. */
-const excluded = (columns: readonly SQLiteColumn[]): SQL =>
-  sql.join(
-    columns.map((column) => sql`${bare(column)} = excluded.${bare(column)}`),
-    sql`, `,
-  )
 
 const stepsOf = (history: readonly ListingStep[]) =>
   history.map(({ situacion, sat_at, dof_at, oficio }) => [situacion, sat_at, dof_at, oficio])
@@ -58,8 +54,8 @@ export const PART_STATEMENTS = 4 * PART_CHUNKS + 4
  * batch is repeated: a committed part writes nothing the second time. The guard `list.version` refuses a part when another load has begun
  * or replaced the list since. Entries come in the order of their RFCs. Unchanged entries are not written.
  */
-export function* loadParts(d1: D1Database, load: ListLoad, entries: Iterable<ListEntry>): Generator<D1PreparedStatement[]> {
-  let statements: D1PreparedStatement[] = []
+export function* loadParts(d1: D1Database, load: ListLoad, entries: Iterable<ListEntry>): Generator<Statement[]> {
+  let statements: Statement[] = []
   let [rows, chunks, parts] = [0, 0, 0]
   for (const chunk of chunksInOrder(entries, load.list_date)) {
     rows += chunk.rows
@@ -69,15 +65,15 @@ export function* loadParts(d1: D1Database, load: ListLoad, entries: Iterable<Lis
       chunks = 1
       rows = chunk.rows
     }
-    statements.push(...chunkStatements(d1, load, chunk))
+    statements.push(...chunkStatements(load, chunk))
   }
-  yield [...(parts === 0 ? [] : [isOurs(d1, load)]), ...endStatements(d1, load), ...statements]
+  yield [...(parts === 0 ? [] : [isOurs(d1, load)]), ...endStatements(load), ...statements]
 }
 
 /** Returns the batch that does the same at once. */
-export const loadStatements = (d1: D1Database, load: ListLoad, entries: Iterable<ListEntry>): D1PreparedStatement[] => [
-  ...endStatements(d1, load),
-  ...[...chunksInOrder(entries, load.list_date)].flatMap((chunk) => chunkStatements(d1, load, chunk)),
+export const loadStatements = (load: ListLoad, entries: Iterable<ListEntry>): SQL[] => [
+  ...endStatements(load),
+  ...[...chunksInOrder(entries, load.list_date)].flatMap((chunk) => chunkStatements(load, chunk)),
 ]
 
 const isOurs = (d1: D1Database, load: ListLoad): D1PreparedStatement =>
@@ -87,39 +83,23 @@ const isOurs = (d1: D1Database, load: ListLoad): D1PreparedStatement =>
     'list.version',
   )
 
-const beginStatements = (d1: D1Database, load: ListLoad): D1PreparedStatement[] => [
-  prepared(
-    d1,
-    sql`insert into ${lists} ${[lists.organization_id, lists.source, lists.version, lists.row_count].map(bare)}
-      values (${load.organization_id}, ${load.source}, 0, 0) on conflict do nothing`,
-  ),
-  prepared(
-    d1,
-    sql`update ${lists} set ${bare(lists.loading)} = ${load.digest}
-      where ${isList(load)} and ${lists.version} = ${load.version} and ${lists.loading} is null`,
-  ),
+const beginStatements = (d1: D1Database, load: ListLoad): Statement[] => [
+  sql`${insertion(lists, { organization_id: load.organization_id, source: load.source, version: 0, row_count: 0 })} on conflict do nothing`,
+  sql`update ${lists} set ${bare(lists.loading)} = ${load.digest}
+    where ${isList(load)} and ${lists.version} = ${load.version} and ${lists.loading} is null`,
   isOurs(d1, load),
 ]
 
-const endStatements = (d1: D1Database, load: ListLoad): D1PreparedStatement[] => {
-  const { organization_id, source, version, label, digest, list_date, fetched_at, row_count } = load
-  const loaded = [lists.version, lists.label, lists.digest, lists.list_date, lists.fetched_at, lists.row_count]
-  const cleared = [lists.loading, lists.refused_digest, lists.refused_code, lists.refused_detail, lists.refused_at]
+const LOADED = [lists.version, lists.label, lists.digest, lists.list_date, lists.fetched_at, lists.row_count]
+const CLEARED = { loading: null, refused_digest: null, refused_code: null, refused_detail: null, refused_at: null }
+
+const endStatements = (load: ListLoad): SQL[] => {
+  const { organization_id, source, version, fetched_at } = load
   return [
-    prepared(
-      d1,
-      sql`insert into ${lists} ${[lists.organization_id, lists.source, ...loaded].map(bare)}
-        values (${organization_id}, ${source}, ${version + 1}, ${label}, ${digest}, ${list_date}, ${fetched_at}, ${row_count})
-        on conflict do update set ${excluded(loaded)}, ${sql.join(
-          cleared.map((column) => sql`${bare(column)} = null`),
-          sql`, `,
-        )}`,
-    ),
-    prepared(
-      d1,
-      sql`delete from ${changes} where ${changes.organization_id} = ${organization_id} and ${changes.source} = ${source}
+    sql`${insertion(lists, { ...load, ...CLEARED, version: version + 1 })}
+      on conflict do update set ${excluded([...LOADED, ...Object.keys(CLEARED).map((name) => lists[name as keyof typeof CLEARED])])}`,
+    sql`delete from ${changes} where ${changes.organization_id} = ${organization_id} and ${changes.source} = ${source}
         and ${changes.changed_at} < ${fetched_at - KEPT_MS}`,
-    ),
   ]
 }
 
@@ -127,13 +107,10 @@ const endStatements = (d1: D1Database, load: ListLoad): D1PreparedStatement[] =>
  * Gives up an unfinished load, because another file is to be loaded. Its changes become a version of their own, so that they are reported,
  * and no file is that list.
  */
-export const abandonStatement = (d1: D1Database, list: ListState): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${lists} set ${list.version === 0 ? undefined : sql`${bare(lists.version)} = ${lists.version} + 1,`}
+export const abandonStatement = (list: ListState): SQL =>
+  sql`update ${lists} set ${list.version === 0 ? undefined : sql`${bare(lists.version)} = ${lists.version} + 1,`}
         ${bare(lists.digest)} = null, ${bare(lists.loading)} = null
-      where ${isList(list)} and ${lists.version} = ${list.version} and ${lists.loading} = ${list.loading}`,
-  )
+      where ${isList(list)} and ${lists.version} = ${list.version} and ${lists.loading} = ${list.loading}`
 
 interface ListChunk {
   json: string
@@ -153,41 +130,43 @@ const CHANGE = [
 const UPSERTED = [entries.name, entries.situacion, entries.history]
 const [h, stored] = [alias(entries, 'h'), alias(entries, 'stored')]
 
-function chunkStatements(d1: D1Database, load: ListLoad, chunk: ListChunk): D1PreparedStatement[] {
+function chunkStatements(load: Versioned, chunk: ListChunk): SQL[] {
   const { organization_id, source, version, fetched_at } = load
   const { json } = chunk
   const seenOn = bare(entries.seen_on)
-  const upsert = prepared(
-    d1,
-    sql`insert into ${entries} as ${stored} ${[entries.organization_id, entries.source, entries.rfc, ...UPSERTED, entries.seen_on].map(bare)}
+  const upsert = sql`insert into ${entries} as ${stored} ${[entries.organization_id, entries.source, entries.rfc, ...UPSERTED, entries.seen_on].map(bare)}
       select ${organization_id}, ${source}, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(${json}) where true
       on conflict do update set ${excluded(UPSERTED)},
         ${seenOn} = iif(excluded.${seenOn} is null, null, coalesce(${stored.seen_on}, excluded.${seenOn}))
       where ${stored.name} <> excluded.${bare(entries.name)} or ${stored.situacion} is not excluded.${bare(entries.situacion)}
-        or ${stored.history} <> excluded.${bare(entries.history)}`,
-  )
-  const remove = prepared(d1, sql`delete ${removed(load, chunk)}`)
+        or ${stored.history} <> excluded.${bare(entries.history)}`
+  const remove = sql`delete ${removed(load, chunk)}`
   if (version === 0) return [upsert, remove]
   return [
-    prepared(
-      d1,
-      sql`insert into ${changes} ${CHANGE}
+    sql`insert into ${changes} ${CHANGE}
         select ${organization_id}, ${source}, n.value->>0, ${version + 1}, n.value->>1,
           iif(${h.rfc} is null, 'listed', 'situacion_changed'), ${h.situacion}, n.value->>2, ${fetched_at}
         from json_each(${json}) n left join ${entries} ${h}
           on ${h.organization_id} = ${organization_id} and ${h.source} = ${source} and ${h.rfc} = n.value->>0
         where ${h.rfc} is null or ${h.situacion} is not n.value->>2`,
-    ),
-    prepared(
-      d1,
-      sql`insert into ${changes} ${CHANGE}
+    sql`insert into ${changes} ${CHANGE}
         select ${organization_id}, ${source}, ${entries.rfc}, ${version + 1}, ${entries.name}, 'removed', ${entries.situacion}, null,
           ${fetched_at}
         ${removed(load, chunk)}`,
-    ),
     upsert,
     remove,
   ]
+}
+
+/** The statements that give one RFC this entry, or none, and record the change. They read the entry before they write it. */
+export function entryStatements(
+  load: Versioned,
+  rfc: string,
+  entry: (Pick<ListEntry, 'name' | 'situacion' | 'history'> & { seen_on: string | null }) | null,
+): SQL[] {
+  const rows = entry ? [[rfc, entry.name, entry.situacion, stepsOf(entry.history), entry.seen_on]] : []
+  const [json, rfcs] = [rows, rows.map(() => rfc)].map((part) => JSON.stringify(part))
+  return chunkStatements(load, { json: json!, rfcs: rfcs!, rows: rows.length, from: rfc, before: `${rfc} ` })
 }
 
 /** The rows in chunks, each with the range of RFCs for which it stands. */
@@ -213,17 +192,18 @@ function* chunksInOrder(entries: Iterable<ListEntry>, list_date: string): Genera
 
 const REFUSAL = [lists.refused_digest, lists.refused_code, lists.refused_detail, lists.refused_at]
 
+interface Refusal {
+  source: string
+  digest: string
+  code: RefusalCode
+  detail: string
+  at: number
+}
+
 /** Records why a file was refused, once. */
-export const recordRefusal = (
-  d1: D1Database,
-  { source, digest, code, detail, at }: { source: string; digest: string; code: RefusalCode; detail: string; at: number },
-) =>
-  prepared(
-    d1,
-    sql`insert into ${lists} ${[lists.organization_id, lists.source, lists.version, lists.row_count, ...REFUSAL].map(bare)}
-      values (${PUBLIC}, ${source}, 0, 0, ${digest}, ${code}, ${detail}, ${at})
+export const recordRefusal = ({ source, digest, code, detail, at }: Refusal): SQL =>
+  sql`${insertion(lists, { ...{ organization_id: PUBLIC, source, version: 0, row_count: 0 }, ...{ refused_digest: digest, refused_code: code }, refused_detail: detail, refused_at: at })}
       on conflict do update set ${excluded(REFUSAL)}
       where ${lists.refused_digest} is not excluded.${bare(lists.refused_digest)}
         or ${lists.refused_code} <> excluded.${bare(lists.refused_code)}
-          or ${lists.refused_detail} <> excluded.${bare(lists.refused_detail)}`,
-  )
+          or ${lists.refused_detail} <> excluded.${bare(lists.refused_detail)}`

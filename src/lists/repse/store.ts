@@ -27,17 +27,8 @@ export const findRow = async (db: Database, of: string): Promise<RepseRow | unde
   (await db.select().from(repseRecords).where(eq(rfc, of)).limit(1))[0]
 
 /** The columns from which a supplier's status follows, as SQLite returns them: instants are milliseconds, flags 0 or 1. */
-export interface SupplierStatusRow {
-  rfc: string
-  checked_at: number | null
-  is_registered: 0 | 1 | null
-  folio: string | null
-  razon_social: string | null
-  vigencia_hasta: string | null
-  due_at: number | null
-  /** Consecutive look-ups without an answer. */
-  attempts: number
-}
+export type SupplierStatusRow = Pick<RepseRow, 'rfc' | 'folio' | 'razon_social' | 'vigencia_hasta' | 'attempts'> &
+  Record<'checked_at' | 'due_at', number | null> & { is_registered: 0 | 1 | null }
 
 /** Returns the existing rows of these RFCs by RFC, with one seek each. */
 export async function findSupplierRows({ $client }: Database, rfcs: readonly string[]): Promise<Map<string, SupplierStatusRow>> {

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { flag, instant } from '../../platform/db/columns.ts'
-import type { Activity } from './registry/registry.ts'
+import type { RegistryRecord } from './registry/registry.ts'
 
 /** The registry's last answer about an RFC, which all organizations share, and the state of its next look-up. */
 export const repseRecords = sqliteTable(
@@ -21,7 +21,7 @@ export const repseRecords = sqliteTable(
     /** Days, `YYYY-MM-DD`. */
     fecha_aviso: text(),
     vigencia_hasta: text(),
-    actividades: text({ mode: 'json' }).$type<Activity[]>(),
+    actividades: text({ mode: 'json' }).$type<RegistryRecord['actividades']>(),
     /** When the requested look-up may begin, or when the lease of the one that is running ends; null when none is requested. */
     due_at: instant(),
     token: text(),

@@ -73,6 +73,19 @@ export function keyring(name: string, text: string | undefined): Keyring {
   return { current: all[0]!, all, of: (version) => all.find((one) => one.version === version) }
 }
 
+/** Encrypts text for storage: `version:base64`, the key's version and the nonce and ciphertext of AES-256-GCM. */
+export const sealText = async ({ current }: Keyring, plain: string, context: string): Promise<string> =>
+  `${current.version}:${bytesToBase64(await current.seal(plain, context))}`
+
+/** Reverses `sealText`. Returns null when no key of the keyring opens the text. */
+export async function openText(keys: Keyring, sealed: string, context: string): Promise<string | null> {
+  const [version = '', encoded = ''] = sealed.split(':')
+  return (await keys.of(version)?.open(base64ToBytes(encoded), context)) ?? null
+}
+
+/** Whether stored text is sealed with the current key. */
+export const isCurrent = ({ current }: Keyring, sealed: string): boolean => sealed.startsWith(`${current.version}:`)
+
 const unusable = (name: string): Error =>
   new Error(`${name} must be a keyring: keys of the form "version:base64 of 32 bytes", newest first, separated by commas.`)
 

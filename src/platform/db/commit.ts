@@ -1,11 +1,13 @@
 import { Buffer } from 'node:buffer'
+import { SQL } from 'drizzle-orm'
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
+import { prepared } from './statement.ts'
 
 /** The control plane as drizzle's query builder. */
 export type Database = DrizzleD1Database & { $client: D1Database }
 
-/** A write that is not executed yet: a drizzle query or a prepared statement. */
-export type Statement = D1PreparedStatement | { toSQL(): { sql: string; params: unknown[] } }
+/** A write that is not executed yet: drizzle's SQL, a query of its builder, or a prepared statement. */
+export type Statement = SQL | D1PreparedStatement | { toSQL(): { sql: string; params: unknown[] } }
 
 /** The database with its statements counted. A statement counts when it is prepared: every prepared statement is executed once. */
 export const counted = (d1: D1Database, counter: { count(): void }): D1Database => ({
@@ -22,6 +24,7 @@ export const counted = (d1: D1Database, counter: { count(): void }): D1Database 
 export const connect = (d1: D1Database): Database => drizzle(d1)
 
 const prepare = (d1: D1Database, statement: Statement): D1PreparedStatement => {
+  if (statement instanceof SQL) return prepared(d1, statement)
   if (!('toSQL' in statement)) return statement
   const { sql, params } = statement.toSQL()
   return d1.prepare(sql).bind(...params)

@@ -1,6 +1,6 @@
-import { Column, getTableName, type Query, SQL, StringChunk, sql, Table } from 'drizzle-orm'
+import { Column, getTableColumns, getTableName, type Query, SQL, StringChunk, sql, Table } from 'drizzle-orm'
 import { CasingCache } from 'drizzle-orm/casing'
-import { SQLiteAsyncDialect, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { SQLiteAsyncDialect, type SQLiteColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 
 const dialect = new SQLiteAsyncDialect()
 
@@ -53,6 +53,9 @@ export function preparedWithLiterals(d1: D1Database, query: SQL): D1PreparedStat
   return d1.prepare(text).bind(...params.filter((value) => !isWritable(value)))
 }
 
+/** Returns the rows of a statement. */
+export const readRows = async <Row>(d1: D1Database, query: SQL): Promise<Row[]> => (await prepared(d1, query).all<Row>()).results
+
 /** Runs selects in one call, none without any, and returns the rows of all. */
 export const readAll = async <Row>(d1: D1Database, statements: readonly SQL[]): Promise<Row[]> =>
   statements.length === 0 ? [] : (await d1.batch<Row>(statements.map((one) => prepared(d1, one)))).flatMap(({ results }) => results)
@@ -72,3 +75,26 @@ export const rendered = (piece: SQL): SQL => sql.raw(inlined(piece))
 
 /** The name of a column alone, as `set`, the columns of an insert and `on conflict` take it. */
 export const bare = (column: SQLiteColumn) => sql.identifier(column.name)
+
+/** Columns of a table with values, as they are stored. */
+type Values<T extends SQLiteTable> = { [Name in keyof T['_']['columns']]?: SQL | string | number | null }
+
+const columnsIn = (table: SQLiteTable, values: object) => Object.keys(values).map((name) => bare(getTableColumns(table)[name]!))
+
+/** The statement that inserts a row. A conflict clause may follow. */
+export const insertion = <T extends SQLiteTable>(table: T, values: Values<T>): SQL =>
+  sql`insert into ${table} ${columnsIn(table, values)} values ${Object.values(values)}`
+
+/** The changes of an update. */
+export const assignments = <T extends SQLiteTable>(table: T, values: Values<T>): SQL =>
+  sql.join(
+    columnsIn(table, values).map((column, n) => sql`${column} = ${Object.values(values)[n]}`),
+    sql`, `,
+  )
+
+/** The changes of an update that has a conflict: the columns get the values of the insert. */
+export const excluded = (columns: readonly SQLiteColumn[]): SQL =>
+  sql.join(
+    columns.map((column) => sql`${bare(column)} = excluded.${bare(column)}`),
+    sql`, `,
+  )

@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type OneDriveSpec, oneDrive } from '../../../src/copies/drivers/drives.ts'
+import { oneDrive } from '../../../src/copies/drivers/drives.ts'
 import type { DestinationFault } from '../../../src/copies/drivers/port.ts'
+import type { OneDriveCredentials as Credentials } from '../../../src/copies/provider-credentials.ts'
 import { quickXorHash } from '../../../src/platform/hash.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { OneDriveStandIn } from '../support/onedrive-stand-in.ts'
 import { type Fault, utf8 } from '../support/scripted.ts'
 import { objectOf } from '../support/wire.ts'
-
-type Credentials = OneDriveSpec['credentials']
 
 let server: OneDriveStandIn
 /** What is stored of the connector. */

@@ -464,7 +464,7 @@ describe('a connector', () => {
     expect(one.shelf.lines()).toHaveLength(3 + 2 + 5)
     // Nothing is left, and nothing is wanted, also by a review that was late.
     expect(await isSwept(one.connector)).toBe(false)
-    await commit(env.EVENTS_0, [orderManifest(env.EVENTS_0, one, '2026-05-20')])
+    await commit(env.EVENTS_0, [orderManifest(one, '2026-05-20')])
     expect(await isSwept(one.connector)).toBe(false)
     sent.length = 0
     await review('2026-05-20')

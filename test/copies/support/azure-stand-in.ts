@@ -1,4 +1,4 @@
-import type { AzureSpec } from '../../../src/copies/drivers/object-stores.ts'
+import type { SpecOf } from '../../../src/copies/provider-contract.ts'
 import type { Knowledge, StandIn } from './wire.ts'
 
 const ACCOUNT = 'fiscalarchive'
@@ -24,7 +24,7 @@ export class AzureStandIn implements StandIn {
     this.#endpoint = endpoint
   }
 
-  spec(knowledge: Knowledge): { provider: 'azure_blob' } & AzureSpec {
+  spec(knowledge: Knowledge): { provider: 'azure_blob' } & SpecOf<'azure_blob'> {
     const isWrong = knowledge === 'wrong secret'
     return {
       provider: 'azure_blob',

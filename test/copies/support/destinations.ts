@@ -2,8 +2,9 @@ import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import * as adapters from '../../../src/copies/drivers/adapters.ts'
 import type { Destination } from '../../../src/copies/drivers/port.ts'
+import type { DestinationSpec } from '../../../src/copies/provider-contract.ts'
 
-type Of = (spec: adapters.DestinationSpec, onLearned: adapters.OnLearned) => Destination
+type Of = (spec: DestinationSpec, onLearned: adapters.OnLearned) => Destination
 
 /** Until a test restores mocks, drivers reach this in the place of the network. */
 export function destinationsOver(fetch: (url: string, init: RequestInit) => Promise<Response>) {

@@ -1,5 +1,5 @@
 import { membersOf } from '../../../src/copies/drivers/drives.ts'
-import type { GoogleDriveSpec } from '../../../src/copies/drivers/google-drive-api.ts'
+import type { SpecOf } from '../../../src/copies/provider-contract.ts'
 import { type Arrived, json, require, ScriptedProvider, sha256, text, utf8 } from './scripted.ts'
 import type { Knowledge } from './wire.ts'
 
@@ -96,7 +96,7 @@ export class GoogleDriveStandIn extends ScriptedProvider {
     ].filter((secret) => secret !== '')
   }
 
-  spec(knowledge: Knowledge): { provider: 'google_drive' } & GoogleDriveSpec {
+  spec(knowledge: Knowledge): { provider: 'google_drive' } & SpecOf<'google_drive'> {
     const isWrong = knowledge === 'wrong secret'
     const { account } = this
     // Every opening has its own token, so that asking for one is a step of each operation.

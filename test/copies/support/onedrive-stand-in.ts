@@ -1,5 +1,5 @@
-import type { OneDriveSpec } from '../../../src/copies/drivers/drives.ts'
 import { membersOf } from '../../../src/copies/drivers/drives.ts'
+import type { SpecOf } from '../../../src/copies/provider-contract.ts'
 import { quickXorHash } from '../../../src/platform/hash.ts'
 import { type Arrived, json, require, ScriptedProvider, text } from './scripted.ts'
 import type { Knowledge } from './wire.ts'
@@ -54,7 +54,7 @@ export class OneDriveStandIn extends ScriptedProvider {
     return [this.credentials.client_secret, ...this.refreshTokens, 'Secret text', ...this.tokens.keys()]
   }
 
-  spec(knowledge: Knowledge): { provider: 'onedrive' } & OneDriveSpec {
+  spec(knowledge: Knowledge): { provider: 'onedrive' } & SpecOf<'onedrive'> {
     return {
       provider: 'onedrive',
       config: { ...this.config, ...(knowledge === 'missing place' && { folder_id: 'none' }) },

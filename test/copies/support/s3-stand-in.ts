@@ -1,4 +1,4 @@
-import type { S3Spec } from '../../../src/copies/drivers/object-stores.ts'
+import type { SpecOf } from '../../../src/copies/provider-contract.ts'
 import { s3Refusal } from './s3-signature.ts'
 import type { Knowledge, StandIn } from './wire.ts'
 
@@ -17,15 +17,15 @@ const refusal = (status: number, code: string): Response =>
 export class S3StandIn implements StandIn {
   readonly secrets = [SECRET, KEY_ID, 'session-token-of-tests']
   #objects = new Map<string, { bytes: Uint8Array; content_type: string }>()
-  #config: Partial<S3Spec['config']>
+  #config: Partial<SpecOf<'s3'>['config']>
   #token: string | undefined
 
-  constructor(config: Partial<S3Spec['config']> = {}, token?: string) {
+  constructor(config: Partial<SpecOf<'s3'>['config']> = {}, token?: string) {
     this.#config = config
     this.#token = token
   }
 
-  spec(knowledge: Knowledge): { provider: 's3' } & S3Spec {
+  spec(knowledge: Knowledge): { provider: 's3' } & SpecOf<'s3'> {
     return {
       provider: 's3',
       config: {
@@ -35,7 +35,7 @@ export class S3StandIn implements StandIn {
       credentials: {
         access_key_id: KEY_ID,
         secret_access_key: knowledge === 'wrong secret' ? `${SECRET}x` : SECRET,
-        session_token: this.#token,
+        ...(this.#token !== undefined && { session_token: this.#token }),
       },
     }
   }

@@ -1,4 +1,4 @@
-import type { DestinationSpec } from '../../../src/copies/drivers/adapters.ts'
+import type { DestinationSpec } from '../../../src/copies/provider-contract.ts'
 import { type Knowledge, networkOf, type StandIn } from './wire.ts'
 
 /** What goes wrong with one request of a scripted provider. */

@@ -5,6 +5,7 @@ import { type Destination, DestinationError, type DestinationFault, type StoredO
 import { MIRRORED_KINDS } from '../../../src/copies/kinds.ts'
 import type { ConnectorScope } from '../../../src/copies/provider-contract.ts'
 import { systemOf } from '../../../src/platform/context.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { api, basic, request } from '../../support/client.ts'
 import type { Tenant } from '../../support/tenants.ts'
@@ -131,9 +132,9 @@ export async function startBackfill(connector: number): Promise<void> {
     completed_at: null,
   })
   const { forgetCopied } = await import('../../../src/copies/store.ts')
-  await env.EVENTS_0.batch([
+  await commit(env.EVENTS_0, [
     env.EVENTS_0.prepare('update storage_connectors set backfill = ?2 where connector = ?1').bind(connector, backfill),
-    ...forgetCopied(env.EVENTS_0, connector),
+    ...forgetCopied(connector),
   ])
 }
 

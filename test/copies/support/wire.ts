@@ -1,7 +1,8 @@
-import type { DestinationSpec, OnLearned } from '../../../src/copies/drivers/adapters.ts'
+import type { OnLearned } from '../../../src/copies/drivers/adapters.ts'
 import { destinationOf } from '../../../src/copies/drivers/adapters.ts'
 import type { Network } from '../../../src/copies/drivers/drives.ts'
 import type { Destination, StoredObject } from '../../../src/copies/drivers/port.ts'
+import type { DestinationSpec } from '../../../src/copies/provider-contract.ts'
 
 /** What a connector knows: all of it right, another secret, or a bucket, container or folder that does not exist. */
 export type Knowledge = 'right' | 'wrong secret' | 'missing place'

@@ -4,6 +4,7 @@ import { deliverDue, sweepDeliveries } from '../../../src/delivery/deliveries/de
 import { pruneEvents } from '../../../src/delivery/deliveries/prune.ts'
 import { insertEvents } from '../../../src/delivery/events/store.ts'
 import { systemOf } from '../../../src/platform/context.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
 import { basic, request } from '../../support/client.ts'
@@ -463,7 +464,7 @@ describe('after fourteen days', () => {
     const event_id = newId('evt')
     const body = JSON.stringify({ event: 'webhook.test', event_id, occurred_at: NOW, webhook_id: newId('wh') })
     const event = { organization_id: of.id, event_id, body, isUnique: false }
-    const { cost } = await costOf(env.EVENTS_0, env.FILES, () => env.EVENTS_0.batch(insertEvents(env.EVENTS_0, [event], Date.now())))
+    const { cost } = await costOf(env.EVENTS_0, env.FILES, () => commit(env.EVENTS_0, insertEvents([event], Date.now())))
     expect(cost.rows_written).toBe(1)
     const about = await linked(of)
     await happened(

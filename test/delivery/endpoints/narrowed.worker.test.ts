@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ownEventStatements } from '../../../src/delivery/own-events.ts'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { pathsOf } from '../../support/client.ts'
 import { audited, organization } from '../../support/tenants.ts'
@@ -34,7 +35,7 @@ describe('an endpoint for some RFCs', () => {
     await relayOutbox(courier.system, 0)
     const occurred_at = new Date().toISOString()
     const failed = { event: 'storage.failed', occurred_at, connector_id: 'stc_x', connector_name: 'x', provider: 's3' } as const
-    await env.EVENTS_0.batch(ownEventStatements(env.EVENTS_0, of.id, { ...failed, error_code: 'x', error_message: 'x' }))
+    await commit(env.EVENTS_0, ownEventStatements(of.id, { ...failed, error_code: 'x', error_message: 'x' }))
     for (const { webhook } of [all, some]) await courier.deliver(webhook)
     const notified = (url: string) =>
       courier.sent

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { insertEvents } from '../../../src/delivery/events/store.ts'
 import { eventIdOf, payloadOf, storedOf, timeOf } from '../../../src/delivery/events/stored-body.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { idOfUuid, newId, uuidOf } from '../../../src/platform/db/id.ts'
 import { pathsOf } from '../../support/client.ts'
 import { costOf } from '../../support/meter.ts'
@@ -262,9 +263,7 @@ describe('what the feed costs', () => {
     for (const at of [Date.now() - 3_600_000, Date.now() - 59_000, Date.now() + 59_000, Date.now() + 3_600_000]) {
       const event_id = await eventIdOf('any', at, of.id)
       expect(timeOf(event_id)).toBe(at)
-      await env.EVENTS_0.batch(
-        insertEvents(env.EVENTS_0, [{ organization_id: of.id, event_id, body: body(event_id), isUnique: false }], Date.now()),
-      )
+      await commit(env.EVENTS_0, insertEvents([{ organization_id: of.id, event_id, body: body(event_id), isUnique: false }], Date.now()))
       expect((await of.ask('GET', `${EVENTS}/${event_id}`)).body.event_id).toBe(event_id)
     }
     const indexed = 'select count(*) as n from events where organization_id = ? and event_id is not null'

@@ -6,6 +6,7 @@ import type { AttemptRecord, DeliveryStatus } from '../../../src/delivery/delive
 import { endpointKey } from '../../../src/delivery/endpoints/endpoints.ts'
 import { insertEvents } from '../../../src/delivery/events/store.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { newId, uuidOf } from '../../../src/platform/db/id.ts'
 import { at } from '../../support/clock.ts'
 import type { Organization } from '../../support/tenants.ts'
@@ -190,9 +191,9 @@ export async function pending(to: Endpoint | Endpoint[], text?: string, fiscal_e
   const about = fiscal_entity_id === undefined ? {} : { fiscal_entity_id: uuidOf(fiscal_entity_id) }
   const payload = { event: TEST_KEY, event_id, occurred_at: new Date().toISOString(), webhook_id: endpoints[0]!.webhook_id, ...about }
   const body = text === undefined ? JSON.stringify(payload) : named(text, event_id)
-  await env.EVENTS_0.batch([
-    ...insertEvents(env.EVENTS_0, [{ organization_id, event_id, body, isUnique: false }], Date.now()),
-    ...endpoints.map((endpoint) => insertDelivery(env.EVENTS_0, endpoint, Date.now())),
+  await commit(env.EVENTS_0, [
+    ...insertEvents([{ organization_id, event_id, body, isUnique: false }], Date.now()),
+    ...endpoints.map((endpoint) => insertDelivery(endpoint, Date.now())),
   ])
   return event_id
 }

@@ -514,7 +514,7 @@ describe('what mirrors copy', () => {
     await acme.document(before[0]!.document_id, { ack: true })
     await acme.open()
     const [opened, ...others] = await pages()
-    expect(opened).toMatchObject({ got_at: Date.now(), content_type: 'application/pdf', source: 'sat_miinformacion' })
+    expect(opened).toMatchObject({ got_at: Date.now(), content_type: 'application/pdf' })
     expect(others).toEqual(before.slice(1))
     expect((await env.FILES.get(opened!.object!))!.size).toBe(opened!.size)
   })

@@ -1,5 +1,6 @@
-import { type DestinationSpec, destinationOf } from '../../../src/copies/drivers/adapters.ts'
+import { destinationOf } from '../../../src/copies/drivers/adapters.ts'
 import { type Destination, DestinationError } from '../../../src/copies/drivers/port.ts'
+import type { DestinationSpec } from '../../../src/copies/provider-contract.ts'
 
 export { StorageEgress } from '../../../src/platform/egress/egress.ts'
 

@@ -16,7 +16,7 @@ import { loadList } from '../../../src/lists/loading/load.ts'
 import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { keyring } from '../../../src/platform/crypto/keyring.ts'
-import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
+import { commit, connect, jsonChunks } from '../../../src/platform/db/commit.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
 import { Budget } from '../../../src/platform/work/budget.ts'
 import { countSlice } from '../../../src/taxpayers/visibility/slice-counts.ts'
@@ -119,7 +119,8 @@ const routes: Record<string, Route> = {
   '/claim': async ({ entity, rfc, name }, { LEDGER_0 }) => {
     const now = Date.now()
     const wanted = [{ entity, source: 'sat_cfdi_issued', month: name, job_id: crypto.randomUUID(), not_before: now, is_gap: false }]
-    await LEDGER_0.batch(
+    await commit(
+      LEDGER_0,
       requestStatements(
         LEDGER_0,
         { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now, spared_since: now, is_interactive: true },

@@ -1,8 +1,7 @@
-import { sql } from 'drizzle-orm'
 import { readerOf } from '../../../accounts/organization/organization.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
-import { bare } from '../../../platform/db/statement.ts'
+import { assignments } from '../../../platform/db/statement.ts'
 import { memory } from '../../../platform/memory-limiter.ts'
 import type { Leased } from '../../../platform/work/lease.ts'
 import { pageByPage } from '../../../platform/work/pages.ts'
@@ -59,7 +58,7 @@ export const workOnExport = (system: System, export_id: string, limits = LIMITS)
 
 async function remove(system: System, row: Leased<ExportRow>): Promise<false> {
   await removeObjects(system, row)
-  await commit(system.db.$client, [deleteExportRow(system.db.$client, row)])
+  await commit(system.db.$client, [deleteExportRow(row)])
   return false
 }
 
@@ -138,6 +137,7 @@ async function save(system: System, row: Leased<ExportRow>, maker: Maker): Promi
   }
   const { saved } = maker
   const { rows, documents, without_xml, bytes, after } = saved.state
+  const counts = { rows, documents, without_xml, bytes }
   const [before, state] = [row.state, key('state')]
   await putState(FILES, state, saved)
   await commit(d1, [
@@ -145,9 +145,7 @@ async function save(system: System, row: Leased<ExportRow>, maker: Maker): Promi
     exportLease.extend(
       d1,
       row,
-      sql`${bare(exports_.state)} = ${state}, ${bare(exports_.rows)} = ${rows}, ${bare(exports_.documents)} = ${documents},
-        ${bare(exports_.without_xml)} = ${without_xml}, ${bare(exports_.bytes)} = ${bytes},
-        ${bare(exports_.scanned_through)} = ${after === null ? null : after[0]}, ${bare(exports_.attempts)} = 0`,
+      assignments(exports_, { state, ...counts, scanned_through: after === null ? null : after[0], attempts: 0 }),
     ),
   ])
   row.state = state
@@ -158,15 +156,10 @@ async function complete(system: System, row: Leased<ExportRow>, maker: Maker): P
   const d1 = system.db.$client
   const { key, size, etag } = await maker.complete()
   const now = Date.now()
+  const ready = { status: 'ready', object: key, etag, bytes: size }
   await commit(d1, [
     exportLease.assertLeased(d1, row),
-    exportLease.set(
-      d1,
-      row,
-      sql`${bare(exports_.status)} = 'ready', ${bare(exports_.object)} = ${key}, ${bare(exports_.etag)} = ${etag},
-        ${bare(exports_.bytes)} = ${size}, ${bare(exports_.state)} = null,
-        ${bare(exports_.completed_at)} = ${now}, ${bare(exports_.expires_at)} = ${now + KEPT_MS}`,
-    ),
+    exportLease.set(d1, row, assignments(exports_, { ...ready, state: null, completed_at: now, expires_at: now + KEPT_MS })),
   ])
   const { objects } = await system.env.FILES.list({ prefix: prefixOf(row), limit: LISTED_OBJECTS })
   const left = objects.map((one) => one.key).filter((one) => one !== key)
@@ -178,12 +171,7 @@ async function fail(system: System, row: Leased<ExportRow>, code: string): Promi
   await removeObjects(system, row)
   await commit(d1, [
     exportLease.assertLeased(d1, row),
-    exportLease.set(
-      d1,
-      row,
-      sql`${bare(exports_.status)} = 'failed', ${bare(exports_.error_code)} = ${code}, ${bare(exports_.state)} = null,
-        ${bare(exports_.completed_at)} = ${Date.now()}`,
-    ),
+    exportLease.set(d1, row, assignments(exports_, { status: 'failed', error_code: code, state: null, completed_at: Date.now() })),
   ])
   return false
 }
@@ -199,11 +187,11 @@ const PER_PAGE = 20
 export const expireExports = (system: System, cursor = ''): Promise<string | null> =>
   pageByPage(system, 2 + PER_PAGE, cursor, async () => {
     const d1 = system.db.$client
-    await commit(d1, [forgetExports(d1, system.now.getTime() - FORGOTTEN_MS, SWEPT)])
+    await commit(d1, [forgetExports(system.now.getTime() - FORGOTTEN_MS, SWEPT)])
     const ids = await expiredExports(d1, system.now.getTime(), PER_PAGE)
     for (const export_id of ids) {
       await removeObjects(system, { export_id, state: null } as ExportRow)
-      await commit(d1, [markExpired(d1, export_id)])
+      await commit(d1, [markExpired(export_id)])
     }
     return ids.length < PER_PAGE ? null : ''
   })

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { auditedFound, change } from '../../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
+import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../../platform/db/guard.ts'
 import { prepared } from '../../../platform/db/statement.ts'
 import { Failure } from '../../../platform/failures.ts'
@@ -70,7 +71,7 @@ export async function requestOpening(ctx: Ctx, api_key: string, asked: Asked): P
     assertThat(d1, sql`exists (${active})`, IS_ACTIVE),
     ...withdrawOpenings(ctx),
     assertThat(d1, sql`not ${isOpening(asked, ctx.now)}`, NOT_OPENING),
-    insertOpening(d1, asked, api_key, Date.now()),
+    insertOpening(asked, api_key, Date.now()),
   ]).catch((error: unknown) => {
     if (isGuardViolation(error, MAY_ACKNOWLEDGE))
       throw new Failure(
@@ -96,31 +97,31 @@ const requestsWhere = (condition: SQL): SQL =>
  * their credential was revoked, has expired or become a member's, or the connection is not active any more. They follow the change of the
  * credentials or connections in its commit.
  */
-export const withdrawOpeningsOf = (author: Author, organization_ids: readonly string[]): D1PreparedStatement[] => {
+export const withdrawOpeningsOf = (author: Author, organization_ids: readonly string[]): Statement[] => {
   const orphaned = isOrphaned(organization_ids, author.now)
   return [
     auditedFound(author, { action: 'notification.opening_withdrawn', changed: ['opened_at'] }, requestsWhere(orphaned)),
-    deleteWhere(author.db.$client, orphaned),
+    deleteWhere(orphaned),
   ]
 }
-export const withdrawOpenings = (ctx: Ctx): D1PreparedStatement[] => withdrawOpeningsOf(ctx, [ctx.organization.id])
+export const withdrawOpenings = (ctx: Ctx): Statement[] => withdrawOpeningsOf(ctx, [ctx.organization.id])
 
 const bySystem = (system: System): Author => ({ ...system, actor: { kind: 'system', process: 'mailbox' } })
 
 /** Withdraws the organization's openings that no commit has withdrawn and nobody stands behind any more: their credential has expired. */
 export const withdrawOrphaned = async (system: System, organization_id: string): Promise<void> =>
-  void (await system.db.$client.batch(withdrawOpeningsOf(bySystem(system), [organization_id])))
+  void (await commit(system.db.$client, withdrawOpeningsOf(bySystem(system), [organization_id])))
 
 /** Records once in the audit log that an acknowledged notification was opened. From then on the request waits only for its document. */
 export const finishOpening = async (system: System, request: Leased<MailboxRequest>): Promise<void> => {
   const found = requestsWhere(isLeasedOpening(request))
   const audited = auditedFound(bySystem(system), { action: 'notification.opened', changed: ['opened_at'] }, found)
-  await system.db.$client.batch([audited, endOpening(system.db.$client, request)])
+  await commit(system.db.$client, [audited, endOpening(request)])
 }
 
 /** Asks for a document that can be fetched without opening anything. */
 export async function requestDocument(system: System, asked: Asked): Promise<void> {
-  await insertRequest(system.db.$client, asked, Date.now()).run()
+  await commit(system.db.$client, [insertRequest(asked, Date.now())])
   await announceRequests(system, [asked])
 }
 

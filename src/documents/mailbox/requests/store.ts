@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { bare, prepared } from '../../../platform/db/statement.ts'
+import { bare, insertion, prepared, readRows } from '../../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../../platform/work/lease.ts'
 import { connections } from '../../../taxpayers/tables.ts'
 import { mailboxRequests } from './tables.ts'
@@ -9,7 +9,7 @@ export type MailboxRequest = typeof mailboxRequests.$inferSelect
 type Key = Pick<MailboxRequest, 'organization_id' | 'entity' | 'sent_at' | 'notification'>
 type Asked = Key & Pick<MailboxRequest, 'shard' | 'notification_id'>
 
-const { organization_id, entity, sent_at, notification, shard, notification_id } = mailboxRequests
+const { organization_id, entity, sent_at, notification } = mailboxRequests
 const { acknowledged_by, attempts, not_before, lease_until } = mailboxRequests
 const c = alias(connections, 'c')
 const KEY = [organization_id, entity, sent_at, notification]
@@ -34,25 +34,25 @@ export const isOrphaned = (organization_ids: readonly string[], now: Date): SQL 
   sql`${organization_id} in (select value from json_each(${JSON.stringify(organization_ids)})) and ${acknowledged_by} is not null
     and not ${mayAcknowledge(sql`${acknowledged_by}`, now)}`
 
-export const deleteWhere = (d1: D1Database, condition: SQL): D1PreparedStatement =>
-  prepared(d1, sql`delete from ${mailboxRequests} where ${condition}`)
+export const deleteWhere = (condition: SQL): SQL => sql`delete from ${mailboxRequests} where ${condition}`
 
-const INSERTED = [...KEY, shard, notification_id, acknowledged_by, attempts, not_before, lease_until].map(bare)
-const insert = (asked: Asked, api_key: string | null, now: number): SQL =>
-  sql`insert into ${mailboxRequests} ${INSERTED} values (${asked.organization_id}, ${asked.entity}, ${asked.sent_at}, ${asked.notification},
-    ${asked.shard}, ${asked.notification_id}, ${api_key}, 0, ${now}, 0)`
+const insert = (
+  { organization_id, entity, sent_at, notification, shard, notification_id }: Asked,
+  acknowledged_by: string | null,
+  now: number,
+): SQL =>
+  insertion(mailboxRequests, {
+    ...{ organization_id, entity, sent_at, notification, shard, notification_id, acknowledged_by },
+    ...{ attempts: 0, not_before: now, lease_until: 0 },
+  })
 
 /** Asks for a document, if it is not asked for already. */
-export const insertRequest = (d1: D1Database, asked: Asked, now: number): D1PreparedStatement =>
-  prepared(d1, sql`${insert(asked, null, now)} on conflict do nothing`)
+export const insertRequest = (asked: Asked, now: number): SQL => sql`${insert(asked, null, now)} on conflict do nothing`
 
 /** Asks for a notification to be opened, whether or not its document was asked for. */
-export const insertOpening = (d1: D1Database, asked: Asked, api_key: string, now: number): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`${insert(asked, api_key, now)}
-      on conflict do update set ${bare(acknowledged_by)} = ${api_key}, ${bare(attempts)} = 0, ${bare(not_before)} = ${now}`,
-  )
+export const insertOpening = (asked: Asked, api_key: string, now: number): SQL =>
+  sql`${insert(asked, api_key, now)}
+      on conflict do update set ${bare(acknowledged_by)} = ${api_key}, ${bare(attempts)} = 0, ${bare(not_before)} = ${now}`
 
 /** The lease of a worker on a request. */
 export const requestLease = new RowLease<MailboxRequest>(mailboxRequests, ['organization_id', 'entity', 'sent_at', 'notification'])
@@ -70,8 +70,7 @@ export const claimRequests = (
         and ${not_before} <= ${Date.now()} and ${requestLease.isFree()} limit ${limit})`,
   )
 
-export const deleteRequest = (d1: D1Database, request: Leased<MailboxRequest>): D1PreparedStatement =>
-  deleteWhere(d1, requestLease.isLeased(request))
+export const deleteRequest = (request: Leased<MailboxRequest>): SQL => deleteWhere(requestLease.isLeased(request))
 
 /** The condition for a request that is still held, and an opening that is not recorded yet. */
 export const isLeasedOpening = (request: Leased<MailboxRequest>): SQL =>
@@ -85,8 +84,8 @@ export const isStillOpening = async (d1: D1Database, request: Leased<MailboxRequ
   ).first()) !== null
 
 /** Makes an opening that is recorded a request for its document. */
-export const endOpening = (d1: D1Database, request: Leased<MailboxRequest>): D1PreparedStatement =>
-  prepared(d1, sql`update ${mailboxRequests} set ${bare(acknowledged_by)} = null where ${isLeasedOpening(request)}`)
+export const endOpening = (request: Leased<MailboxRequest>): SQL =>
+  sql`update ${mailboxRequests} set ${bare(acknowledged_by)} = null where ${isLeasedOpening(request)}`
 
 export const postponeRequest = (d1: D1Database, request: Leased<MailboxRequest>, until: number): D1PreparedStatement =>
   requestLease.release(d1, request, sql`${bare(attempts)} = ${attempts} + 1, ${bare(not_before)} = ${until}`)
@@ -102,24 +101,20 @@ export interface NotificationReader {
  * Finds the active connections to an RFC whose organizations may read a notification, as far as floors let them: those that it names, and those
  * without extractors. `organizations` is a JSON object with their ids as keys.
  */
-export const readersOf = async (d1: D1Database, taxpayer: number, organizations: string): Promise<NotificationReader[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select ${c.organization_id}, ${c.fiscal_entity_id}, o.events_shard
+export const readersOf = (d1: D1Database, taxpayer: number, organizations: string): Promise<NotificationReader[]> =>
+  readRows<NotificationReader>(
+    d1,
+    sql`select ${c.organization_id}, ${c.fiscal_entity_id}, o.events_shard
         from ${connections} ${c} indexed by connections_entity cross join organizations o on o.id = ${c.organization_id}
         where ${c.entity} = ${taxpayer} and ${c.state} = 'active'
           and (o.extractor_count = 0 or ${c.organization_id} in (select key from json_each(${organizations})))`,
-    ).all<NotificationReader>()
-  ).results
+  )
 
 /** The organizations and RFCs with requests that are due and that nobody works on. */
-export const dueRequests = async (d1: D1Database, now: number, limit: number): Promise<Pick<Key, 'organization_id' | 'entity'>[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select distinct organization_id, entity from (
+export const dueRequests = (d1: D1Database, now: number, limit: number): Promise<Pick<Key, 'organization_id' | 'entity'>[]> =>
+  readRows<Pick<Key, 'organization_id' | 'entity'>>(
+    d1,
+    sql`select distinct organization_id, entity from (
           select ${organization_id}, ${entity} from ${mailboxRequests}
           where ${not_before} <= ${now} and ${lease_until} < ${now} order by ${not_before} limit ${limit})`,
-    ).all<Pick<Key, 'organization_id' | 'entity'>>()
-  ).results
+  )

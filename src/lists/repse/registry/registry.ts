@@ -1,4 +1,5 @@
 import { fnv1a } from '../../../platform/hash.ts'
+import type { RepseStatus } from '../contract.ts'
 
 /** Kinds of company as they end a name, without punctuation. CFDI 4.0 omits them; the registry includes them. */
 const KINDS_OF_COMPANY = [
@@ -44,26 +45,8 @@ export function normalName(name: string): string {
   return kind === undefined ? plain : plain.slice(0, -kind.length).trim()
 }
 
-/** A specialized service of a registration. */
-export interface Activity {
-  descripcion: string
-  folio: string
-}
-
 /** The registry's record of an RFC. Days are `YYYY-MM-DD`. */
-export interface RegistryRecord {
-  is_registered: boolean
-  folio: string | null
-  /** The name as the registry spells it. */
-  razon_social: string | null
-  entidad: string | null
-  municipio: string | null
-  num_aviso: string | null
-  fecha_aviso: string | null
-  /** The last day of the registration; null when the registry publishes none. */
-  vigencia_hasta: string | null
-  actividades: Activity[]
-}
+export type RegistryRecord = Omit<RepseStatus, 'rfc' | 'is_stale' | 'checked_at' | 'is_expired' | 'days_to_expiry'>
 
 /** The record of an RFC that is not registered. */
 export const ABSENT: RegistryRecord = {

@@ -28,17 +28,17 @@ const [MAX16, MAX32] = [0xffff, 0xffffffff]
 const LAST_BLOCK = new Uint8Array([3, 0])
 const LEVEL = 4
 
-type Field = readonly [size: 2 | 4 | 8, value: number]
-
-function bytesOf(fields: readonly Field[], name: Uint8Array = new Uint8Array()): Uint8Array {
-  const bytes = Buffer.alloc(fields.reduce((sum, [size]) => sum + size, 0) + name.length)
+/** Numbers in little-endian order, each with as many bytes as its digit in the layout says, and bytes behind them. */
+function packed(layout: string, numbers: readonly number[], rest: Uint8Array = new Uint8Array()): Uint8Array {
+  const sizes = [...layout.replaceAll(' ', '')].map(Number)
+  const bytes = Buffer.alloc(sizes.reduce((sum, size) => sum + size, 0) + rest.length)
   let at = 0
-  for (const [size, value] of fields) {
-    if (size === 8) bytes.writeBigUInt64LE(BigInt(value), at)
-    else bytes.writeUIntLE(value, at, size)
+  for (const [n, size] of sizes.entries()) {
+    if (size === 8) bytes.writeBigUInt64LE(BigInt(numbers[n]!), at)
+    else bytes.writeUIntLE(numbers[n]!, at, size)
     at += size
   }
-  bytes.set(name, at)
+  bytes.set(rest, at)
   return bytes
 }
 
@@ -65,7 +65,7 @@ export class Zip {
   readonly #sink: Sink
   readonly #state: ZipState
   readonly #limits: ZipLimits
-  readonly #time: readonly Field[]
+  readonly #time: readonly [clock: number, day: number]
 
   constructor(sink: Sink, state: ZipState, time: Date, limits: ZipLimits) {
     this.#sink = sink
@@ -73,10 +73,7 @@ export class Zip {
     this.#limits = limits
     const [year, month, day] = [time.getUTCFullYear() - 1980, time.getUTCMonth() + 1, time.getUTCDate()]
     const clock = (time.getUTCHours() << 11) | (time.getUTCMinutes() << 5) | (time.getUTCSeconds() >> 1)
-    this.#time = [
-      [2, clock],
-      [2, (year << 9) | (month << 5) | day],
-    ]
+    this.#time = [clock, (year << 9) | (month << 5) | day]
   }
 
   /** Adds a whole file as it is: `method` says how its bytes are packed. */
@@ -102,24 +99,17 @@ export class Zip {
   /** Deflates each text separately, so that the file can be continued elsewhere. */
   append(entry: OpenEntry, text: string): void {
     const bytes = Buffer.from(text)
-    const packed = deflateRawSync(bytes, { level: LEVEL, finishFlush: constants.Z_SYNC_FLUSH })
+    const deflated = deflateRawSync(bytes, { level: LEVEL, finishFlush: constants.Z_SYNC_FLUSH })
     entry.crc = crc32(bytes, entry.crc)
     entry.size += bytes.length
-    entry.packed += packed.length
-    this.#sink.push(packed)
+    entry.packed += deflated.length
+    this.#sink.push(deflated)
   }
 
   end(entry: OpenEntry): void {
     entry.packed += LAST_BLOCK.length
     this.#sink.push(LAST_BLOCK)
-    this.#sink.push(
-      bytesOf([
-        [4, DESCRIPTOR],
-        [4, entry.crc],
-        [4, entry.packed],
-        [4, entry.size],
-      ]),
-    )
+    this.#sink.push(packed('4444', [DESCRIPTOR, entry.crc, entry.packed, entry.size]))
     this.#enter(entry, DEFLATED, DESCRIBED)
   }
 
@@ -129,109 +119,29 @@ export class Zip {
     const is64 = entries >= this.#limits.entries || directoryAt >= this.#limits.bytes || directory >= this.#limits.bytes
     if (is64) {
       const at = this.#sink.at
-      this.#sink.push(
-        bytesOf([
-          ...([
-            [4, END64],
-            [8, 44],
-            [2, VERSION64],
-            [2, VERSION64],
-            [4, 0],
-            [4, 0],
-          ] as const),
-          ...([
-            [8, entries],
-            [8, entries],
-            [8, directory],
-            [8, directoryAt],
-          ] as const),
-          ...([
-            [4, LOCATOR64],
-            [4, 0],
-            [8, at],
-            [4, 1],
-          ] as const),
-        ]),
-      )
+      this.#sink.push(packed('48 22 44 8888', [END64, 44, VERSION64, VERSION64, 0, 0, entries, entries, directory, directoryAt]))
+      this.#sink.push(packed('4484', [LOCATOR64, 0, at, 1]))
     }
     const n = is64 ? MAX16 : entries
     const [size, offset] = is64 ? [MAX32, MAX32] : [directory, directoryAt]
-    this.#sink.push(
-      bytesOf([
-        [4, END],
-        [2, 0],
-        [2, 0],
-        [2, n],
-        [2, n],
-        [4, size],
-        [4, offset],
-        [2, 0],
-      ]),
-    )
+    this.#sink.push(packed('4 2222 44 2', [END, 0, 0, n, n, size, offset, 0]))
   }
 
-  #local({ name, crc, packed, size }: OpenEntry, method: number, flags: number): void {
+  #local({ name, crc, packed: length, size }: OpenEntry, method: number, flags: number): void {
     const label = Buffer.from(name)
-    const sizes = flags === 0 ? [crc, packed, size] : [0, 0, 0]
-    this.#sink.push(
-      bytesOf(
-        [
-          ...([
-            [4, LOCAL],
-            [2, VERSION],
-            [2, UTF8_NAMES | flags],
-            [2, method],
-          ] as const),
-          ...this.#time,
-          ...sizes.map((value) => [4, value] as const),
-          ...([
-            [2, label.length],
-            [2, 0],
-          ] as const),
-        ],
-        label,
-      ),
-    )
+    const sizes = flags === 0 ? [crc, length, size] : [0, 0, 0]
+    const head = [LOCAL, VERSION, UTF8_NAMES | flags, method, ...this.#time, ...sizes, label.length, 0]
+    this.#sink.push(packed('4 222 22 444 22', head, label))
   }
 
-  #enter({ name, offset, crc, packed, size }: OpenEntry, method: number, flags: number): void {
+  #enter({ name, offset, crc, packed: length, size }: OpenEntry, method: number, flags: number): void {
     const label = Buffer.from(name)
     const is64 = offset >= this.#limits.bytes
     const version = is64 ? VERSION64 : VERSION
-    const extra = is64
-      ? bytesOf([
-          [2, 1],
-          [2, 8],
-          [8, offset],
-        ])
-      : new Uint8Array()
-    const bytes = bytesOf(
-      [
-        ...([
-          [4, CENTRAL],
-          [2, version],
-          [2, version],
-          [2, UTF8_NAMES | flags],
-          [2, method],
-        ] as const),
-        ...this.#time,
-        ...([
-          [4, crc],
-          [4, packed],
-          [4, size],
-          [2, label.length],
-          [2, extra.length],
-        ] as const),
-        ...([
-          [2, 0],
-          [2, 0],
-          [2, 0],
-          [4, 0],
-          [4, is64 ? MAX32 : offset],
-        ] as const),
-      ],
-      Buffer.concat([label, extra]),
-    )
+    const extra = is64 ? packed('228', [1, 8, offset]) : new Uint8Array()
+    const head = [CENTRAL, version, version, UTF8_NAMES | flags, method, ...this.#time, crc, length, size, label.length, extra.length]
+    const place = [0, 0, 0, 0, is64 ? MAX32 : offset]
+    const bytes = packed('4 2222 22 444 22 222 44', [...head, ...place], Buffer.concat([label, extra]))
     this.#state.entries++
     this.#state.directory += bytes.length
     this.#sink.enter(bytes)
