@@ -2,7 +2,7 @@ import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzl
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { assignments, bare, readRows } from '../platform/db/statement.ts'
+import { assignments, bare } from '../platform/db/statement.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from './tables.ts'
 
 export type ConnectorRow = typeof connectors.$inferSelect
@@ -97,18 +97,10 @@ export const retryRefused = (connector: number): SQL[] => [
 ]
 
 /** Returns a page of the documents that the destination refused, after one of a fiscal entity. */
-export const listRefused = (
-  d1: D1Database,
-  connector: number,
-  [fiscal_entity, document]: readonly [string, string],
-  limit: number,
-): Promise<RefusedRow[]> =>
-  readRows<RefusedRow>(
-    d1,
-    sql`select * from ${storageRefused} where ${storageRefused.connector} = ${connector}
+export const listRefused = (connector: number, [fiscal_entity, document]: readonly [string, string], limit: number): SQL<RefusedRow> =>
+  sql<RefusedRow>`select * from ${storageRefused} where ${storageRefused.connector} = ${connector}
           and (${storageRefused.fiscal_entity}, ${storageRefused.document}) > (${fiscal_entity}, ${document})
-        order by ${storageRefused.fiscal_entity}, ${storageRefused.document} limit ${limit}`,
-  )
+        order by ${storageRefused.fiscal_entity}, ${storageRefused.document} limit ${limit}`
 
 /**
  * Replaces sealed credentials by those that a provider has issued in their place, unless the customer has replaced them in the meantime.

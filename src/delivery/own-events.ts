@@ -2,11 +2,7 @@ import type { SQL } from 'drizzle-orm'
 import type { System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
 import type { EventPayload } from './catalog/payload-contract.ts'
-import { insertDeliveries } from './deliveries/insert-store.ts'
-import { endpointKey, wakeEndpoints } from './endpoints/endpoints.ts'
-import { insertEvents } from './events/store.ts'
-import { insertFanOuts } from './relay/fan-out-store.ts'
-import { wakeFanOuts } from './relay/relay.ts'
+import { appendStatements, wakeAppended } from './relay/relay.ts'
 
 /** A change in the events shard itself, of which one organization is notified. */
 type OwnEvent = EventPayload extends infer Payload
@@ -22,17 +18,13 @@ type OwnEvent = EventPayload extends infer Payload
 export function ownEventStatements(organization_id: string, { event, ...members }: OwnEvent): SQL[] {
   const event_id = newId('evt')
   const body = JSON.stringify({ event, event_id, ...members })
-  const now = Date.now()
-  return [
-    ...insertEvents([{ organization_id, event_id, body, isUnique: false }], now),
-    ...insertDeliveries([[organization_id, 1]], now),
-    ...insertFanOuts([[organization_id, 1]]),
-  ]
+  return appendStatements([{ organization_id, event_id, body, isUnique: false }], Date.now())
 }
 
 /** Asks the queue to send the deliveries that these results of ownEventStatements created. The sweep finds lost ones. */
-export async function wakeOwnEvent(system: System, shard: number, results: readonly D1Result<Record<string, unknown>>[]): Promise<void> {
-  const rows = results.flatMap((result) => result.results) as { webhook?: number; organization_id?: string }[]
-  await wakeEndpoints(system, new Set(rows.flatMap(({ webhook }) => (webhook === undefined ? [] : [endpointKey(shard, webhook)]))))
-  await wakeFanOuts(system, shard, [...new Set(rows.flatMap(({ organization_id }) => organization_id ?? []))])
-}
+export const wakeOwnEvent = (system: System, shard: number, results: readonly D1Result<Record<string, unknown>>[]): Promise<void> =>
+  wakeAppended(
+    system,
+    shard,
+    results.flatMap((result) => result.results),
+  )

@@ -1,5 +1,6 @@
 import { type AddressedDraft, raiseAlerts } from '../platform/alerts/alerts.ts'
 import type { System } from '../platform/context.ts'
+import { readRows } from '../platform/db/statement.ts'
 import { dayOfEpoch, epochDayOf, localDayOf } from '../platform/time/calendar.ts'
 import { pageByPage } from '../platform/work/pages.ts'
 import {
@@ -31,7 +32,7 @@ export const alertCertificates = (system: System, cursor: string): Promise<strin
   return pageByPage(system, STATEMENTS + system.settings.events.length, cursor, async (from, fail) => {
     const [shard, after] = from === '' ? ([0, first] as const) : (JSON.parse(from) as [number, CertificatePosition])
     const ledger = system.settings.ledgers[shard]!
-    const page = await nextCertificates(ledger, after, dayOfEpoch(today + EARLY + 1), PAGE)
+    const page = await readRows(ledger, nextCertificates(after, dayOfEpoch(today + EARLY + 1), PAGE))
     await alertPage(system, ledger, page).catch(fail)
     const last = page.at(-1)
     if (last && page.length === PAGE) return JSON.stringify([shard, [last.valid_to, last.entity, last.serial]])
@@ -39,10 +40,14 @@ export const alertCertificates = (system: System, cursor: string): Promise<strin
   })
 }
 
-async function alertPage(system: System, ledger: D1Database, page: Awaited<ReturnType<typeof nextCertificates>>): Promise<void> {
+async function alertPage(
+  system: System,
+  ledger: D1Database,
+  page: readonly Pick<ExpiringCertificate, 'entity' | 'serial'>[],
+): Promise<void> {
   if (page.length === 0) return
   const stored = await holdersOf(ledger, page)
-  const recipients = stored.length === 0 ? [] : await recipientsOf(system.db.$client, stored)
+  const recipients = stored.length === 0 ? [] : await readRows(system.db.$client, recipientsOf(stored))
   await raiseAlerts(
     system,
     recipients.flatMap((recipient) => alertOf(stored[recipient.n]!, recipient, system.now) ?? []),

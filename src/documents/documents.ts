@@ -5,6 +5,7 @@ import { documentKeys, inactiveWarnings } from '../authority/sources.ts'
 import { type AskedContent, openContent } from '../platform/content.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { idOfUuid } from '../platform/db/id.ts'
+import { readRows } from '../platform/db/statement.ts'
 import { notFound } from '../platform/failures.ts'
 import { log } from '../platform/log.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
@@ -159,26 +160,19 @@ async function rowOf({ entity, rfc, source }: DocumentJob, file: DocumentFile, c
   }
 }
 
-const view = (ctx: Ctx, row: VersionRow): Document => ({
-  document_id: row.document_id,
-  data_source_key: row.source,
-  kind: row.kind,
-  series: row.series,
-  version: row.version,
-  is_latest: row.version === row.versions,
-  name: row.name,
-  title: row.title,
-  content_type: row.content_type,
-  size: row.size,
-  sha256: row.sha256,
-  document_date: row.document_date,
-  period_end: row.period_end,
-  attributes: JSON.parse(row.attributes) as Record<string, string>,
-  fields_status: row.fields_status,
-  fields: row.all_fields === null ? null : (JSON.parse(row.all_fields) as Document['fields']),
-  fields_reason: row.fields_reason,
-  created_at: gotAt(ctx, row),
-})
+function view(ctx: Ctx, row: VersionRow): Document {
+  const { document_id, source, kind, series, version, name, title, content_type, size, sha256, document_date, period_end } = row
+  const { fields_status, fields_reason } = row
+  return {
+    ...{ document_id, data_source_key: source, kind, series, version, is_latest: version === row.versions },
+    ...{ name, title, content_type, size, sha256, document_date, period_end },
+    attributes: JSON.parse(row.attributes) as Record<string, string>,
+    fields_status,
+    fields: row.all_fields === null ? null : (JSON.parse(row.all_fields) as Document['fields']),
+    fields_reason,
+    created_at: gotAt(ctx, row),
+  }
+}
 
 /** When the organization got the document with a run of its own; without one, not before it first had an active connection. */
 const gotAtMs = (organization_id: string, first_active_at: number, row: Pick<DocumentRow, 'organizations' | 'created_at'>): number =>
@@ -192,15 +186,18 @@ export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
   const ledger = openLedger(ctx)
   const scope = { list: `documents:${ledger.fiscal_entity_id}`, filters: query }
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listDocuments(ledger, {
-    before: before === undefined ? null : String(before),
-    source: query.data_source_key ?? null,
-    kind: query.kind ?? null,
-    from: query.from ?? null,
-    to: query.to ?? null,
-    isLatest: query.version === 'latest',
-    limit: query.limit + 1,
-  })
+  const rows = await readRows(
+    ledger.d1,
+    listDocuments(ledger, {
+      before: before === undefined ? null : String(before),
+      source: query.data_source_key ?? null,
+      kind: query.kind ?? null,
+      from: query.from ?? null,
+      to: query.to ?? null,
+      isLatest: query.version === 'latest',
+      limit: query.limit + 1,
+    }),
+  )
   const page = await paginate(
     ctx,
     scope,
@@ -214,7 +211,7 @@ export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
 
 /** Returns a document as the list has it. Throws Failure 404 document.not_found. */
 export async function getDocument(ctx: Ctx, document_id: string): Promise<Document> {
-  const [row] = await listDocuments(openLedger(ctx), { document_id, before: null, limit: 1 })
+  const [row] = await readRows(openLedger(ctx).d1, listDocuments(openLedger(ctx), { document_id, before: null, limit: 1 }))
   if (!row) throw notFound('document')
   return view(ctx, row)
 }
@@ -229,7 +226,7 @@ export interface MirroredDocument extends Pick<DocumentRow, 'document_id' | 'kin
 
 /** Returns documents that the organization may read, newest first, after one. */
 export const mirroredDocuments = async (ledger: ScopedLedger, after: string | null, limit: number): Promise<MirroredDocument[]> =>
-  (await listDocuments(ledger, { before: after, limit })).map((row) => ({
+  (await readRows(ledger.d1, listDocuments(ledger, { before: after, limit }))).map((row) => ({
     ...row,
     got_at: gotAtMs(ledger.organization_id, ledger.first_active_at, row),
     object: objectOf(row.sha256),

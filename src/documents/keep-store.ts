@@ -34,19 +34,20 @@ export interface ExpiringCertificate {
 export type CertificatePosition = readonly [valid_to: string, entity: number, serial: string]
 
 /** Returns the first certificates after a place that expire up to a day. */
-export const nextCertificates = (ledger: D1Database, after: CertificatePosition, until: string, limit: number) =>
-  readRows<Pick<ExpiringCertificate, 'entity' | 'serial' | 'valid_to'>>(
-    ledger,
-    sql`select ${POSITION} from ${certificates} indexed by certificates_expiring
-        where (${POSITION}) > ${after} and ${valid_to} <= ${until} order by ${POSITION} limit ${limit}`,
-  )
+export const nextCertificates = (
+  after: CertificatePosition,
+  until: string,
+  limit: number,
+): SQL<Pick<ExpiringCertificate, 'entity' | 'serial' | 'valid_to'>> =>
+  sql<Pick<ExpiringCertificate, 'entity' | 'serial' | 'valid_to'>>`select ${POSITION} from ${certificates} indexed by certificates_expiring
+        where (${POSITION}) > ${after} and ${valid_to} <= ${until} order by ${POSITION} limit ${limit}`
 
 /** Returns for whom these certificates expire: the organizations whose latest list of certificates still names them as active. */
 export const holdersOf = async (ledger: D1Database, page: readonly Pick<ExpiringCertificate, 'entity' | 'serial'>[]) => {
   const json = JSON.stringify(page.map((one) => [one.entity, one.serial]))
-  const results = await readRows<ExpiringCertificate>(
+  const results = await readRows(
     ledger,
-    sql`with lists as materialized (
+    sql<ExpiringCertificate>`with lists as materialized (
         select ${d.entity}, o.key as organization_id, max(${d.document_date} || ${d.document_id}) as last
         from (select distinct value->>0 as entity from json_each(${json})) e
         cross join ${documents} ${d} on ${d.entity} = e.entity and ${d.kind} = 'certificates' and ${d.fields_status} = 'read'
@@ -75,16 +76,13 @@ export interface CertificateRecipient {
 }
 
 /** Finds the active connections of the holders of certificates. */
-export const recipientsOf = (control: D1Database, stored: readonly ExpiringCertificate[]): Promise<CertificateRecipient[]> =>
-  readRows<CertificateRecipient>(
-    control,
-    sql`select h.key as n, ${c.organization_id}, ${o.events_shard}, ${o.timezone}, ${c.fiscal_entity_id}, ${c.rfc}
+export const recipientsOf = (stored: readonly ExpiringCertificate[]): SQL<CertificateRecipient> =>
+  sql<CertificateRecipient>`select h.key as n, ${c.organization_id}, ${o.events_shard}, ${o.timezone}, ${c.fiscal_entity_id}, ${c.rfc}
         from json_each(${JSON.stringify(stored.map((one) => [one.entity, JSON.parse(one.organizations) as string[]]))}) h
         cross join json_each(h.value->1) named
         cross join ${connections} ${c} indexed by connections_rfc
           on ${c.organization_id} = named.value and ${c.entity} = h.value->>0 and ${c.state} = 'active'
-        cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}`,
-  )
+        cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}`
 
 /** A row as it is stored. What the job decides is left out. */
 export type KeptRow = Omit<DocumentRow, 'organizations' | 'is_current' | 'read_attempts'>
@@ -97,9 +95,11 @@ export const knownDocuments = async (
 ): Promise<Map<string, DocumentRow['fields_status']>> =>
   new Map(
     (
-      await readRows<Pick<DocumentRow, 'document_id' | 'fields_status'>>(
+      await readRows(
         ledger,
-        sql`select ${d.document_id}, ${d.fields_status} from json_each(${JSON.stringify(ids)}) j
+        sql<
+          Pick<DocumentRow, 'document_id' | 'fields_status'>
+        >`select ${d.document_id}, ${d.fields_status} from json_each(${JSON.stringify(ids)}) j
           cross join ${documents} ${d} on ${d.entity} = ${entity} and ${d.document_id} = j.value`,
       )
     ).map(({ document_id, fields_status }) => [document_id, fields_status]),

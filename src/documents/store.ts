@@ -26,9 +26,9 @@ export const basesOf = async (
   { entity, source }: Pick<DocumentRow, 'entity' | 'source'>,
   series: readonly string[],
 ): Promise<Map<string, Base>> => {
-  const results = await readRows<Base>(
+  const results = await readRows(
     ledger,
-    sql`select ${d.series}, max(${d.document_id}) as document_id, ${d.fields} from ${documents} ${d}
+    sql<Base>`select ${d.series}, max(${d.document_id}) as document_id, ${d.fields} from ${documents} ${d}
       where ${d.entity} = ${entity} and ${d.source} = ${source} and ${d.series} in (select value from json_each(${JSON.stringify(series)}))
         and ${d.fields_status} = 'read' and ${d.fields_base} is null group by ${d.series}`,
   )
@@ -99,16 +99,13 @@ interface DocumentFilters {
 export const listDocuments = (
   ledger: ScopedLedger,
   { document_id = null, before, source = null, kind = null, from = null, to = null, isLatest = false, limit }: DocumentFilters,
-) =>
-  readRows<VersionRow>(
-    ledger.d1,
-    sql`with ${versionsOf(readersOf(ledger), sql`true`)}
+): SQL<VersionRow> =>
+  sql<VersionRow>`with ${versionsOf(readersOf(ledger), sql`true`)}
         select ${d}.*, ${fieldsOf(d)} as all_fields, v.version, v.versions from versions v ${documentOf('v')}
         where (${document_id} is null or v.document_id = ${document_id}) and (${before} is null or v.document_id < ${before})
           and (${source} is null or ${d.source} = ${source}) and (${kind} is null or ${d.kind} = ${kind})
           and (${from} is null or ${END} >= ${from}) and (${to} is null or ${END} <= ${to}) and (${Number(isLatest)} = 0 or v.version = v.versions)
-        order by v.document_id desc limit ${limit}`,
-  )
+        order by v.document_id desc limit ${limit}`
 
 /** Finds a document that the organization may read. */
 export const findDocument = async (ledger: ScopedLedger, document_id: string): Promise<DocumentRow | null> =>
@@ -128,8 +125,8 @@ export type ReadVersion = Pick<
 }
 
 /** Selects the latest version of each of these kinds that could be read. */
-export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string[]): SQL =>
-  sql`with ${versionsOf(readersOf(ledger), ofKinds(kinds))},
+export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string[]): SQL<ReadVersion> =>
+  sql<ReadVersion>`with ${versionsOf(readersOf(ledger), ofKinds(kinds))},
     ranked as (
       select *, row_number() over (partition by kind order by version desc) as place from versions where fields_status = 'read')
     select ${d.kind}, ${d.document_id}, ${d.source}, ${d.document_date}, ${d.organizations}, ${d.created_at}, r.version, r.versions,
@@ -141,7 +138,7 @@ export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string
 
 /** Reads these versions. One call. */
 export const latestRead = (ledger: ScopedLedger, kinds: readonly string[]): Promise<ReadVersion[]> =>
-  readRows<ReadVersion>(ledger.d1, latestReadStatement(ledger, kinds))
+  readRows(ledger.d1, latestReadStatement(ledger, kinds))
 
 /** A document of a reader's own, for its news. */
 export interface NewsRow extends Pick<VersionRow, 'kind' | 'document_id' | 'document_date' | 'version' | 'fields_status' | 'fields'> {
@@ -157,9 +154,9 @@ export interface NewsRow extends Pick<VersionRow, 'kind' | 'document_id' | 'docu
 export async function readNews(d1: D1Database, kinds: readonly string[], asked: readonly AskedDocuments[]): Promise<NewsRow[]> {
   const json = JSON.stringify(asked.map((one) => [...readerJson(one), one.document_ids, one.organization_id]))
   const got_at = sql`json_extract(${d.organizations}, '$.' || (a.value->>4))`
-  const results = await readRows<NewsRow>(
+  const results = await readRows(
     d1,
-    sql`with ${versionsOf(json, ofKinds(kinds))},
+    sql<NewsRow>`with ${versionsOf(json, ofKinds(kinds))},
       numbered as (
         select *, max(iif(fields_status = 'read', version, null)) over (
           partition by n, kind order by version rows between unbounded preceding and 1 preceding) as previous

@@ -154,6 +154,12 @@ export const sentenceOf = ({ path, message }: Fault): string => `${path || 'body
 /** A fault as a refusal names it, however long what it repeats is. */
 export const shownFault = ({ path, message }: Fault): Fault => ({ path: clipped(path, MOST_PATH), message: clipped(message, MOST_MESSAGE) })
 
+/** Refuses values of the body or query when they have faults. Throws Failure 422. */
+export function refuseFaults(code: string, faults: readonly Fault[], unlisted = 0): void {
+  const [first, ...others] = faults
+  if (first) throw invalid(code, [first, ...others], unlisted)
+}
+
 /**
  * The refusal of values of the body or query. It names the first faults, and counts the others and those that were not even listed
  * (`unlisted`).

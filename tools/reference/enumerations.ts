@@ -1,4 +1,4 @@
-import { MIRRORED_KINDS } from '../../src/copies/kinds.ts'
+import { MIRRORED_KINDS } from '../../src/copies/provider-contract.ts'
 
 /** The names of enumerations that several members have, by their values. Others are named after their member. */
 const NAMED: Record<string, readonly string[]> = {

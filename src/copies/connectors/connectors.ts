@@ -3,7 +3,8 @@ import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
 import { idOfUuid, newId } from '../../platform/db/id.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
-import { Failure, type Fault, invalid } from '../../platform/failures.ts'
+import { readRows } from '../../platform/db/statement.ts'
+import { Failure, invalid, refuseFaults } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
 import type { Leased } from '../../platform/work/lease.ts'
@@ -31,7 +32,7 @@ import {
   assertConnectorUnchanged,
   type ConnectorRow,
   type CountedConnector,
-  connectorsUsed as countConnectors,
+  connectorsUsed,
   forgetCopied,
   insertConnector,
   listConnectorRows,
@@ -88,11 +89,10 @@ function sasFault(token: string, now: number): string | null {
   return Date.parse(said.get('se') ?? '') <= now ? 'Must not be expired: the time until which it is valid (se) is over.' : null
 }
 
+export { connectorsUsed }
+
 /** Refuses an organization with an invoice beyond its grace period. Throws Failure 402 billing.overdue. */
 export type CheckPaid = (ctx: Ctx) => Promise<void>
-
-/** Selects the number of the organization's connectors. */
-export const connectorsUsed = countConnectors
 
 const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T))
 
@@ -104,21 +104,16 @@ function backfillOf({ backfill: json, connector_status }: CountedConnector): Bac
 }
 
 function view(row: CountedConnector): StorageConnector {
+  const { connector_id, name, provider, connector_status, copied_count, failed_count } = row
   const config = configOf(row)
-  const isWaiting = row.connector_status === 'active' && row.retry_at > Date.now()
+  const isWaiting = connector_status === 'active' && row.retry_at > Date.now()
   return {
-    connector_id: row.connector_id,
-    name: row.name,
-    provider: row.provider,
-    connector_status: row.connector_status,
-    config,
+    ...{ connector_id, name, provider, connector_status, config },
     scope: scopeOf(row),
     credentials_set: true,
     last_copied_at: row.last_copied_at?.toISOString() ?? null,
     last_error: parsed<LastError>(row.last_error),
-    copied_count: row.copied_count,
-    pending_count: row.pending,
-    failed_count: row.failed_count,
+    ...{ copied_count, pending_count: row.pending, failed_count },
     consecutive_failures: row.failures,
     next_attempt_at: isWaiting ? new Date(row.retry_at).toISOString() : null,
     backfill: backfillOf(row),
@@ -153,11 +148,9 @@ function refuseCredentials(credentials: ConnectorCredentials): void {
 
 async function refuseScope(ctx: Ctx, { fiscal_entity_ids: ids }: Partial<ConnectorScope>): Promise<void> {
   const linked = ids ? await findLinked(ctx.db, ctx.organization.id, ids) : new Set<string>()
-  const faults = (ids ?? []).flatMap((id, n): Fault[] =>
-    linked.has(id) ? [] : [{ path: `scope.fiscal_entity_ids[${n}]`, message: 'Must be a fiscal entity that the organization has linked.' }],
-  )
-  const [first, ...more] = faults
-  if (first) throw invalid('storage_connector.scope', [first, ...more])
+  const message = 'Must be a fiscal entity that the organization has linked.'
+  const faults = (ids ?? []).flatMap((id, n) => (linked.has(id) ? [] : [{ path: `scope.fiscal_entity_ids[${n}]`, message }]))
+  refuseFaults('storage_connector.scope', faults)
 }
 
 /**
@@ -197,7 +190,7 @@ export async function createConnector(ctx: Ctx, draft: ConnectorDraft, checkPaid
     deleted_at: null,
   } satisfies Omit<ConnectorRow, 'connector'>
   const db = eventsOf(ctx)
-  const results = await reserveQuota({ ...ctx, db }, 'storage_connectors', countConnectors(ctx.organization.id), (reserved) =>
+  const results = await reserveQuota({ ...ctx, db }, 'storage_connectors', connectorsUsed(ctx.organization.id), (reserved) =>
     changeEvents(ctx, { action: 'storage_connector.created', resource_id: identity.connector_id, changed: Object.keys(draft) }, [
       ...reserved,
       insertConnector(db, row),
@@ -228,7 +221,7 @@ export async function listRefusedDocuments(ctx: Ctx, connector_id: string, query
   const { connector } = await requireConnector(ctx, connector_id)
   const scope = { list: 'storage_refused', filters: { ...query, connector_id } }
   const [entity = '', document = ''] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listRefused(eventsOf(ctx).$client, connector, [String(entity), String(document)], query.limit + 1)
+  const rows = await readRows(eventsOf(ctx).$client, listRefused(connector, [String(entity), String(document)], query.limit + 1))
   return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity, row.document], refusedView)
 }
 
@@ -277,7 +270,8 @@ export async function changeConnector(
     const left = isElsewhere ? await stopCopying(db.$client, stored.connector, token) : undefined
     if (isMoved && left) await listRest(ctx, db.$client, left)
     // A backfill copies everything to one place, under one template.
-    const isAnew = left?.backfill != null && (JSON.parse(left.backfill) as Backfill).status !== 'completed'
+    const last = left ? parsed<Backfill>(left.backfill) : null
+    const isAnew = last !== null && last.status !== 'completed'
     // Another place has not failed yet.
     if (isMoved && stored.connector_status === 'active') Object.assign(columns, { failures: 0, retry_at: 0 })
     if (isAnew) columns.backfill = JSON.stringify(newBackfill(ctx.now))
@@ -365,7 +359,7 @@ export async function startBackfill(ctx: Ctx, connector_id: string, checkPaid: C
         'storage_connector.not_active',
         'The storage connector is not active. Set connector_status to active first.',
       )
-    const last = stored.backfill === null ? null : (JSON.parse(stored.backfill) as Backfill)
+    const last = parsed<Backfill>(stored.backfill)
     if (last !== null && last.status !== 'completed') return last
     const retry_after_seconds = last ? waitAfter(last) : 0
     if (retry_after_seconds > 0)
@@ -383,11 +377,8 @@ export async function startBackfill(ctx: Ctx, connector_id: string, checkPaid: C
       updateConnector(db, connector, { backfill: JSON.stringify(backfill), updated_at: ctx.now }),
       ...forgetCopied(connector),
     ])
-    await wakeConnector(ctx, { shard: ctx.organization.events_shard, connector })
+    await wake(ctx, connector)
     return backfill
   }
-  return retryOnConflict(
-    attempt,
-    () => new Failure('contention', 'storage_connector.changed', 'Other requests keep changing this storage connector. Try again.'),
-  )
+  return retryOnConflict(attempt, contention)
 }

@@ -2,8 +2,7 @@ import { joined } from '../../platform/bytes/bytes.ts'
 import { quickXorHash } from '../../platform/hash.ts'
 import { OneByOne } from '../../platform/one-by-one.ts'
 import { targetFault } from '../../platform/target.ts'
-import type { SpecOf } from '../provider-contract.ts'
-import type { OneDriveCredentials } from '../provider-credentials.ts'
+import type { OneDriveCredentials, SpecOf } from '../provider-contract.ts'
 import { type Destination, DestinationError, type DestinationFault, type StoredObject } from './port.ts'
 
 /** For one request, from its first byte to the last one of its answer. */

@@ -6,6 +6,7 @@ import { change } from '../../platform/audit/audit.ts'
 import { type AskedContent, openContent } from '../../platform/content.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { newId } from '../../platform/db/id.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
@@ -64,7 +65,7 @@ export async function listExports(ctx: Ctx, query: ExportQuery) {
   const scope = { list: 'exports', filters: query }
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const from = before === undefined ? undefined : String(before)
-  const rows = await listExportRows(ctx.db.$client, ctx.organization.id, from, query.limit + 1)
+  const rows = await readRows(ctx.db.$client, listExportRows(ctx.organization.id, from, query.limit + 1))
   return paginate(
     ctx,
     scope,

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { assignments, bare, insertion, prepared, readRows } from '../../platform/db/statement.ts'
+import { assignments, bare, insertion, prepared } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { exports_ } from './tables.ts'
 
@@ -35,13 +35,10 @@ export const findExport = (d1: D1Database, organization_id: string, export_id: s
 const LAST = 'exq'
 
 /** Returns a page of an organization's exports, newest first, before one. */
-export const listExportRows = (d1: D1Database, organization_id: string, before: string | undefined, limit: number) =>
-  readRows<ExportRow>(
-    d1,
-    sql`select * from ${exports_} indexed by exports_organization where ${exports_.organization_id} = ${organization_id}
+export const listExportRows = (organization_id: string, before: string | undefined, limit: number): SQL<ExportRow> =>
+  sql<ExportRow>`select * from ${exports_} indexed by exports_organization where ${exports_.organization_id} = ${organization_id}
         and ${exports_.export_id} < ${before ?? LAST} and ${exports_.status} <> 'deleting' order by ${exports_.export_id} desc
-          limit ${limit}`,
-  )
+          limit ${limit}`
 
 /** Has an export deleted, even while a worker has it: the worker loses its token. */
 export const markDeleting = (export_id: string): SQL =>
@@ -68,15 +65,10 @@ export const markExpired = (export_id: string): SQL =>
 export const deleteExportRow = (row: Leased<ExportRow>): SQL => sql`delete from ${exports_} where ${exportLease.isLeased(row)}`
 
 /** Finds exports that are to be made or deleted and on which nobody has worked since. */
-export const openExports = async (d1: D1Database, before: number, limit: number): Promise<string[]> =>
-  (
-    await readRows<{ export_id: string }>(
-      d1,
-      sql`select ${exports_.export_id} from ${exports_} indexed by exports_open
+export const openExports = (before: number, limit: number): SQL<string> =>
+  sql<string>`select ${exports_.export_id} from ${exports_} indexed by exports_open
         where ${exports_.status} in ('queued', 'running', 'deleting') and ${exports_.lease_until} < ${before}
-        order by ${exports_.lease_until} limit ${limit}`,
-    )
-  ).map(({ export_id }) => export_id)
+        order by ${exports_.lease_until} limit ${limit}`
 
 /** Deletes the rows of exports that failed or expired before an instant. */
 export const forgetExports = (before: number, limit: number): SQL =>
@@ -85,11 +77,6 @@ export const forgetExports = (before: number, limit: number): SQL =>
         and ${exports_.completed_at} < ${before} limit ${limit})`
 
 /** Finds exports whose content has expired. */
-export const expiredExports = async (d1: D1Database, now: number, limit: number): Promise<string[]> =>
-  (
-    await readRows<{ export_id: string }>(
-      d1,
-      sql`select ${exports_.export_id} from ${exports_} indexed by exports_expiring where ${exports_.status} = 'ready'
-        and ${exports_.expires_at} <= ${now} order by ${exports_.expires_at} limit ${limit}`,
-    )
-  ).map(({ export_id }) => export_id)
+export const expiredExports = (now: number, limit: number): SQL<string> =>
+  sql<string>`select ${exports_.export_id} from ${exports_} indexed by exports_expiring where ${exports_.status} = 'ready'
+        and ${exports_.expires_at} <= ${now} order by ${exports_.expires_at} limit ${limit}`

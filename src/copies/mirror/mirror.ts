@@ -17,13 +17,12 @@ import { mirroredNotifications } from '../../documents/mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
-import { assignments, bare, excluded, readRows } from '../../platform/db/statement.ts'
+import { assignments, bare, excluded, readColumn, readRows } from '../../platform/db/statement.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Destination, DestinationError } from '../drivers/port.ts'
-import type { MirroredKind } from '../kinds.ts'
-import type { ConnectorScope } from '../provider-contract.ts'
+import type { ConnectorScope, MirroredKind } from '../provider-contract.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageRefused } from '../tables.ts'
 import { documentPathOf, pathOf } from '../template.ts'
 import { putPart } from './manifest.ts'
@@ -87,9 +86,9 @@ const deleteRefused = ({ connector, fiscal_entity }: Key, documents: readonly st
 
 /** The documents after one that are to be tried again, and whether there are more. */
 async function readRefused(d1: D1Database, { connector, fiscal_entity }: Key, after: string | null) {
-  const results = await readRows<{ document: string }>(
+  const results = await readRows(
     d1,
-    sql`select ${storageRefused.document} from ${storageRefused} where ${storageRefused.connector} = ${connector}
+    sql<{ document: string }>`select ${storageRefused.document} from ${storageRefused} where ${storageRefused.connector} = ${connector}
         and ${storageRefused.fiscal_entity} = ${fiscal_entity} and ${storageRefused.document} > ${after ?? ''}
       and ${storageRefused.due} order by ${storageRefused.document} limit 100`,
   )
@@ -135,7 +134,7 @@ async function readDocuments(
   const page = await readPage(ledger, of, after)
   const meant = page.filter(isKnown).filter(({ kind, got_at }) => kinds.includes(kind) && got_at > mirror.documents_since)
   const ids = meant.map(({ document_id }) => document_id)
-  const done = ids.length === 0 ? new Set() : await doneAmong(d1, mirror, ids)
+  const done = ids.length === 0 ? new Set() : new Set(await readColumn(d1, doneAmong(mirror, ids)))
   return {
     found: meant.filter(({ document_id }) => !done.has(document_id)),
     next: page.length === PAGE ? page.at(-1)!.document_id : null,

@@ -5,6 +5,7 @@ import { fetchedSince } from '../../documents/mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { uuidOf } from '../../platform/db/id.ts'
+import { readColumn, readRows } from '../../platform/db/statement.ts'
 import type { Budget } from '../../platform/work/budget.ts'
 import { each, pageByPage } from '../../platform/work/pages.ts'
 import { sendHints } from '../../platform/work/send.ts'
@@ -13,7 +14,7 @@ import { type ConnectionRow, listConnections, storedGrantedRangesOf } from '../.
 import { boundsAt, parseGrantedRanges } from '../../taxpayers/visibility/granted-ranges.ts'
 import { type Window, type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
 import { type Destination, DestinationError, type DestinationFault, isRefusal } from '../drivers/port.ts'
-import type { MirroredKind } from '../kinds.ts'
+import type { MirroredKind } from '../provider-contract.ts'
 import { isUnlisted, orderManifest } from './manifest.ts'
 import { activeConnectors, findIdle, findMirrors, insertMirrors, type MirrorRow, markMirrors, markRefused, type WorkRow } from './store.ts'
 
@@ -285,16 +286,14 @@ export async function reviewPage(system: System, d1: D1Database, row: WorkRow, a
 
 /** Reads for which RFCs a document of the mailbox was fetched lately. One statement for each ledger. */
 async function readFetched({ settings }: System, connections: readonly ConnectionRow[]): Promise<Set<number>> {
+  const since = Date.now() - FETCHED_MS
   const found = await Promise.all(
-    [...Map.groupBy(connections, ({ shard }) => shard)].map(([shard, own]) =>
-      fetchedSince(
-        settings.ledgers[shard]!,
-        own.map(({ entity }) => entity),
-        Date.now() - FETCHED_MS,
-      ),
-    ),
+    [...Map.groupBy(connections, ({ shard }) => shard)].map(([shard, own]) => {
+      const entities = own.map(({ entity }) => entity)
+      return readColumn(settings.ledgers[shard]!, fetchedSince(entities, since))
+    }),
   )
-  return new Set(found.flatMap((entities) => [...entities]))
+  return new Set(found.flat())
 }
 
 async function readPage({ db }: System, { organization_id }: WorkRow, after: string) {
@@ -339,7 +338,7 @@ export const sweepConnectors = (system: System): Promise<void> =>
   each([...system.settings.events.entries()], async ([shard, d1]) => {
     let after = 0
     for (let page = 0; page < PAGES; page++) {
-      const found = await findIdle(d1, Date.now(), after, CONNECTORS)
+      const found = await readColumn(d1, findIdle(Date.now(), after, CONNECTORS))
       await wake(system, shard, found)
       if (found.length < CONNECTORS) return
       after = found.at(-1)!
@@ -356,7 +355,7 @@ export const reviewConnectors = (system: System, cursor = ''): Promise<string | 
   return pageByPage(system, 7 + 2 * ledgers.length, cursor, async (from) => {
     const [shard = 0, before = 0, after = ''] = from.split('.')
     const d1 = events[Number(shard)]!
-    const [row] = await activeConnectors(d1, Number(before), 1)
+    const [row] = await readRows(d1, activeConnectors(Number(before), 1))
     if (!row) return Number(shard) + 1 < events.length ? `${Number(shard) + 1}` : null
     const next = await reviewPage(system, d1, row, after)
     if (next !== null) return `${shard}.${before}.${next}`

@@ -104,9 +104,9 @@ export const setMirror = ({ connector, fiscal_entity }: Pick<MirrorRow, 'connect
 /** The first mirror after a fiscal entity on which there is work; undefined without one. */
 export const nextDue = async (d1: D1Database, connector: number, after: string): Promise<MirrorRow | undefined> =>
   (
-    await readRows<MirrorRow>(
+    await readRows(
       d1,
-      sql`select ${WITH_REFUSED} from ${mirrors} ${m} indexed by storage_mirrors_due where ${m.connector} = ${connector} and ${m.due}
+      sql<MirrorRow>`select ${WITH_REFUSED} from ${mirrors} ${m} indexed by storage_mirrors_due where ${m.connector} = ${connector} and ${m.due}
           and ${m.fiscal_entity} > ${after}
          order by ${m.fiscal_entity} limit 1`,
     )
@@ -115,9 +115,9 @@ export const nextDue = async (d1: D1Database, connector: number, after: string):
 /** The first mirror that is due and has no round yet. */
 export const nextUnbegun = async (d1: D1Database, connector: number): Promise<MirrorRow | undefined> =>
   (
-    await readRows<MirrorRow>(
+    await readRows(
       d1,
-      sql`select * from ${mirrors} indexed by storage_mirrors_due where ${mirrors.connector} = ${connector} and ${mirrors.due}
+      sql<MirrorRow>`select * from ${mirrors} indexed by storage_mirrors_due where ${mirrors.connector} = ${connector} and ${mirrors.due}
           and ${mirrors.round} is null limit 1`,
     )
   )[0]
@@ -148,9 +148,9 @@ export const completeBackfill = (connector: number, now: Date): SQL =>
 export const findMirrors = async (d1: D1Database, connector: number, entities: readonly string[]): Promise<Map<string, MirrorRow>> =>
   new Map(
     (
-      await readRows<MirrorRow>(
+      await readRows(
         d1,
-        sql`select ${WITH_REFUSED} from json_each(${JSON.stringify(entities)}) j cross join ${mirrors} ${m}
+        sql<MirrorRow>`select ${WITH_REFUSED} from json_each(${JSON.stringify(entities)}) j cross join ${mirrors} ${m}
           on ${m.connector} = ${connector} and ${m.fiscal_entity} = j.value`,
       )
     ).map((row) => [row.fiscal_entity, row]),
@@ -187,24 +187,16 @@ export const markRefused = (connector: number, entities: readonly string[]): SQL
   )
 
 /** Which of these documents are copied, or were refused and are not to be tried again yet. */
-export const doneAmong = async (
-  d1: D1Database,
+export const doneAmong = (
   { connector, fiscal_entity }: Pick<MirrorRow, 'connector' | 'fiscal_entity'>,
   document_ids: readonly string[],
-): Promise<Set<string>> =>
-  new Set(
-    (
-      await readRows<{ id: string }>(
-        d1,
-        sql`select j.value as id from json_each(${JSON.stringify(document_ids)}) j
+): SQL<string> =>
+  sql<string>`select j.value as id from json_each(${JSON.stringify(document_ids)}) j
           where exists (select 1 from ${storageCopied} where ${storageCopied.connector} = ${connector}
             and ${storageCopied.document_id} = j.value)
             or exists (select 1 from ${storageRefused}
               where ${storageRefused.connector} = ${connector} and ${storageRefused.fiscal_entity} = ${fiscal_entity}
-                and ${storageRefused.document} = j.value and not ${storageRefused.due})`,
-      )
-    ).map(({ id }) => id),
-  )
+                and ${storageRefused.document} = j.value and not ${storageRefused.due})`
 
 export const insertCopied = (connector: number, document_ids: readonly string[]): SQL[] =>
   jsonChunks(document_ids).map(
@@ -234,11 +226,8 @@ export const clearStatements = (connector: number, rows: number): SQL[] => [
  * Returns connectors after a number on which somebody could work: with a mirror or a manifest that is due, or that are to be planned or cleaned up.
  * Costs one seek for each connector that has anything due.
  */
-export const findIdle = async (d1: D1Database, now: number, after: number, limit: number): Promise<number[]> =>
-  (
-    await readRows<{ connector: number }>(
-      d1,
-      sql`with recursive waiting(connector) as (
+export const findIdle = (now: number, after: number, limit: number): SQL<number> =>
+  sql<number>`with recursive waiting(connector) as (
           select min(${mirrors.connector}) from ${mirrors} indexed by storage_mirrors_due where ${mirrors.due}
             and ${mirrors.connector} > ${after}
           union all
@@ -251,15 +240,10 @@ export const findIdle = async (d1: D1Database, now: number, after: number, limit
         select ${connectors.connector} from ${connectors} indexed by storage_connectors_unfinished
         where (not ${connectors.is_planned} or ${connectors.deleted_at} is not null or ${connectors.backfill}->>'status' <> 'completed'
           or ${connectors.manifest}->>'due' is not null) and ${connectors.connector} > ${after} and ${isClaimable(now)}
-        order by connector limit ${limit}`,
-    )
-  ).map(({ connector }) => connector)
+        order by connector limit ${limit}`
 
 /** Returns the active connectors after a number that are planned. */
-export const activeConnectors = (d1: D1Database, after: number, limit: number): Promise<WorkRow[]> =>
-  readRows<WorkRow>(
-    d1,
-    sql`select * from ${connectors} where ${connectors.connector} > ${after} and ${connectors.deleted_at} is null
+export const activeConnectors = (after: number, limit: number): SQL<WorkRow> =>
+  sql<WorkRow>`select * from ${connectors} where ${connectors.connector} > ${after} and ${connectors.deleted_at} is null
           and ${connectors.connector_status} = 'active' and ${connectors.is_planned}
-        order by ${connectors.connector} limit ${limit}`,
-  )
+        order by ${connectors.connector} limit ${limit}`

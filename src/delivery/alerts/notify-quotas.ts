@@ -32,9 +32,12 @@ async function moveWarnings({ db, settings }: System): Promise<void> {
   const warnings = await unnotifiedWarnings(control, PAGE)
   if (warnings.length === 0) return
   const ids = JSON.stringify(warnings.map(({ organization_id }) => organization_id))
-  const results = await readRows<{ id: string; events_shard: number }>(
+  const results = await readRows(
     control,
-    sql`select ${organizations.id}, ${organizations.events_shard} from ${organizations} where ${organizations.id} in (
+    sql<{
+      id: string
+      events_shard: number
+    }>`select ${organizations.id}, ${organizations.events_shard} from ${organizations} where ${organizations.id} in (
       select value from json_each(${ids}))`,
   )
   const shards = new Map(results.map(({ id, events_shard }) => [id, events_shard]))

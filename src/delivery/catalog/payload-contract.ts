@@ -82,47 +82,50 @@ const fiscalEntity = {
   rfc: z.string().meta({ description: 'The RFC of the fiscal entity.' }),
 }
 
-const cancellation = <K extends string>(key: K, id: string) =>
-  z
-    .strictObject({
-      ...head(key),
-      ...fiscalEntity,
-      cfdi_uuid: Uuid.meta({ description: 'The fiscal folio of the CFDI (UUID of its TimbreFiscalDigital).' }),
-      cancelled_at: Instant.meta({
-        description:
-          'When the CFDI was cancelled, with its UTC offset. The same as `occurred_at` if the tax authority does not report the time.',
-      }),
-      cancellation_reason: z.enum(['01', '02', '03', '04', 'unknown']).meta({
-        description:
-          'The tax authority’s code for the reason: `01` issued with errors and replaced, `02` issued with errors and not replaced, `03` ' +
-          'the operation did not take place, `04` a named operation that belongs to a global invoice. `unknown` if no reason is reported.',
-      }),
-      severity: z.enum(['critical', 'warning']).meta({
-        description:
-          '`critical` if payments were applied to the CFDI (one with MetodoPago PUE counts as paid), or if it is an issued income CFDI ' +
-          'of a month that had ended, so that it already counted as income; otherwise `warning`. Payments count as far as your ' +
-          'visibility window shows them.',
-      }),
-      direction: z.enum(['issued', 'received']).meta({ description: 'Whether the fiscal entity issued or received the CFDI.' }),
-      cfdi_type: z.string().meta({
-        description:
-          'TipoDeComprobante: `I` (ingreso), `E` (egreso), `T` (traslado), `N` (nómina) or `P` (pago); `retenciones` for a withholding ' +
-          'document.',
-      }),
-      payment_status: z.enum(['paid', 'partially_paid', 'unpaid', 'not_applicable']).meta({
-        description:
-          'How much of an income CFDI was paid before its cancellation, as far as your visibility window shows; `not_applicable` for ' +
-          'other types.',
-      }),
-      total: z.string().meta({ description: 'Total of the CFDI as a decimal string.' }),
-      currency: z.string().meta({
-        description: 'Currency code of the CFDI; `XXX` if the service has only the metadata of the CFDI, which names no currency.',
-      }),
-      emisor_rfc: z.string().meta({ description: 'RFC of the issuer.' }),
-      receptor_rfc: z.string().meta({ description: 'RFC of the receiver.' }),
-      issued_at: Instant.meta({ description: 'When the CFDI was issued, with its UTC offset.' }),
-    })
-    .meta({ id })
+/** The payload of an event that is about no RFC. */
+const payload = <K extends string, Members extends z.ZodRawShape>(key: K, id: string, members: Members) =>
+  z.strictObject({ ...head(key), ...members }).meta({ id })
+
+/** The payload of an event about an RFC. */
+const aboutRfc = <K extends string, Members extends z.ZodRawShape>(key: K, id: string, members: Members) =>
+  payload(key, id, { ...fiscalEntity, ...members })
+
+const cancellation = {
+  cfdi_uuid: Uuid.meta({ description: 'The fiscal folio of the CFDI (UUID of its TimbreFiscalDigital).' }),
+  cancelled_at: Instant.meta({
+    description:
+      'When the CFDI was cancelled, with its UTC offset. The same as `occurred_at` if the tax authority does not report the time.',
+  }),
+  cancellation_reason: z.enum(['01', '02', '03', '04', 'unknown']).meta({
+    description:
+      'The tax authority’s code for the reason: `01` issued with errors and replaced, `02` issued with errors and not replaced, `03` ' +
+      'the operation did not take place, `04` a named operation that belongs to a global invoice. `unknown` if no reason is reported.',
+  }),
+  severity: z.enum(['critical', 'warning']).meta({
+    description:
+      '`critical` if payments were applied to the CFDI (one with MetodoPago PUE counts as paid), or if it is an issued income CFDI ' +
+      'of a month that had ended, so that it already counted as income; otherwise `warning`. Payments count as far as your ' +
+      'visibility window shows them.',
+  }),
+  direction: z.enum(['issued', 'received']).meta({ description: 'Whether the fiscal entity issued or received the CFDI.' }),
+  cfdi_type: z.string().meta({
+    description:
+      'TipoDeComprobante: `I` (ingreso), `E` (egreso), `T` (traslado), `N` (nómina) or `P` (pago); `retenciones` for a withholding ' +
+      'document.',
+  }),
+  payment_status: z.enum(['paid', 'partially_paid', 'unpaid', 'not_applicable']).meta({
+    description:
+      'How much of an income CFDI was paid before its cancellation, as far as your visibility window shows; `not_applicable` for ' +
+      'other types.',
+  }),
+  total: z.string().meta({ description: 'Total of the CFDI as a decimal string.' }),
+  currency: z.string().meta({
+    description: 'Currency code of the CFDI; `XXX` if the service has only the metadata of the CFDI, which names no currency.',
+  }),
+  emisor_rfc: z.string().meta({ description: 'RFC of the issuer.' }),
+  receptor_rfc: z.string().meta({ description: 'RFC of the receiver.' }),
+  issued_at: Instant.meta({ description: 'When the CFDI was issued, with its UTC offset.' }),
+}
 
 const sync = {
   job_id: z.string().meta({ description: 'The sync job, as the list of your connection’s sync jobs names it.' }),
@@ -161,20 +164,6 @@ const ERROR_CLASS = z.enum([
   'undefined',
 ])
 
-const SyncCompleted = z.strictObject({ ...head('sync.completed'), ...fiscalEntity, ...sync }).meta({ id: 'SyncCompletedEvent' })
-const SyncFailed = z
-  .strictObject({
-    ...head('sync.failed'),
-    ...fiscalEntity,
-    ...sync,
-    error_class: ERROR_CLASS.meta({ description: 'Why the last attempt of the job failed.' }),
-    last_code: z.string().meta({ description: 'error_class with a sentence, as in the coverage of the month.' }),
-    will_retry: z.boolean().meta({
-      description: 'Whether the job is attempted again. If false, the next run that covers the period requests it again.',
-    }),
-    next_attempt_at: Instant.nullable().meta({ description: 'When the job is attempted again; null if `will_retry` is false.' }),
-  })
-  .meta({ id: 'SyncFailedEvent' })
 const extraction = {
   run_id: z.string().meta({ description: 'The run (`GET /v1/runs/{run_id}`). Other RFCs of the run have events of their own.' }),
   data_source_keys: z
@@ -200,18 +189,6 @@ const extraction = {
     .meta({ description: 'Number of CFDIs that you could read before and that have been found cancelled since then.' }),
   completed_at: Instant.meta({ description: 'When the last of the downloads ended, or was withdrawn.' }),
 }
-const ExtractionCompleted = z
-  .strictObject({ ...head('extraction.completed'), ...fiscalEntity, ...extraction })
-  .meta({ id: 'ExtractionCompletedEvent' })
-const ExtractionFailed = z
-  .strictObject({
-    ...head('extraction.failed'),
-    ...fiscalEntity,
-    ...extraction,
-    error_class: ERROR_CLASS.meta({ description: 'Why most of the failed downloads failed.' }),
-    last_code: z.string().meta({ description: 'error_class with a sentence.' }),
-  })
-  .meta({ id: 'ExtractionFailedEvent' })
 const alert = {
   alert_id: z.string().meta({ description: 'The alert, as `GET /v1/alerts` has it.' }),
   kind: z.enum(ALERT_KINDS).meta({ description: 'What the alert is about, as in `GET /v1/alerts`.' }),
@@ -222,30 +199,29 @@ const alert = {
   message: z.string().meta({ description: 'What happened, in English.' }),
   message_es: z.string().meta({ description: 'What happened, in Spanish.' }),
 }
-const AlertRaised = z.strictObject({ ...head('alert.raised'), ...alert }).meta({ id: 'AlertRaisedEvent' })
-const AlertResolved = z
-  .strictObject({
-    ...head('alert.resolved'),
-    ...alert,
-    resolved_at: Instant.meta({ description: 'When the cause ended.' }),
-  })
-  .meta({ id: 'AlertResolvedEvent' })
-const QuotaWarning = z
-  .strictObject({
-    ...head('quota.warning'),
-    quota: z.enum(QUOTAS).meta({ description: 'The limit, as `quotas` of `GET /v1/billing/usage` names it.' }),
-    period: z
-      .string()
-      .meta({ description: 'The local day, `YYYY-MM-DD`, of a daily limit, and the local month, `YYYY-MM`, of any other.' }),
-    used: z.int().meta({ description: 'How much was used when the service recorded it.' }),
-    limit: z.int().meta({ description: 'How much the plan allows.' }),
-    unit: z.enum(UNITS).meta({ description: 'What is counted.' }),
-  })
-  .meta({ id: 'QuotaWarningEvent' })
-const CiecInvalid = z
-  .strictObject({
-    ...head('connection.ciec_invalid'),
-    ...fiscalEntity,
+const document = {
+  document_id: z.string().meta({ description: 'The document, as the list of documents names it.' }),
+  document_date: z.iso.date().meta({ description: 'The day on which the document was issued.' }),
+  version: z.int().meta({ description: 'Number of the version among those that you can read.' }),
+}
+const sense = z.enum(SENSES)
+const situacion = z.enum(SITUACIONES).nullable()
+
+/** Payload schemas by event key: flat objects with the key in `event`. */
+export const PAYLOADS = {
+  'cfdi.cancelled': aboutRfc('cfdi.cancelled', 'CfdiCancelledEvent', cancellation),
+  'cfdi.cancelled_after_payment': aboutRfc('cfdi.cancelled_after_payment', 'CfdiCancelledAfterPaymentEvent', cancellation),
+  'sync.completed': aboutRfc('sync.completed', 'SyncCompletedEvent', sync),
+  'sync.failed': aboutRfc('sync.failed', 'SyncFailedEvent', {
+    ...sync,
+    error_class: ERROR_CLASS.meta({ description: 'Why the last attempt of the job failed.' }),
+    last_code: z.string().meta({ description: 'error_class with a sentence, as in the coverage of the month.' }),
+    will_retry: z.boolean().meta({
+      description: 'Whether the job is attempted again. If false, the next run that covers the period requests it again.',
+    }),
+    next_attempt_at: Instant.nullable().meta({ description: 'When the job is attempted again; null if `will_retry` is false.' }),
+  }),
+  'connection.ciec_invalid': aboutRfc('connection.ciec_invalid', 'ConnectionCiecInvalidEvent', {
     rejected_at: Instant.meta({
       description: 'When the tax authority rejected the CIEC or e.firma, or the e.firma was found to have expired.',
     }),
@@ -257,17 +233,8 @@ const CiecInvalid = z
           'Why the connection is invalid, as it says itself: the tax authority `rejected` the CIEC or refused the e.firma (`efirma_refused`), or ' +
           'the e.firma has expired (`efirma_expired`). Only events from before this member existed lack it.',
       }),
-  })
-  .meta({ id: 'ConnectionCiecInvalidEvent' })
-const document = {
-  document_id: z.string().meta({ description: 'The document, as the list of documents names it.' }),
-  document_date: z.iso.date().meta({ description: 'The day on which the document was issued.' }),
-  version: z.int().meta({ description: 'Number of the version among those that you can read.' }),
-}
-const CsfUpdated = z
-  .strictObject({
-    ...head('document.csf.updated'),
-    ...fiscalEntity,
+  }),
+  'document.csf.updated': aboutRfc('document.csf.updated', 'DocumentCsfUpdatedEvent', {
     ...document,
     fields_status: z
       .enum(['read', 'unreadable'])
@@ -275,23 +242,14 @@ const CsfUpdated = z
     changes: z.array(z.strictObject({ field: z.string(), from: z.json(), to: z.json() })).meta({
       description: 'The fields that differ from the version before that you can read, with both values. Empty for the first version.',
     }),
-  })
-  .meta({ id: 'DocumentCsfUpdatedEvent' })
-const sense = z.enum(SENSES)
-const OpinionChanged = z
-  .strictObject({
-    ...head('document.opinion_32d.changed'),
-    ...fiscalEntity,
+  }),
+  'document.opinion_32d.changed': aboutRfc('document.opinion_32d.changed', 'DocumentOpinion32dChangedEvent', {
     ...document,
     folio: z.string().meta({ description: 'The folio of the opinion.' }),
     from: sense.meta({ description: 'The sense of the version before that you can read.' }),
     to: sense.meta({ description: 'The sense of the opinion.' }),
-  })
-  .meta({ id: 'DocumentOpinion32dChangedEvent' })
-const ObligationDueSoon = z
-  .strictObject({
-    ...head('obligation.due_soon'),
-    ...fiscalEntity,
+  }),
+  'obligation.due_soon': aboutRfc('obligation.due_soon', 'ObligationDueSoonEvent', {
     description: z.string().meta({ description: 'The obligation, in the tax authority’s words.' }),
     periodicity: z.enum(['monthly', 'annual']).meta({ description: 'How often it is due.' }),
     period: z.string().meta({ description: 'The month, `YYYY-MM`, or the year, `YYYY`, that the return is for.' }),
@@ -303,22 +261,15 @@ const ObligationDueSoon = z
       .nullable()
       .meta({ description: 'The last day with the extension by the sixth digit of the RFC, which has exceptions; null without one.' }),
     days_left: z.int().meta({ description: 'Days until `due_date` in America/Mexico_City: 5 or 1.' }),
-  })
-  .meta({ id: 'ObligationDueSoonEvent' })
-const StorageFailed = z
-  .strictObject({
-    ...head('storage.failed'),
+  }),
+  'storage.failed': payload('storage.failed', 'StorageFailedEvent', {
     connector_id: z.string().meta({ description: 'The storage connector.' }),
     connector_name: z.string().meta({ description: 'The name of the storage connector.' }),
     provider: z.enum(['s3', 'azure_blob', 'google_drive', 'onedrive']).meta({ description: 'The kind of storage.' }),
     error_code: z.string().meta({ description: 'Why the last attempt failed, as `last_error.code` of the connector.' }),
     error_message: z.string().meta({ description: 'The same in one sentence.' }),
-  })
-  .meta({ id: 'StorageFailedEvent' })
-const NotificationReceived = z
-  .strictObject({
-    ...head('mailbox.notification_received'),
-    ...fiscalEntity,
+  }),
+  'mailbox.notification_received': aboutRfc('mailbox.notification_received', 'MailboxNotificationReceivedEvent', {
     notification_id: z.string().meta({ description: 'The notification, as the list of the tax mailbox names it.' }),
     kind: z.enum(NOTIFICATION_KINDS).meta({
       description: 'A `notificacion` or `requerimiento` takes effect by being opened or by expiry; the other kinds only inform.',
@@ -335,13 +286,8 @@ const NotificationReceived = z
         '`estimated`: the authority may have published days off that are not known, so that the deadline may be later. Null if it only informs.',
     }),
     effective_at: Instant.nullable().meta({ description: 'When it takes or took effect; null if it only informs.' }),
-  })
-  .meta({ id: 'MailboxNotificationReceivedEvent' })
-const situacion = z.enum(SITUACIONES).nullable()
-const BlacklistChanged = z
-  .strictObject({
-    ...head('blacklist.changed'),
-    ...fiscalEntity,
+  }),
+  'blacklist.changed': aboutRfc('blacklist.changed', 'BlacklistChangedEvent', {
     counterparty_rfc: z.string().meta({ description: 'The RFC that came onto the list, left it, or got another situation there.' }),
     counterparty_name: z.string().meta({ description: 'Its name as the list spells it.' }),
     source: z.string().meta({ description: 'The list: a key such as `sat_69b`, or `custom:<slug>` for your own.' }),
@@ -352,38 +298,34 @@ const BlacklistChanged = z
     }),
     situacion: situacion.meta({ description: 'The situation now; null if it left the list, or the list has no situations.' }),
     severity: z.enum(SEVERITIES).nullable().meta({ description: 'How severe its situation on the list is now; null if it left the list.' }),
-  })
-  .meta({ id: 'BlacklistChangedEvent' })
-const Test = z
-  .strictObject({
-    ...head('webhook.test'),
+  }),
+  'extraction.completed': aboutRfc('extraction.completed', 'ExtractionCompletedEvent', extraction),
+  'extraction.failed': aboutRfc('extraction.failed', 'ExtractionFailedEvent', {
+    ...extraction,
+    error_class: ERROR_CLASS.meta({ description: 'Why most of the failed downloads failed.' }),
+    last_code: z.string().meta({ description: 'error_class with a sentence.' }),
+  }),
+  'alert.raised': payload('alert.raised', 'AlertRaisedEvent', alert),
+  'alert.resolved': payload('alert.resolved', 'AlertResolvedEvent', {
+    ...alert,
+    resolved_at: Instant.meta({ description: 'When the cause ended.' }),
+  }),
+  'quota.warning': payload('quota.warning', 'QuotaWarningEvent', {
+    quota: z.enum(QUOTAS).meta({ description: 'The limit, as `quotas` of `GET /v1/billing/usage` names it.' }),
+    period: z
+      .string()
+      .meta({ description: 'The local day, `YYYY-MM-DD`, of a daily limit, and the local month, `YYYY-MM`, of any other.' }),
+    used: z.int().meta({ description: 'How much was used when the service recorded it.' }),
+    limit: z.int().meta({ description: 'How much the plan allows.' }),
+    unit: z.enum(UNITS).meta({ description: 'What is counted.' }),
+  }),
+  [TEST_KEY]: payload('webhook.test', 'WebhookTestEvent', {
     webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }),
     sample_of: z.string().optional().meta({
       description:
         'The event whose sample the webhook was sent, with the header `Service-Test`. Absent when it was sent this event itself.',
     }),
-  })
-  .meta({ id: 'WebhookTestEvent' })
-
-/** Payload schemas by event key: flat objects with the key in `event`. */
-export const PAYLOADS = {
-  'cfdi.cancelled': cancellation('cfdi.cancelled', 'CfdiCancelledEvent'),
-  'cfdi.cancelled_after_payment': cancellation('cfdi.cancelled_after_payment', 'CfdiCancelledAfterPaymentEvent'),
-  'sync.completed': SyncCompleted,
-  'sync.failed': SyncFailed,
-  'connection.ciec_invalid': CiecInvalid,
-  'document.csf.updated': CsfUpdated,
-  'document.opinion_32d.changed': OpinionChanged,
-  'obligation.due_soon': ObligationDueSoon,
-  'storage.failed': StorageFailed,
-  'mailbox.notification_received': NotificationReceived,
-  'blacklist.changed': BlacklistChanged,
-  'extraction.completed': ExtractionCompleted,
-  'extraction.failed': ExtractionFailed,
-  'alert.raised': AlertRaised,
-  'alert.resolved': AlertResolved,
-  'quota.warning': QuotaWarning,
-  [TEST_KEY]: Test,
+  }),
 } as const
 
 /** The payload of an event: the body of each of its deliveries, and its representation in the feed. */

@@ -11,17 +11,13 @@ import { type AttemptRecord, type DeliveryStatus, deliveries } from './tables.ts
 const [d, e, w] = [alias(deliveries, 'd'), alias(events, 'e'), alias(webhooks, 'w')]
 
 /** Returns the first organizations after one that have events, in order. Costs one seek for each. */
-export const organizationsAfter = async (d1: D1Database, after: string, limit: number): Promise<string[]> => {
+export const organizationsAfter = (after: string, limit: number): SQL<string> => {
   const first = sql`select min(${events.organization_id}) from ${events} where ${events.organization_id}`
-  const results = await readRows<{ id: string }>(
-    d1,
-    sql`with recursive found (id) as (
+  return sql<string>`with recursive found (id) as (
         ${first} > ${after}
         union all
         select (${first} > found.id) from found where id is not null limit ${limit})
-      select id from found where id is not null`,
-  )
-  return results.map(({ id }) => id)
+      select id from found where id is not null`
 }
 
 /** Instants in milliseconds: events up to `all` are forgotten, and later ones up to `unchanged` if they reported no change. */
@@ -54,9 +50,13 @@ export const findForgotten = async (
   limit: number,
 ): Promise<Forgotten[]> =>
   (
-    await readRows<{ organization_id: string; seq: number; is_old: number }>(
+    await readRows(
       d1,
-      sql`select ${e.organization_id}, ${e.seq}, 1 as is_old ${ofOrganizations(organizations)} and ${e.seq} < ${all}
+      sql<{
+        organization_id: string
+        seq: number
+        is_old: number
+      }>`select ${e.organization_id}, ${e.seq}, 1 as is_old ${ofOrganizations(organizations)} and ${e.seq} < ${all}
         union all
         select ${e.organization_id}, ${e.seq}, 0 ${ofOrganizations(organizations)} and ${e.seq} >= ${since} and ${e.seq} < ${unchanged}
         where ${REPORTS_NO_CHANGE} and not exists (select 1 from ${DELIVERIES} and ${d.status} <> 'delivered')
@@ -172,12 +172,10 @@ export const countUndeliveredStatement = (claim: Claim, isDelivered: boolean): S
       where ${webhooks.webhook} = ${claim.webhook} and exists (select 1 from ${deliveries} where ${isClaimed(claim)})`
 
 /** Returns endpoints after a number with a claimable delivery. Costs one seek for each endpoint that has anything pending. */
-export const findStuckEndpoints = async (d1: D1Database, now: number, after: number, limit: number): Promise<number[]> => {
+export const findStuckEndpoints = (now: number, after: number, limit: number): SQL<number> => {
   const first = sql`select min(${deliveries.webhook}) from ${deliveries} indexed by deliveries_pending
     where ${deliveries.status} = 'pending' and ${deliveries.webhook}`
-  const results = await readRows<{ webhook: number }>(
-    d1,
-    sql`with recursive waiting(webhook) as (
+  return sql<number>`with recursive waiting(webhook) as (
         ${first} > ${after}
         union all
         select (${first} > waiting.webhook) from waiting where waiting.webhook is not null)
@@ -186,19 +184,12 @@ export const findStuckEndpoints = async (d1: D1Database, now: number, after: num
         select 1 from ${deliveries} ${d} indexed by deliveries_pending
         where ${d.webhook} = ${w.webhook} and ${d.status} = 'pending' and ${d.due_at} <= ${now}
           and (${d.lease_until} is null or ${d.lease_until} <= ${now}))
-      limit ${limit}`,
-  )
-  return results.map(({ webhook }) => webhook)
+      limit ${limit}`
 }
 
 /** Returns deleted endpoints, whose delivery logs are to be cleared. */
-export const findDeletedEndpoints = async (d1: D1Database, limit: number): Promise<number[]> =>
-  (
-    await readRows<{ webhook: number }>(
-      d1,
-      sql`select ${webhooks.webhook} from ${webhooks} indexed by webhooks_deleted where ${webhooks.deleted_at} is not null limit ${limit}`,
-    )
-  ).map(({ webhook }) => webhook)
+export const findDeletedEndpoints = (limit: number): SQL<number> =>
+  sql<number>`select ${webhooks.webhook} from ${webhooks} indexed by webhooks_deleted where ${webhooks.deleted_at} is not null limit ${limit}`
 
 /** Deletes at most `limit` deliveries of a deleted endpoint, and the endpoint itself once none is left. */
 export const clearStatements = (webhook: number, limit: number): SQL[] => {

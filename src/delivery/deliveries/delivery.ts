@@ -1,6 +1,7 @@
 import { alertStatements } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
+import { readColumn } from '../../platform/db/statement.ts'
 import { targetFault } from '../../platform/target.ts'
 import { inBackground } from '../../platform/work/background.ts'
 import { each } from '../../platform/work/pages.ts'
@@ -218,8 +219,8 @@ async function sweepShard(system: System, shard: number, d1: D1Database): Promis
   const pages = Math.ceil(SWEEP_PAGES / system.settings.events.length)
   let stuck: number[] = []
   for (let page = 0; page === 0 || (page < pages && stuck.length === SWEEP_ENDPOINTS); page++) {
-    stuck = await findStuckEndpoints(d1, now, stuck.at(-1) ?? 0, SWEEP_ENDPOINTS)
+    stuck = await readColumn(d1, findStuckEndpoints(now, stuck.at(-1) ?? 0, SWEEP_ENDPOINTS))
     await wake(stuck)
   }
-  await wake(await findDeletedEndpoints(d1, SWEEP_ENDPOINTS))
+  await wake(await readColumn(d1, findDeletedEndpoints(SWEEP_ENDPOINTS)))
 }

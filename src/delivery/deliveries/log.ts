@@ -1,4 +1,3 @@
-import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
@@ -6,11 +5,9 @@ import { idOfUuid, newId } from '../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
-import type { EventPayload } from '../catalog/payload-contract.ts'
-import { type EventCatalog, TEST_KEY } from '../catalog/payload-contract.ts'
-import { endpointKey, requireWebhook, wakeEndpoints } from '../endpoints/endpoints.ts'
+import { type EventCatalog, type EventPayload, TEST_KEY } from '../catalog/payload-contract.ts'
+import { changeEndpoint, endpointKey, requireWebhook, wakeEndpoints } from '../endpoints/endpoints.ts'
 import type { WebhookRow } from '../endpoints/store.ts'
-import { assertWebhookExists } from '../endpoints/store.ts'
 import { findEvent, insertEvents } from '../events/store.ts'
 import { fillPage, SCAN_ROWS, storedSample } from '../events/stored-body.ts'
 import type { Delivery, DeliveryQuery, DeliveryTest, Redelivered, RedeliveryRequest } from './contract.ts'
@@ -20,12 +17,7 @@ import type { AttemptRecord } from './tables.ts'
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
 
 const view = ({ event_id, event_key, about, period, redelivery, status, attempts, due_at, created_at }: DeliveryRow): Delivery => ({
-  event_id,
-  event_key,
-  fiscal_entity_id: about && idOfUuid('fe', about),
-  period,
-  redelivery,
-  status,
+  ...{ event_id, event_key, fiscal_entity_id: about && idOfUuid('fe', about), period, redelivery, status },
   attempts: (JSON.parse(attempts) as AttemptRecord[]).map(({ at, ...record }, n) => ({ attempt: n + 1, attempted_at: iso(at), ...record })),
   next_attempt_at: status === 'pending' ? iso(due_at) : null,
   created_at: iso(created_at),
@@ -50,26 +42,8 @@ export async function listDeliveries(ctx: Ctx, webhook_id: string, query: Delive
   }
 }
 
-/**
- * Commits new deliveries to an endpoint with their audit event. Throws Failure 404 webhook.not_found if the endpoint was deleted in the
- * meantime: its log is being cleared, and nothing may be added to it.
- */
-async function changeLog(
-  ctx: Ctx,
-  action: string,
-  { webhook, webhook_id }: { webhook: number; webhook_id: string },
-  statements: readonly Statement[],
-): Promise<D1Result[]> {
-  try {
-    const [, ...results] = await changeEvents(ctx, { action, resource_id: webhook_id }, [
-      assertWebhookExists(eventsOf(ctx).$client, webhook),
-      ...statements,
-    ])
-    return results
-  } catch (error) {
-    throw isGuardViolation(error, 'webhook.exists') ? notFound('webhook') : error
-  }
-}
+const changeLog = (ctx: Ctx, action: string, { webhook, webhook_id }: WebhookRow, statements: readonly Statement[]): Promise<D1Result[]> =>
+  changeEndpoint(ctx, { action, resource_id: webhook_id }, webhook, statements)
 
 const wake = (ctx: Ctx, { webhook }: WebhookRow) => wakeEndpoints(ctx, [endpointKey(ctx.organization.events_shard, webhook)])
 
@@ -81,12 +55,8 @@ export async function testWebhook(ctx: Ctx, webhook_id: string, { event_key }: D
   const endpoint = await requireEnabled(ctx, webhook_id)
   await countHourly(ctx, 'deliveries')
   const event_id = newId('evt')
-  const test: Extract<EventPayload, { event: typeof TEST_KEY }> = {
-    event: TEST_KEY,
-    event_id,
-    occurred_at: ctx.now.toISOString(),
-    webhook_id,
-  }
+  const occurred_at = ctx.now.toISOString()
+  const test: Extract<EventPayload, { event: typeof TEST_KEY }> = { event: TEST_KEY, event_id, occurred_at, webhook_id }
   const body =
     event_key === undefined ? JSON.stringify(test) : storedSample({ ...test, sample_of: event_key }, await sampleOf(ctx, event_key))
   const event = { organization_id: ctx.organization.id, event_id, body, isUnique: false }
@@ -108,15 +78,20 @@ async function sampleOf({ env }: Ctx, event_key: string): Promise<object> {
   const catalog: EventCatalog = await (await env.ASSETS.fetch('https://assets.invalid/event-catalog.json')).json()
   const sample = catalog.data.find(({ key }) => key === event_key)?.sample
   if (sample) return sample
-  throw invalid('event.not_available', [
-    {
-      path: 'event_key',
-      message: 'This event is not sent to webhooks, so it has no sample. GET /v1/webhooks/event-catalog says which ones are.',
-    },
-  ])
+  const message = 'This event is not sent to webhooks, so it has no sample. GET /v1/webhooks/event-catalog says which ones are.'
+  throw invalid('event.not_available', [{ path: 'event_key', message }])
 }
 
 const pendingAt = (now: number) => ({ status: 'pending', attempts: '[]', due_at: now, created_at: now }) as const
+
+/** Returns the newest delivery of an event to an endpoint. Throws Failure 404 delivery.not_found. */
+async function requireDelivery(ctx: Ctx, endpoint: WebhookRow, event_id: string): Promise<DeliveryRow> {
+  const d1 = eventsOf(ctx).$client
+  const event = await findEvent(d1, ctx.organization.id, event_id)
+  const newest = event && (await findDelivery(d1, endpoint, event.seq))
+  if (!newest) throw notFound('delivery')
+  return newest
+}
 
 const isPending = () => new Failure('conflict', 'delivery.pending', 'A delivery of this event to the webhook is already pending.')
 
@@ -126,10 +101,7 @@ const isPending = () => new Failure('conflict', 'delivery.pending', 'A delivery 
  */
 export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string): Promise<Delivery> {
   const endpoint = await requireWebhook(ctx, webhook_id)
-  const d1 = eventsOf(ctx).$client
-  const event = await findEvent(d1, ctx.organization.id, event_id)
-  const newest = event && (await findDelivery(d1, endpoint, event.seq))
-  if (!newest) throw notFound('delivery')
+  const newest = await requireDelivery(ctx, endpoint, event_id)
   if (newest.status === 'pending') throw isPending()
   await countHourly(ctx, 'deliveries')
   const now = Date.now()
@@ -149,9 +121,7 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
 export async function sendNow(ctx: Ctx, webhook_id: string, event_id: string): Promise<Delivery> {
   const endpoint = await requireEnabled(ctx, webhook_id)
   const d1 = eventsOf(ctx).$client
-  const event = await findEvent(d1, ctx.organization.id, event_id)
-  const newest = event && (await findDelivery(d1, endpoint, event.seq))
-  if (!newest) throw notFound('delivery')
+  const newest = await requireDelivery(ctx, endpoint, event_id)
   await countHourly(ctx, 'deliveries')
   const now = Date.now()
   try {

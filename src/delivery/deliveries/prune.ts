@@ -1,5 +1,6 @@
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { readColumn } from '../../platform/db/statement.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { findForgotten, forgetStatements, organizationsAfter } from './delivery-store.ts'
 
@@ -23,7 +24,7 @@ export function pruneEvents(system: System, cursor = ''): Promise<string | null>
   return pageByPage(system, 4, cursor, async (from) => {
     const [shard, after = ''] = from.split('.')
     const d1 = events[Number(shard)]!
-    const organizations = await organizationsAfter(d1, after, ORGANIZATIONS)
+    const organizations = await readColumn(d1, organizationsAfter(after, ORGANIZATIONS))
     const forgotten = organizations.length === 0 ? [] : await findForgotten(d1, organizations, ages, EVENTS)
     if (forgotten.length > 0) await commit(d1, forgetStatements(forgotten))
     if (forgotten.length === EVENTS) return from

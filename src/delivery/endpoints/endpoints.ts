@@ -1,11 +1,11 @@
 import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
-import { changeEvents } from '../../platform/audit/audit.ts'
+import { type Change, changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
 import { base64ToBytes, bytesToBase64, isCurrent, type Keyring, openText, sealText } from '../../platform/crypto/keyring.ts'
-import { commit, connect, type Database } from '../../platform/db/commit.ts'
+import { commit, connect, type Database, type Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { idOfUuid, newId, uuidOf } from '../../platform/db/id.ts'
-import { Failure, invalid, notFound } from '../../platform/failures.ts'
+import { Failure, invalid, notFound, refuseFaults } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
@@ -209,17 +209,9 @@ const refuseTarget = ({ settings }: Ctx, url: string): void => {
 async function refuseUnlinked({ db, organization }: Ctx, ids: readonly string[] | null | undefined): Promise<void> {
   if (!ids) return
   const linked = await findLinked(db, organization.id, ids)
-  const [first, ...others] = ids.flatMap((id, n) =>
-    linked.has(id)
-      ? []
-      : [
-          {
-            path: `fiscal_entity_ids[${n}]`,
-            message: 'The organization has no connection to this fiscal entity. List its fiscal entities with GET /v1/fiscal-entities.',
-          },
-        ],
-  )
-  if (first) throw invalid('webhook.fiscal_entity', [first, ...others])
+  const message = 'The organization has no connection to this fiscal entity. List its fiscal entities with GET /v1/fiscal-entities.'
+  const faults = ids.flatMap((id, n) => (linked.has(id) ? [] : [{ path: `fiscal_entity_ids[${n}]`, message }]))
+  refuseFaults('webhook.fiscal_entity', faults)
 }
 
 type Further = Pick<WebhookDraft, 'fiscal_entity_ids' | 'custom_header'>
@@ -282,7 +274,18 @@ export const getWebhook = async (ctx: Ctx, webhook_id: string): Promise<Webhook>
 
 const wake = (ctx: Ctx, webhook: number) => wakeEndpoints(ctx, [endpointKey(ctx.organization.events_shard, webhook)])
 
-const asNotFound = (error: unknown): unknown => (isGuardViolation(error, 'webhook.exists') ? notFound('webhook') : error)
+/**
+ * Commits statements about an endpoint with their audit row, and returns their results. Throws Failure 404 webhook.not_found if the endpoint
+ * was deleted in the meantime: its log is being cleared, and nothing may be added to it.
+ */
+export async function changeEndpoint(ctx: Ctx, what: Change, webhook: number, statements: readonly Statement[]): Promise<D1Result[]> {
+  try {
+    const [, ...results] = await changeEvents(ctx, what, [assertWebhookExists(eventsOf(ctx).$client, webhook), ...statements])
+    return results
+  } catch (error) {
+    throw isGuardViolation(error, 'webhook.exists') ? notFound('webhook') : error
+  }
+}
 
 /**
  * Applies changes to an endpoint. Once it is enabled again, its pending deliveries are sent. Throws Failure 404 webhook.not_found, and
@@ -297,14 +300,8 @@ export async function changeWebhook(ctx: Ctx, webhook_id: string, changes: Webho
   await refuseUnlinked(ctx, fiscal_entity_ids)
   const further = await columnsOf(ctx, webhook_id, { ...changes })
   const columns = { ...others, ...further, updated_at: ctx.now } as Partial<WebhookRow>
-  try {
-    await changeEvents(ctx, { action: 'webhook.updated', resource_id: webhook_id, changed }, [
-      assertWebhookExists(eventsOf(ctx).$client, stored.webhook),
-      updateWebhook(eventsOf(ctx), stored.webhook, columns),
-    ])
-  } catch (error) {
-    throw asNotFound(error)
-  }
+  const update = updateWebhook(eventsOf(ctx), stored.webhook, columns)
+  await changeEndpoint(ctx, { action: 'webhook.updated', resource_id: webhook_id, changed }, stored.webhook, [update])
   if (changes.is_enabled) await wake(ctx, stored.webhook)
   return view({ ...stored, ...columns })
 }
@@ -312,21 +309,21 @@ export async function changeWebhook(ctx: Ctx, webhook_id: string, changes: Webho
 /** Deletes an endpoint; a consumer then clears its delivery log. Throws Failure 404 webhook.not_found. */
 export async function deleteWebhook(ctx: Ctx, webhook_id: string): Promise<void> {
   const { webhook } = await requireWebhook(ctx, webhook_id)
-  try {
-    await changeEvents(ctx, { action: 'webhook.deleted', resource_id: webhook_id }, [
-      assertWebhookExists(eventsOf(ctx).$client, webhook),
-      updateWebhook(eventsOf(ctx), webhook, { deleted_at: ctx.now }),
-    ])
-  } catch (error) {
-    throw asNotFound(error)
-  }
+  const update = updateWebhook(eventsOf(ctx), webhook, { deleted_at: ctx.now })
+  await changeEndpoint(ctx, { action: 'webhook.deleted', resource_id: webhook_id }, webhook, [update])
   await wake(ctx, webhook)
 }
 
-const asContention = (error: unknown): unknown =>
-  isGuardViolation(error, 'webhook.secret_unchanged')
-    ? new Failure('contention', 'webhook.changed', 'Another request rotated the secret of this webhook at the same time. Try again.')
-    : error
+/** Changes the secret of an endpoint as it was read. Throws Failure 409 webhook.changed. */
+async function changeSecret(ctx: Ctx, action: string, stored: WebhookRow, columns: Partial<WebhookRow>): Promise<void> {
+  await changeEvents(ctx, { action, resource_id: stored.webhook_id }, [
+    assertSecretUnchanged(eventsOf(ctx).$client, stored),
+    updateWebhook(eventsOf(ctx), stored.webhook, columns),
+  ]).catch((error: unknown) => {
+    if (!isGuardViolation(error, 'webhook.secret_unchanged')) throw error
+    throw new Failure('contention', 'webhook.changed', 'Another request rotated the secret of this webhook at the same time. Try again.')
+  })
+}
 
 /**
  * Creates the next secret, which signs once it is committed; it replaces a next secret that was not committed. Throws Failure 404
@@ -336,15 +333,8 @@ export async function rotateSecret(ctx: Ctx, webhook_id: string): Promise<Rotate
   const stored = await requireWebhook(ctx, webhook_id)
   const { signing_secret, secret_hint, digests } = await newSecret()
   const owner = ownerOf(ctx, { ...stored, secret_version: stored.secret_version + 1 })
-  const next = { next_digests: await wrapDigests(ctx.settings.webhookKeys, owner, digests), next_hint: secret_hint }
-  try {
-    await changeEvents(ctx, { action: 'webhook.secret_rotated', resource_id: webhook_id }, [
-      assertSecretUnchanged(eventsOf(ctx).$client, stored),
-      updateWebhook(eventsOf(ctx), stored.webhook, next),
-    ])
-  } catch (error) {
-    throw asContention(error)
-  }
+  const next_digests = await wrapDigests(ctx.settings.webhookKeys, owner, digests)
+  await changeSecret(ctx, 'webhook.secret_rotated', stored, { next_digests, next_hint: secret_hint })
   return { webhook_id, signing_secret, secret_hint }
 }
 
@@ -365,13 +355,6 @@ export async function commitSecret(ctx: Ctx, webhook_id: string): Promise<Webhoo
     next_hint: null,
     updated_at: ctx.now,
   }
-  try {
-    await changeEvents(ctx, { action: 'webhook.secret_committed', resource_id: webhook_id }, [
-      assertSecretUnchanged(eventsOf(ctx).$client, stored),
-      updateWebhook(eventsOf(ctx), stored.webhook, columns),
-    ])
-  } catch (error) {
-    throw asContention(error)
-  }
+  await changeSecret(ctx, 'webhook.secret_committed', stored, columns)
   return view({ ...stored, ...columns })
 }

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { bare, prepared, readRows } from '../../platform/db/statement.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import { type Scan, scan, storedOf, timeOf } from './stored-body.ts'
 import { events } from './tables.ts'
 
@@ -54,14 +54,9 @@ export interface NewEvent {
 }
 
 /** Returns which of these events that are unique are in a feed already. */
-export const findNotified = async (d1: D1Database, event_ids: readonly string[]): Promise<Set<string>> => {
-  const results = await readRows<{ id: string }>(
-    d1,
-    sql`select ${events.event_id} as id from json_each(${JSON.stringify(event_ids)}) i
-      cross join ${events} indexed by events_id on ${events.event_id} = i.value`,
-  )
-  return new Set(results.map(({ id }) => id))
-}
+export const findNotified = (event_ids: readonly string[]): SQL<string> =>
+  sql<string>`select ${events.event_id} as id from json_each(${JSON.stringify(event_ids)}) i
+      cross join ${events} indexed by events_id on ${events.event_id} = i.value`
 
 /** Appends events to the feeds of their organizations. Refuses the batch with a unique violation if a unique one is there already. */
 export const insertEvents = (added: readonly NewEvent[], now: number): SQL[] =>

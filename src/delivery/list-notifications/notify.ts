@@ -4,6 +4,7 @@ import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed
 import { connectionsAfter, findChanged, findMarked, keepListed, type Marked, outdatedOf } from '../../lists/listed/counterparties.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import type { Page } from '../../platform/paging/cursor.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
@@ -53,7 +54,7 @@ export const notifyListings = (system: System, cursor: string): Promise<string |
     return known.changes
   }
   return pageByPage(system, PAGE_STATEMENTS, cursor, async (from) => {
-    const { lists, after } = from === '' ? { lists: await unnotifiedLists(d1), after: 0 } : (JSON.parse(from) as Position)
+    const { lists, after } = from === '' ? { lists: await readRows(d1, unnotifiedLists()), after: 0 } : (JSON.parse(from) as Position)
     if (lists.length === 0) return null
     const changes = await changesOf(lists)
     const page = changes?.size === 0 ? [] : await connectionsAfter(d1, lists[0]!.organization_id, after, CONNECTIONS)

@@ -14,13 +14,10 @@ const { organization_id, source, label, version, notified_version } = blacklistL
 export type UnnotifiedList = Pick<ListState, 'organization_id' | 'source' | 'label' | 'version' | 'notified_version'>
 
 /** The lists that have versions to be reported, of the first organization that has any; public lists come first. */
-export const unnotifiedLists = (d1: D1Database): Promise<UnnotifiedList[]> =>
-  readRows<UnnotifiedList>(
-    d1,
-    sql`select ${organization_id}, ${source}, ${label}, ${version}, ${notified_version}
+export const unnotifiedLists = (): SQL<UnnotifiedList> =>
+  sql<UnnotifiedList>`select ${organization_id}, ${source}, ${label}, ${version}, ${notified_version}
         from ${blacklistLists} indexed by blacklist_lists_unnotified where ${notified_version} < ${version} and ${organization_id} = (
-          select min(${organization_id}) from ${blacklistLists} indexed by blacklist_lists_unnotified where ${notified_version} < ${version})`,
-  )
+          select min(${organization_id}) from ${blacklistLists} indexed by blacklist_lists_unnotified where ${notified_version} < ${version})`
 
 /** Notes that versions of lists are reported. */
 export const markNotified = (lists: readonly Pick<UnnotifiedList, 'organization_id' | 'source' | 'version'>[]): SQL => {
@@ -54,7 +51,7 @@ export const findChanges = (d1: D1Database, lists: readonly UnnotifiedList[], rf
 
 /** Finds all changes in the unreported versions of lists, in one call; null when there are more than `most`. */
 export async function findAllChanges(d1: D1Database, lists: readonly UnnotifiedList[], most: number): Promise<RecordedChange[] | null> {
-  const results = await readRows<RecordedChange>(d1, sql`${changesIn(lists)} limit ${most + 1}`)
+  const results = await readRows(d1, sql<RecordedChange>`${changesIn(lists)} limit ${most + 1}`)
   return results.length > most ? null : results
 }
 

@@ -45,9 +45,9 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
   for (const [n, it] of requests.entries())
     if ('after' in it) all.push([n, it.entity, it.after])
     else named.push([n, it.entity, it.organizations])
-  const results = await readRows<RecipientRow>(
+  const results = await readRows(
     d1,
-    sql`with planned as materialized (
+    sql<RecipientRow>`with planned as materialized (
          select organization_id, coalesce(fiscal_entity_id, '') from runs indexed by runs_planned where status = 'planned' and moved_at <= ${Date.now()}),
        found as materialized (
          select r.value->>0 as request, ${c.connection}
@@ -72,18 +72,11 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
 }
 
 /** Returns the organizations that are connected to entities, at most `limit` for each. */
-export const findOrganizations = (
-  d1: D1Database,
-  entities: readonly number[],
-  limit: number,
-): Promise<{ entity: number; organization_id: string }[]> =>
-  readRows<{ entity: number; organization_id: string }>(
-    d1,
-    sql`select ${c.entity}, ${c.organization_id}
+export const findOrganizations = (entities: readonly number[], limit: number): SQL<{ entity: number; organization_id: string }> =>
+  sql<{ entity: number; organization_id: string }>`select ${c.entity}, ${c.organization_id}
          from json_each(${JSON.stringify(entities)}) e cross join ${connections} ${c} on ${c.connection} in (
            select ${connection} from ${connections} indexed by connections_entity
-           where ${entity} = e.value and ${state} <> 'unlinked' order by ${connection} limit ${limit})`,
-  )
+           where ${entity} = e.value and ${state} <> 'unlinked' order by ${connection} limit ${limit})`
 
 /** An events shard's record of an outbox (tables.ts). */
 export interface RelayRecord {
@@ -127,9 +120,12 @@ export interface FanOut {
 /** Finds the events of an organization that are furthest behind, at most `limit`; null when there is none. */
 export async function findFanOut(d1: D1Database, organization_id: string, limit: number): Promise<FanOut | null> {
   const own = sql`from ${fanOuts} where ${fanOuts.organization_id} = ${organization_id}`
-  const results = await readRows<{ webhook: number; seq: number }>(
+  const results = await readRows(
     d1,
-    sql`select ${fanOuts.webhook}, ${fanOuts.seq} ${own} and ${fanOuts.webhook} = (select min(${fanOuts.webhook}) ${own})
+    sql<{
+      webhook: number
+      seq: number
+    }>`select ${fanOuts.webhook}, ${fanOuts.seq} ${own} and ${fanOuts.webhook} = (select min(${fanOuts.webhook}) ${own})
       order by ${fanOuts.seq} limit ${limit}`,
   )
   const [first] = results
@@ -138,9 +134,9 @@ export async function findFanOut(d1: D1Database, organization_id: string, limit:
 
 /** Returns the endpoint that follows this many endpoints of an organization, from one on; null when there are no more. */
 export const findEndpointAfter = async (d1: D1Database, organization_id: string, from: number, count: number): Promise<number | null> => {
-  const results = await readRows<{ webhook: number }>(
+  const results = await readRows(
     d1,
-    sql`select ${webhooks.webhook} from ${webhooks} indexed by webhooks_organization
+    sql<{ webhook: number }>`select ${webhooks.webhook} from ${webhooks} indexed by webhooks_organization
       where ${webhooks.organization_id} = ${organization_id} and ${webhooks.deleted_at} is null and ${webhooks.webhook} >= ${from}
       order by ${webhooks.webhook} limit ${count} + 1`,
   )
@@ -156,15 +152,11 @@ export const moveFanOut = (organization_id: string, { webhook, seqs }: FanOut, n
 }
 
 /** Returns organizations with events that lack deliveries. Costs one seek for each. */
-export const organizationsToFanOut = async (d1: D1Database, limit: number): Promise<string[]> => {
+export const organizationsToFanOut = (limit: number): SQL<string> => {
   const first = sql`select min(${fanOuts.organization_id}) from ${fanOuts}`
-  const results = await readRows<{ id: string }>(
-    d1,
-    sql`with recursive pending (id) as (
+  return sql<string>`with recursive pending (id) as (
         ${first}
         union all
         select (${first} where ${fanOuts.organization_id} > pending.id) from pending where id is not null limit ${limit})
-      select id from pending where id is not null`,
-  )
-  return results.map(({ id }) => id)
+      select id from pending where id is not null`
 }

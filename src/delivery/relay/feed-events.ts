@@ -18,6 +18,7 @@ import { errorMessage, log } from '../../platform/log.ts'
 import type { Outbox, StoredOutboxEvent } from '../../platform/outbox/outbox.ts'
 import { detachStatements, failStatement, type PendingEvent, quarantineStatements } from '../../platform/outbox/pending.ts'
 import { recordDeadLetter } from '../../platform/work/dead-letters.ts'
+import type { InvalidBody } from '../../taxpayers/login-answers.ts'
 import { boundsAt, parseGrantedRanges, reachedAt } from '../../taxpayers/visibility/granted-ranges.ts'
 import { shownJobId } from '../../taxpayers/visibility/job-id.ts'
 import { combinedWindowOf, NOTHING, shows, type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
@@ -27,12 +28,16 @@ import { findRecord, type RecipientRow, type RelayRecord, replaceRecord } from '
 import {
   type Brought,
   cancellationContents,
-  contentOf,
   documentContent,
   dueSoonContent,
+  type EventContent,
   extractionContent,
+  invalidContent,
+  listingContent,
+  notificationContent,
   type Recipient,
   type SyncBody,
+  syncContent,
 } from './payloads.ts'
 import type { RecipientBatch, RelayEvent } from './recipient-batches.ts'
 
@@ -95,28 +100,41 @@ export async function feedEventsOf(
   counts: Brought | undefined,
   takesCiec = true,
 ): Promise<FeedEvent[]> {
-  if (event.kind === 'cfdi.cancelled') return cancellationsOf(event, JSON.parse(event.body) as CancellationBody, row)
-  if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
-  if (!isNamed(event, row)) return []
-  if (event.kind === NOTIFICATION_RECEIVED) return notificationsOf(event, JSON.parse(event.body) as NotificationBody, row)
-  if (event.kind === BLACKLIST_CHANGED) return listingsOf(event, JSON.parse(event.body) as BlacklistChangedBody, row)
-  const recipient = recipientOf(row, event.created_at, event.created_at)
-  if (event.kind === EXTRACTION_ENDED) {
-    const content = counts?.ended ? extractionContent(counts.ended, recipient) : null
-    if (!content) return []
-    const made = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
-    return [{ ...made, ...alertOfEnd(row, counts!.ended!) }]
+  if (event.kind !== 'cfdi.cancelled') {
+    if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
+    if (!isNamed(event, row)) return []
   }
-  if (event.kind === DUE_SOON) return obligationsOf(event, JSON.parse(event.body) as DueSoonBody, row, recipient)
-  // The same document can be reported with its job and when it is read.
-  const documents = (counts?.news ?? []).map((news) =>
-    feedEvent(row, documentContent(news, recipient), `${news.event}:${event.entity}:${news.document_id}`, news.got_at, true),
+  const make = MAKERS[event.kind]
+  if (!make) throw new Error(`There is no payload for the kind ${event.kind}.`)
+  return make(event, row, counts, takesCiec)
+}
+
+type Make = (event: StoredOutboxEvent, row: RecipientRow, counts: Brought | undefined, takesCiec: boolean) => Promise<FeedEvent[]>
+
+/** The end of an extraction, with the alert that it raises or resolves. */
+const extractionsOf: Make = async (event, row, counts) => {
+  const content = counts?.ended ? extractionContent(counts.ended, recipientAt(event, row)) : null
+  return content ? [{ ...(await ownEvent(event, row, content)), ...alertOfEnd(row, counts!.ended!) }] : []
+}
+
+/** The news of documents. The same document can be reported with its job and when it is read. */
+const documentsOf: Make = (event, row, counts) =>
+  Promise.all(
+    (counts?.news ?? []).map((news) => {
+      const change = `${news.event}:${event.entity}:${news.document_id}`
+      return feedEvent(row, documentContent(news, recipientAt(event, row)), change, news.got_at, true)
+    }),
   )
-  if (isDocumentRead(event)) return Promise.all(documents)
-  const content = contentOf(event, await bodyFor(event, row, counts), recipient)
-  const made = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
-  const alert = content.event === 'connection.ciec_invalid' ? alertOfInvalid(row, content, takesCiec) : null
-  return [{ ...made, alert }, ...(await Promise.all(documents))]
+
+/** A job that ended, and the news of its documents. */
+const syncsOf: Make = async (event, row, counts, takesCiec) => {
+  const content = syncContent(event.kind as 'sync.completed', await syncOf(event, row, counts), recipientAt(event, row))
+  return [await ownEvent(event, row, content), ...(await documentsOf(event, row, counts, takesCiec))]
+}
+
+const invalidOf: Make = async (event, row, _, takesCiec) => {
+  const content = invalidContent(JSON.parse(event.body) as InvalidBody, recipientAt(event, row))
+  return [{ ...(await ownEvent(event, row, content)), alert: alertOfInvalid(row, content, takesCiec) }]
 }
 
 /** Whether an event says that a document was read, of which some may have been reported without its fields. */
@@ -126,7 +144,8 @@ const isDocumentRead = ({ kind }: Pick<StoredOutboxEvent, 'kind'>): boolean => k
  * A cancellation that names organizations was missed by them, and was in their windows then. Any other one is for the organizations whose
  * windows show the CFDI. An organization whose own runs first reached the CFDI when it was cancelled already is not notified.
  */
-async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody, row: RecipientRow): Promise<FeedEvent[]> {
+async function cancellationsOf(event: StoredOutboxEvent, row: RecipientRow): Promise<FeedEvent[]> {
+  const body = JSON.parse(event.body) as CancellationBody
   const known_at = row.state === 'active' ? Math.max(event.created_at, row.active_since ?? 0) : event.created_at
   const recipient = recipientOf(row, known_at, event.created_at)
   if (event.organizations === null ? !shows(recipient.windows[body.direction], body) : !isNamed(event, row)) return []
@@ -157,48 +176,56 @@ function sawEverything({ stored_at }: CancellationBody, { extractors_since, firs
 }
 
 /** A notification that a run of the organization listed, unless it was sent before the organization's floor. */
-async function notificationsOf(event: StoredOutboxEvent, body: NotificationBody, row: RecipientRow): Promise<FeedEvent[]> {
+async function notificationsOf(event: StoredOutboxEvent, row: RecipientRow): Promise<FeedEvent[]> {
+  const body = JSON.parse(event.body) as NotificationBody
   const since = visibleSince(combinedWindowOf(windowsOf(row.extractor_count, row)).floor)
   if (since !== null && body.sent_at < since) return []
   const notification_id = await notificationIdOf(row.fiscal_entity_id, body.sent_at, body.notification)
-  const content = contentOf(event, { ...body, notification_id }, recipientOf(row, event.created_at, event.created_at))
-  const made = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
-  return [{ ...made, alert: alertOf({ ...row, notification_id }, body, new Date(event.created_at)) }]
+  const content = notificationContent({ ...body, notification_id }, recipientAt(event, row))
+  return [{ ...(await ownEvent(event, row, content)), alert: alertOf({ ...row, notification_id }, body, new Date(event.created_at)) }]
 }
 
 /** Obligations that are due soon. Their identifiers derive from the day, so each is reported once. */
-const obligationsOf = ({ entity }: StoredOutboxEvent, { day, obligations }: DueSoonBody, row: RecipientRow, recipient: Recipient) =>
-  Promise.all(
+const obligationsOf: Make = (event, row) => {
+  const { day, obligations } = JSON.parse(event.body) as DueSoonBody
+  return Promise.all(
     obligations.map((due) => {
-      const change = `${DUE_SOON}:${entity}:${due.due_date}:${due.days_left}:${due.description}`
-      return feedEvent(row, dueSoonContent(due, recipient), change, Date.parse(day), true)
+      const change = `${DUE_SOON}:${event.entity}:${due.due_date}:${due.days_left}:${due.description}`
+      return feedEvent(row, dueSoonContent(due, recipientAt(event, row)), change, Date.parse(day), true)
     }),
   )
+}
 
 /** A change of a list, at the time of the load. A task that is repeated reports it again. */
-async function listingsOf(event: StoredOutboxEvent, body: BlacklistChangedBody, row: RecipientRow): Promise<FeedEvent[]> {
-  const content = contentOf(event, body, recipientOf(row, body.changed_at, body.changed_at))
+const listingsOf: Make = async (event, row) => {
+  const body = JSON.parse(event.body) as BlacklistChangedBody
+  const content = listingContent(body, recipientOf(row, body.changed_at, body.changed_at))
   return [await feedEvent(row, content, event.outbox_event_id, body.changed_at, true)]
+}
+
+/** What becomes of an outbox event of each kind. */
+const MAKERS: Record<string, Make> = {
+  'cfdi.cancelled': cancellationsOf,
+  'sync.completed': syncsOf,
+  'sync.failed': syncsOf,
+  'connection.ciec_invalid': invalidOf,
+  [NOTIFICATION_RECEIVED]: notificationsOf,
+  [BLACKLIST_CHANGED]: listingsOf,
+  [EXTRACTION_ENDED]: extractionsOf,
+  [DUE_SOON]: obligationsOf,
+  [DOCUMENT_READ]: documentsOf,
 }
 
 const isNamed = ({ organizations }: StoredOutboxEvent, { organization_id }: RecipientRow): boolean =>
   organizations !== null && (JSON.parse(organizations) as string[]).includes(organization_id)
 
-async function bodyFor(
-  { kind, body }: StoredOutboxEvent,
-  { fiscal_entity_id, organization_id }: RecipientRow,
-  counts: JobCounts | undefined,
-): Promise<unknown> {
-  const parsed: unknown = JSON.parse(body)
-  if (!kind.startsWith('sync.')) return parsed
+/** A job as its event reports it: under the connection's identifier, with its counts for the organization. */
+async function syncOf({ body }: StoredOutboxEvent, { fiscal_entity_id, organization_id }: RecipientRow, counts: JobCounts | undefined) {
   if (counts === undefined) throw new Error('The job of the event was not counted.')
-  const job = parsed as SyncBody
+  const job = JSON.parse(body) as SyncBody
   const { data_source_key, period, deferred, job_id } = job
-  return {
-    ...job,
-    ...counts,
-    job_id: await shownJobId(fiscal_entity_id, data_source_key, period ?? '', deferred?.[organization_id] ?? job_id),
-  }
+  const asked = deferred?.[organization_id] ?? job_id
+  return { ...job, ...counts, job_id: await shownJobId(fiscal_entity_id, data_source_key, period ?? '', asked) }
 }
 
 /** Whether the connection is active, or was when something changed, in milliseconds. */
@@ -218,9 +245,16 @@ const recipientOf = (row: RecipientRow, known_at: number, changed_at: number): R
   known_at,
 })
 
+/** The recipient of a change that happened when it was reported. */
+const recipientAt = ({ created_at }: StoredOutboxEvent, row: RecipientRow): Recipient => recipientOf(row, created_at, created_at)
+
+/** The one event of an outbox event. */
+const ownEvent = (event: StoredOutboxEvent, row: RecipientRow, content: EventContent): Promise<FeedEvent> =>
+  feedEvent(row, content, event.outbox_event_id, event.created_at, false)
+
 async function feedEvent(
   { organization_id, events_shard }: RecipientRow,
-  { event, ...members }: ReturnType<typeof contentOf>,
+  { event, ...members }: EventContent,
   change: string,
   at: number,
   isUnique: boolean,

@@ -9,7 +9,6 @@ import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { ExtractionEnd } from '../../downloads/ends/extraction-ends.ts'
 import { severityOf } from '../../lists/catalog.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/changed.ts'
-import type { StoredOutboxEvent } from '../../platform/outbox/outbox.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/months.ts'
 import type { InvalidBody } from '../../taxpayers/login-answers.ts'
@@ -31,7 +30,7 @@ export interface Recipient {
 }
 
 /** A payload without the identifier of its event. */
-type Content = EventPayload extends infer Payload ? (Payload extends EventPayload ? Omit<Payload, 'event_id'> : never) : never
+export type EventContent = EventPayload extends infer Payload ? (Payload extends EventPayload ? Omit<Payload, 'event_id'> : never) : never
 
 const MEXICO = 'America/Mexico_City'
 
@@ -74,7 +73,7 @@ const headOf = ({ fiscal_entity_uuid: fiscal_entity_id, rfc, known_at }: Recipie
  * The events of a cancellation, as far as the organization knows what was applied to the CFDI: `cfdi.cancelled`, and
  * `cfdi.cancelled_after_payment` when payments had been applied or the CFDI had been counted as income.
  */
-export function cancellationContents(body: CancellationBody, recipient: Recipient): Extract<Content, { cfdi_uuid: string }>[] {
+export function cancellationContents(body: CancellationBody, recipient: Recipient): Extract<EventContent, { cfdi_uuid: string }>[] {
   const head = headOf(recipient)
   const until = untilOf(body, recipient.windows)
   const isCritical = hasAppliedPayments(body.payments, until) || isIncome(body, Math.max(body.detected_at, recipient.known_at))
@@ -96,37 +95,29 @@ export function cancellationContents(body: CancellationBody, recipient: Recipien
   return [{ event: 'cfdi.cancelled', ...members }, ...(isCritical ? [{ event: 'cfdi.cancelled_after_payment', ...members } as const] : [])]
 }
 
-/** The one event of every other kind. Throws for an unknown kind. */
-export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient: Recipient): Content {
-  const head = headOf(recipient)
-  switch (kind) {
-    case 'sync.completed':
-      return { event: kind, ...head, ...syncOf(body as SyncOfRecipient) }
-    case 'sync.failed': {
-      const error_class = (body as SyncBody).error_class ?? 'undefined'
-      return {
-        event: kind,
-        ...head,
-        ...syncOf(body as SyncOfRecipient),
-        error_class,
-        last_code: errorInWords(error_class),
-        will_retry: false,
-        next_attempt_at: null,
-      }
-    }
-    case 'connection.ciec_invalid':
-      return { event: kind, ...head, ...(body as InvalidBody) }
-    case BLACKLIST_CHANGED:
-      return { event: kind, ...head, ...listingOf(body as BlacklistChangedBody) }
-    case 'mailbox.notification_received':
-      return { event: kind, ...head, ...notificationOf(body as NotificationOfRecipient, new Date(recipient.known_at)) }
-    default:
-      throw new Error(`There is no payload for the kind ${kind}.`)
+/** The event of a job that ended. */
+export function syncContent(event: 'sync.completed' | 'sync.failed', body: SyncOfRecipient, recipient: Recipient): EventContent {
+  const { job_id, data_source_key, period, created_count, updated_count, cancelled_count } = body
+  const members = {
+    ...headOf(recipient),
+    ...{ job_id, data_source_key, period, ...subjectOf(data_source_key, period), created_count, updated_count, cancelled_count },
+    first_issued_at: isoOfSeconds(body.first_issued_at),
+    last_issued_at: isoOfSeconds(body.last_issued_at),
+    completed_at: iso(body.completed_at),
   }
+  if (event === 'sync.completed') return { event, ...members }
+  const error_class = body.error_class ?? 'undefined'
+  return { event, ...members, error_class, last_code: errorInWords(error_class), will_retry: false, next_attempt_at: null }
 }
 
-const listingOf = ({ changed_at: _, ...change }: BlacklistChangedBody) => ({
-  ...change,
+/** The event of a connection whose logins are refused. */
+export const invalidContent = (body: InvalidBody, recipient: Recipient): EventContent & { event: 'connection.ciec_invalid' } => ({
+  ...{ event: 'connection.ciec_invalid', ...headOf(recipient), ...body },
+})
+
+/** The event of a change of a list. */
+export const listingContent = ({ changed_at: _, ...change }: BlacklistChangedBody, recipient: Recipient): EventContent => ({
+  ...{ event: BLACKLIST_CHANGED, ...headOf(recipient), ...change },
   severity: change.change === 'removed' ? null : severityOf(change.source, change.situacion),
 })
 
@@ -134,7 +125,7 @@ const listingOf = ({ changed_at: _, ...change }: BlacklistChangedBody) => ({
 export function extractionContent(
   { run_id, sources, error_class, completed_at, failing_since: _, ...counts }: ExtractionEnd,
   recipient: Recipient,
-): Content {
+): EventContent {
   const members = { run_id, data_source_keys: sources, ...counts, completed_at: iso(completed_at) }
   if (error_class === null) return { event: 'extraction.completed', ...headOf(recipient), ...members }
   return {
@@ -144,44 +135,30 @@ export function extractionContent(
 }
 
 /** The event of a document that an organization got. */
-export const documentContent = ({ got_at: _, ...news }: DocumentNews, recipient: Recipient): Content => ({ ...headOf(recipient), ...news })
+export const documentContent = ({ got_at: _, ...news }: DocumentNews, recipient: Recipient): EventContent => ({
+  ...headOf(recipient),
+  ...news,
+})
 
 /** The event of an obligation that is due soon. */
-export const dueSoonContent = (due: DueObligation, recipient: Recipient): Content => ({
+export const dueSoonContent = (due: DueObligation, recipient: Recipient): EventContent => ({
   event: 'obligation.due_soon',
   ...headOf(recipient),
   ...due,
   periodicity: due.periodicity as 'monthly',
 })
 
-/** A notification under the identifier that the recipient's connection knows. */
-type NotificationOfRecipient = NotificationBody & { notification_id: string }
-
-function notificationOf({ notification_id, kind, title, authority, document_number, ...times }: NotificationOfRecipient, now: Date) {
+/** The event of a notification, under the identifier that the recipient's connection knows. */
+export function notificationContent(body: NotificationBody & { notification_id: string }, recipient: Recipient): EventContent {
+  const { notification_id, kind, title, authority, document_number, ...times } = body
   const [sent_at, opened_at] = [new Date(times.sent_at), times.opened_at === null ? null : new Date(times.opened_at)]
-  const { status, severity, open_deadline, deadline_basis, effective_at } = deadlinesOf({ kind, sent_at, opened_at }, now)
-  const dates = {
-    sent_at: sent_at.toISOString(),
-    status,
-    severity,
-    open_deadline,
-    deadline_basis,
-    effective_at: effective_at?.toISOString() ?? null,
-  }
-  return { notification_id, kind, title, authority, document_number, ...dates }
-}
-
-function syncOf({ job_id, data_source_key, period, completed_at, ...counts }: SyncOfRecipient) {
+  const { status, severity, open_deadline, deadline_basis, effective_at } = deadlinesOf(
+    { kind, sent_at, opened_at },
+    new Date(recipient.known_at),
+  )
   return {
-    job_id,
-    data_source_key,
-    period,
-    ...subjectOf(data_source_key, period),
-    created_count: counts.created_count,
-    updated_count: counts.updated_count,
-    cancelled_count: counts.cancelled_count,
-    first_issued_at: isoOfSeconds(counts.first_issued_at),
-    last_issued_at: isoOfSeconds(counts.last_issued_at),
-    completed_at: iso(completed_at),
+    ...{ event: 'mailbox.notification_received', ...headOf(recipient), notification_id, kind, title, authority, document_number },
+    ...{ sent_at: sent_at.toISOString(), status, severity, open_deadline, deadline_basis },
+    effective_at: effective_at?.toISOString() ?? null,
   }
 }

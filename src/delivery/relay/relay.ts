@@ -1,9 +1,11 @@
+import type { SQL } from 'drizzle-orm'
 import { takesCiecs } from '../../authority/port/login.ts'
 import { endedJobs, listsJobs } from '../../downloads/ended-jobs.ts'
 import { alertStatements, resolveStatement } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
+import { readColumn, readRows } from '../../platform/db/statement.ts'
 import { databaseOf, hasOutboxEvents, type Outbox, type StoredOutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import {
   deleteStatement,
@@ -21,7 +23,7 @@ import { each, ledgerByLedger } from '../../platform/work/pages.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { type Appended, insertDeliveries, insertDeliveriesInRange } from '../deliveries/insert-store.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/endpoints.ts'
-import { findNotified, insertEvents } from '../events/store.ts'
+import { findNotified, insertEvents, type NewEvent } from '../events/store.ts'
 import { FairShares } from './fair-shares.ts'
 import {
   findEndpointAfter,
@@ -102,7 +104,7 @@ export const wakeFanOuts = (system: System, shard: number, organization_ids: rea
 /** Wakes the organizations whose events lack deliveries. */
 export const sweepFanOuts = (system: System): Promise<void> =>
   each([...system.settings.events.entries()], async ([shard, d1]) =>
-    wakeFanOuts(system, shard, await organizationsToFanOut(d1, SWEEP_ORGANIZATIONS)),
+    wakeFanOuts(system, shard, await readColumn(d1, organizationsToFanOut(SWEEP_ORGANIZATIONS))),
   )
 
 /** A recipient batch with the events that it creates. */
@@ -187,34 +189,38 @@ async function commitPart(system: System, records: Records, part: Part): Promise
   const events = records.fresh(shard, [...new Map(ofShard.map((event) => [event.event_id, event])).values()])
   const rows = await append(system, records, shard, events).catch(async (error: unknown) => {
     if (!isUniqueViolation(error)) throw error
-    const notified = await findNotified(
-      system.settings.events[shard]!,
-      events.map(({ event_id }) => event_id),
-    )
+    const notified = new Set(await readColumn(system.settings.events[shard]!, findNotified(events.map(({ event_id }) => event_id))))
     const unnotified = events.filter(({ event_id }) => !notified.has(event_id))
     return append(system, records, shard, unnotified)
   })
+  await wakeAppended(system, shard, rows)
+}
+
+/** The statements that append events to the feeds of their organizations, with their deliveries. */
+export const appendStatements = (events: readonly NewEvent[], now: number): SQL[] => {
+  const feeds = Map.groupBy(events, ({ organization_id }) => organization_id)
+  const appended = [...feeds].map(([organization_id, own]): Appended => [organization_id, own.length])
+  return [...insertEvents(events, now), ...insertDeliveries(appended, now), ...insertFanOuts(appended)]
+}
+
+/** Wakes the endpoints that got deliveries, and the organizations with endpoints that did not. */
+export async function wakeAppended(system: System, shard: number, rows: readonly Appending[]): Promise<void> {
   await wakeEndpoints(system, new Set(rows.flatMap(({ webhook }) => (webhook === undefined ? [] : [endpointKey(shard, webhook)]))))
   await wakeFanOuts(system, shard, [...new Set(rows.flatMap(({ organization_id }) => organization_id ?? []))])
 }
 
-/** Returns the endpoints that got deliveries, and the organizations with endpoints that did not. */
 async function append(system: System, records: Records, shard: number, events: readonly FeedEvent[]): Promise<Appending[]> {
   if (events.length === 0) return []
   const d1 = system.settings.events[shard]!
   const now = Date.now()
-  const counts = Map.groupBy(events, ({ organization_id }) => organization_id)
   const alerts = alertStatements(
     d1,
     events.flatMap(({ alert }) => alert ?? []),
     new Date(now),
   )
   const resolved = events.flatMap(({ organization_id, resolves }) => (resolves === undefined ? [] : [[organization_id, resolves] as const]))
-  const appended = [...counts].map(([organization_id, own]): Appended => [organization_id, own.length])
   const statements = [
-    ...insertEvents(events, now),
-    ...insertDeliveries(appended, now),
-    ...insertFanOuts(appended),
+    ...appendStatements(events, now),
     ...alerts,
     ...(resolved.length > 0 ? [resolveStatement(d1, resolved, new Date(now))] : []),
   ]
@@ -313,13 +319,10 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   const ofList = new Map(lists.map((it) => [it.list, it]))
   const page = read.flatMap((event) => ofList.get(event)?.events ?? [event])
 
-  const failed: FailedEvent[] = read
+  const sizeError = ({ bytes }: PendingEvent) => new Error(`The event has ${bytes} bytes; at most ${MAX_EVENT_BYTES} are relayed.`)
+  const failed = read
     .filter(({ bytes }) => bytes > MAX_EVENT_BYTES)
-    .map((event) => ({
-      event,
-      error: new Error(`The event has ${event.bytes} bytes; at most ${MAX_EVENT_BYTES} are relayed.`),
-      isCertain: true,
-    }))
+    .map((event): FailedEvent => ({ event, error: sizeError(event), isCertain: true }))
   const recipientBatches = await readRecipientBatches(
     system,
     page.filter(isRead).filter((event) => !listsJobs(event)),
@@ -334,10 +337,8 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   for (const recipientBatch of selected) {
     if (uncounted.has(recipientBatch.event.outbox_event_id)) continue
     try {
-      built.push({
-        ...recipientBatch,
-        events: await feedEvents(recipientBatch.event, recipientBatch.rows, counts.get(recipientBatch.event), takesCiec),
-      })
+      const { event, rows } = recipientBatch
+      built.push({ ...recipientBatch, events: await feedEvents(event, rows, counts.get(event), takesCiec) })
     } catch (error) {
       failed.push({ event: recipientBatch.event, error, isCertain: true })
     }
@@ -383,7 +384,7 @@ async function shareFairly(system: System, work: Work): Promise<void> {
   const entities = await pendingEntities(work.source, work.after, ENTITIES)
   work.after = entities.length === ENTITIES ? entities.at(-1)! : null
   if (entities.length === 0) return
-  const rows = await findOrganizations(system.db.$client, entities, SHARERS)
+  const rows = await readRows(system.db.$client, findOrganizations(entities, SHARERS))
   const takers = Map.groupBy(rows, ({ entity }) => entity)
   for (const entity of entities) {
     const organizations = (takers.get(entity) ?? []).map(({ organization_id }) => organization_id)

@@ -97,8 +97,8 @@ async function fulfil(
       found?.document_kind === null ? NO_CONTENT : await fetchedDocument({ files: system.env.FILES, mailbox, now }, login, notification)
     if (!content) return await postpone(system, request)
     if (content.sha256) {
-      const [row] = await readRows<{ organizations: string }>(ledger, completeNotification(request, { ...content, opened_at: null }))
-      if (row) await notify(system, await readersOf(d1, request.entity, row.organizations))
+      const [row] = await readRows(ledger, completeNotification(request, { ...content, opened_at: null }))
+      if (row) await notify(system, await readRows(d1, readersOf(request.entity, row.organizations)))
     }
     await commit(d1, [deleteRequest(request)])
   } catch (error) {

@@ -8,7 +8,7 @@ import {
   type NotificationKind,
   WouldNotify,
 } from '../../authority/port/mailbox.ts'
-import { bare } from '../../platform/db/statement.ts'
+import { bare, readRows } from '../../platform/db/statement.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { INTO_OUTBOX } from '../../platform/outbox/outbox.ts'
 import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
@@ -108,7 +108,7 @@ export async function keepNotifications(
   if (job.source !== MAILBOX_SOURCE) return { statements: [], isChanged: false, hasLate: false }
   const { ledger, mailbox, now } = into
   const listed = await mailbox.list(login, now)
-  const known = new Map((await knownNotifications(ledger, job.entity)).map((row) => [keyOf(row.sent_at, row.notification), row]))
+  const known = new Map((await readRows(ledger, knownNotifications(job.entity))).map((row) => [keyOf(row.sent_at, row.notification), row]))
   const rows: NewNotification[] = []
   let [left, hasLate] = [MOST_DOCUMENTS, false]
   for (const one of listed.toSorted((a, b) => b.sent_at.getTime() - a.sent_at.getTime())) {

@@ -1,5 +1,6 @@
 import { AUTHORITY_ZONE } from '../../authority/port/business-days.ts'
 import type { System } from '../../platform/context.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { visibleSince } from './deadlines.ts'
@@ -24,12 +25,15 @@ export interface MirroredNotification extends Pick<NotificationRow, 'content_typ
 /** Returns notifications that the organization may read, the latest first, after one. */
 export async function mirroredNotifications(ledger: ScopedLedger, after: string | null, limit: number): Promise<MirroredNotification[]> {
   const last = after === null ? null : await findNotification(ledger, after)
-  const rows = await listNotifications(ledger, {
-    floor: visibleSince(ledger.window.floor),
-    before: last && [last.sent_at, last.notification],
-    ...{ status: undefined, kind: undefined, since: null, pendingSince: 0 },
-    limit,
-  })
+  const rows = await readRows(
+    ledger.d1,
+    listNotifications(ledger, {
+      floor: visibleSince(ledger.window.floor),
+      before: last && [last.sent_at, last.notification],
+      ...{ status: undefined, kind: undefined, since: null, pendingSince: 0 },
+      limit,
+    }),
+  )
   return Promise.all(
     rows.map(async ({ sent_at, notification, organizations, content_type, size, sha256, fetched_at }) => {
       const listed_at = (JSON.parse(organizations) as Record<string, number>)[ledger.organization_id] ?? ledger.first_active_at
@@ -46,4 +50,4 @@ export async function mirroredNotifications(ledger: ScopedLedger, after: string 
 
 /** Finds the readers of a mailbox's documents that were fetched at an instant or later, as far as floors let them. */
 export const readersOfFetched = async (system: System, ledger: D1Database, entity: number, since: Date): Promise<NotificationReader[]> =>
-  readersOf(system.db.$client, entity, await listersOfFetched(ledger, entity, since.getTime()))
+  readRows(system.db.$client, readersOf(entity, await listersOfFetched(ledger, entity, since.getTime())))

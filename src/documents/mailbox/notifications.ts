@@ -4,6 +4,7 @@ import { inactiveWarnings } from '../../authority/sources.ts'
 import { type AskedContent, openContent } from '../../platform/content.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { idOfText, idOfUuid, uuidOf } from '../../platform/db/id.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Actor } from '../../platform/tenant/tenant.ts'
@@ -55,15 +56,18 @@ export async function listOfNotifications(ctx: Ctx, query: NotificationQuery) {
   const ledger = openLedger(ctx)
   const scope = { list: `mailbox:${ledger.fiscal_entity_id}`, filters: query }
   const before = await openCursor(ctx, scope, query.cursor)
-  const rows = await listNotifications(ledger, {
-    floor: visibleSince(ledger.window.floor),
-    before: before === undefined ? null : [Number(before[0]), String(before[1])],
-    status: query.status,
-    kind: query.kind,
-    since: query.since === undefined ? null : Date.parse(query.since),
-    pendingSince: pendingSince(ctx.now).getTime(),
-    limit: query.limit + 1,
-  })
+  const rows = await readRows(
+    ledger.d1,
+    listNotifications(ledger, {
+      floor: visibleSince(ledger.window.floor),
+      before: before === undefined ? null : [Number(before[0]), String(before[1])],
+      status: query.status,
+      kind: query.kind,
+      since: query.since === undefined ? null : Date.parse(query.since),
+      pendingSince: pendingSince(ctx.now).getTime(),
+      limit: query.limit + 1,
+    }),
+  )
   const page = await paginate(
     ctx,
     scope,
@@ -83,7 +87,7 @@ export async function getNotification(ctx: Ctx, notification_id: string): Promis
 
 /** Finds a notification that the organization may read. Throws Failure 404 notification.not_found. */
 export async function findNotification(ledger: ScopedLedger, notification_id: string): Promise<NotificationRow> {
-  for (const row of await notificationsAt(ledger, visibleSince(ledger.window.floor), sentAtOf(notification_id)))
+  for (const row of await readRows(ledger.d1, notificationsAt(ledger, visibleSince(ledger.window.floor), sentAtOf(notification_id))))
     if ((await notificationIdOf(ledger.fiscal_entity_id, row.sent_at, row.notification)) === notification_id) return row
   throw notFound('notification')
 }

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { EFFECTIVE_KINDS } from '../../authority/port/mailbox.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { all, bare, prepared, readRows } from '../../platform/db/statement.ts'
+import { all, bare, prepared } from '../../platform/db/statement.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { NotificationStatus } from './deadlines.ts'
 import { mailboxNotifications } from './tables.ts'
@@ -45,34 +45,28 @@ interface Filters {
 }
 
 /** Finds notifications that the organization may read, the latest first. */
-export const listNotifications = (ledger: ScopedLedger, { floor, before, status, kind, since, pendingSince, limit }: Filters) =>
-  readRows<NotificationRow>(
-    ledger.d1,
-    sql`select * from ${mailboxNotifications} ${m} where ${all([
-      isVisible(ledger, floor),
-      ...(before === null ? [] : [sql`${[m.sent_at, m.notification]} < ${before}`]),
-      ...(status === undefined ? [] : [hasStatus(status, pendingSince)]),
-      ...(kind === undefined ? [] : [sql`${m.kind} = ${kind}`]),
-      ...(since === null ? [] : [sql`${m.sent_at} >= ${since}`]),
-    ])} order by ${m.sent_at} desc, ${m.notification} desc limit ${limit}`,
-  )
+export const listNotifications = (
+  ledger: ScopedLedger,
+  { floor, before, status, kind, since, pendingSince, limit }: Filters,
+): SQL<NotificationRow> =>
+  sql<NotificationRow>`select * from ${mailboxNotifications} ${m} where ${all([
+    isVisible(ledger, floor),
+    ...(before === null ? [] : [sql`${[m.sent_at, m.notification]} < ${before}`]),
+    ...(status === undefined ? [] : [hasStatus(status, pendingSince)]),
+    ...(kind === undefined ? [] : [sql`${m.kind} = ${kind}`]),
+    ...(since === null ? [] : [sql`${m.sent_at} >= ${since}`]),
+  ])} order by ${m.sent_at} desc, ${m.notification} desc limit ${limit}`
 
 /** Finds the notifications that were sent at an instant and that the organization may read. */
-export const notificationsAt = (ledger: ScopedLedger, floor: number | null, sent_at: number): Promise<NotificationRow[]> =>
-  readRows<NotificationRow>(
-    ledger.d1,
-    sql`select * from ${mailboxNotifications} ${m} where ${isVisible(ledger, floor)} and ${m.sent_at} = ${sent_at}`,
-  )
+export const notificationsAt = (ledger: ScopedLedger, floor: number | null, sent_at: number): SQL<NotificationRow> =>
+  sql<NotificationRow>`select * from ${mailboxNotifications} ${m} where ${isVisible(ledger, floor)} and ${m.sent_at} = ${sent_at}`
 
 export type KnownNotification = Pick<NotificationRow, 'sent_at' | 'notification' | 'opened_at' | 'is_listed' | 'sha256'>
 
 /** The stored notifications of an RFC. */
-export const knownNotifications = (ledger: D1Database, entity: number): Promise<KnownNotification[]> =>
-  readRows<KnownNotification>(
-    ledger,
-    sql`select ${m.sent_at}, ${m.notification}, ${m.opened_at}, ${m.is_listed}, ${m.sha256} from ${mailboxNotifications} ${m}
-        where ${m.entity} = ${entity}`,
-  )
+export const knownNotifications = (entity: number): SQL<KnownNotification> =>
+  sql<KnownNotification>`select ${m.sent_at}, ${m.notification}, ${m.opened_at}, ${m.is_listed}, ${m.sha256} from ${mailboxNotifications} ${m}
+        where ${m.entity} = ${entity}`
 
 export type NewNotification = Omit<NotificationRow, 'organizations' | 'is_listed'>
 
@@ -103,14 +97,9 @@ export const upsertNotifications = (rows: readonly NewNotification[]): SQL[] =>
   )
 
 /** Returns the entities among these with a document fetched at an instant or later, in milliseconds. */
-export const fetchedSince = async (ledger: D1Database, entities: readonly number[], since: number): Promise<Set<number>> => {
-  const results = await readRows<{ entity: number }>(
-    ledger,
-    sql`select distinct ${m.entity} from json_each(${JSON.stringify(entities)}) e cross join ${mailboxNotifications} ${m} on ${m.entity} = e.value
-      where ${m.fetched_at} >= ${since}`,
-  )
-  return new Set(results.map(({ entity }) => entity))
-}
+export const fetchedSince = (entities: readonly number[], since: number): SQL<number> =>
+  sql<number>`select distinct ${m.entity} from json_each(${JSON.stringify(entities)}) e cross join ${mailboxNotifications} ${m} on ${m.entity} = e.value
+      where ${m.fetched_at} >= ${since}`
 
 /** Returns the organizations, as keys of a JSON object, that listed a notification whose document was fetched at an instant or later. */
 export const listersOfFetched = async (ledger: D1Database, entity: number, since: number): Promise<string> =>
@@ -133,7 +122,7 @@ type Found = Pick<NotificationRow, (typeof FOUND)[number]>
 /** Adds when a notification was opened, and its document, and keeps known values. Returns the `organizations` that listed it. */
 export const completeNotification = ({ entity, sent_at, notification }: NotificationKey, found: Found) => {
   const row = mailboxNotifications
-  return sql`update ${row} set ${completing((name) => found[name])}
+  return sql<Pick<NotificationRow, 'organizations'>>`update ${row} set ${completing((name) => found[name])}
       where ${row.entity} = ${entity} and ${row.sent_at} = ${sent_at} and ${row.notification} = ${notification}
       returning ${bare(row.organizations)}`
 }

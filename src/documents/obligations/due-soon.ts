@@ -2,6 +2,7 @@ import type { Rules } from '../../authority/rules/dated.ts'
 import { rulesAt } from '../../authority/rules/rules.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { readColumn, readRows } from '../../platform/db/statement.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import { type Day, epochDayOf } from '../../platform/time/calendar.ts'
 import { addMonths, centralDayOf } from '../../platform/time/months.ts'
@@ -46,11 +47,11 @@ async function notifyPage(system: System, shard: number, after: number): Promise
   const ledger = system.settings.ledgers[shard]!
   const day = centralDayOf(system.now.getTime())
   const rules = await rulesAt(system, day)
-  const texts = (await dueTexts(ledger)).filter((text) => isDueSoon(rules, text, day))
+  const texts = (await readColumn(ledger, dueTexts())).filter((text) => isDueSoon(rules, text, day))
   if (texts.length === 0) return []
-  const page = await entitiesWith(ledger, texts, after, PAGE)
+  const page = await readColumn(ledger, entitiesWith(texts, after, PAGE))
   if (page.length === 0) return []
-  const listeners = await listenersOf(system.db.$client, page)
+  const listeners = await readRows(system.db.$client, listenersOf(page))
   const events = await eventsOf(ledger, listeners, rules, day)
   if (events.length > 0) {
     await commit(ledger, insertOutboxEvents(ledger, events, Date.now()))

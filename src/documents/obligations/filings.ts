@@ -1,5 +1,6 @@
 import type { CertificateList, ComplianceOpinion, TaxStatus } from '../../authority/port/fields-contract.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { changesOf } from '../changes.ts'
 import type { FieldChange } from '../contract.ts'
@@ -17,7 +18,7 @@ export interface Filings {
 
 /** Reads the compliance opinions, changes in the tax status, obligations and certificates that the organization may read. Two calls. */
 export async function readFilings(ledger: ScopedLedger, today: string, rules: Rules): Promise<Filings> {
-  const [[registration], versions] = await Promise.all([readRegistrations(ledger.d1, [ledger]), readVersions(ledger)])
+  const [[registration], versions] = await Promise.all([readRegistrations(ledger.d1, [ledger]), readRows(ledger.d1, readVersions(ledger))])
   const of = <Fields>(kind: string) =>
     versions
       .filter((one) => one.kind === kind)

@@ -1,7 +1,7 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { ObligationList } from '../../authority/port/fields-contract.ts'
-import { prepared, readRows } from '../../platform/db/statement.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
@@ -72,27 +72,17 @@ function registrationOf(rows: readonly Row[], delivered: readonly { source: stri
 }
 
 /** Returns the texts that say when something is due, as the documents of any taxpayer have them. Costs one seek for each. */
-export const dueTexts = async (ledger: D1Database): Promise<string[]> =>
-  (
-    await readRows<{ text: string }>(
-      ledger,
-      sql`with recursive texts (text) as (
+export const dueTexts = (): SQL<string> =>
+  sql<string>`with recursive texts (text) as (
           select (select min(${due_rule}) from ${obligationRules})
           union all
           select (select min(${due_rule}) from ${obligationRules} where ${due_rule} > texts.text) from texts where text is not null)
-        select text from texts where text is not null`,
-    )
-  ).map(({ text }) => text)
+        select text from texts where text is not null`
 
 /** Returns the first entities after one whose documents have one of these texts. */
-export const entitiesWith = async (ledger: D1Database, texts: readonly string[], after: number, limit: number): Promise<number[]> =>
-  (
-    await readRows<{ entity: number }>(
-      ledger,
-      sql`select distinct ${o.entity} from json_each(${JSON.stringify(texts)}) t cross join ${obligationRules} ${o}
-        on ${o.due_rule} = t.value and ${o.entity} > ${after} order by ${o.entity} limit ${sql.raw(String(limit))}`,
-    )
-  ).map(({ entity }) => entity)
+export const entitiesWith = (texts: readonly string[], after: number, limit: number): SQL<number> =>
+  sql<number>`select distinct ${o.entity} from json_each(${JSON.stringify(texts)}) t cross join ${obligationRules} ${o}
+        on ${o.due_rule} = t.value and ${o.entity} > ${after} order by ${o.entity} limit ${sql.raw(String(limit))}`
 
 /** An active connection whose organization may be notified of obligations. */
 export interface Listener extends Pick<Connection, 'entity' | 'rfc' | 'issued_from' | 'issued_to' | 'received_from' | 'received_to'> {
@@ -101,22 +91,20 @@ export interface Listener extends Pick<Connection, 'entity' | 'rfc' | 'issued_fr
 }
 
 /** Returns the active connections to these entities. */
-export const listenersOf = (control: D1Database, entities: readonly number[]): Promise<Listener[]> =>
-  readRows<Listener>(
-    control,
-    sql`select ${c.entity}, ${c.organization_id}, ${c.rfc}, ${organization.extractor_count}, ${c.issued_from}, ${c.issued_to},
+export const listenersOf = (entities: readonly number[]): SQL<Listener> =>
+  sql<Listener>`select ${c.entity}, ${c.organization_id}, ${c.rfc}, ${organization.extractor_count}, ${c.issued_from}, ${c.issued_to},
           ${c.received_from}, ${c.received_to}
         from json_each(${JSON.stringify(entities)}) e cross join ${connections} ${c} indexed by connections_entity
         cross join ${organizations} ${organization}
-        where ${c.entity} = e.value and ${c.state} = 'active' and ${organization.id} = ${c.organization_id}`,
-  )
+        where ${c.entity} = e.value and ${c.state} = 'active' and ${organization.id} = ${c.organization_id}`
 
 /** Reads the contents of the readable versions of the documents about a taxpayer, oldest first. */
-export const readVersions = (ledger: DocumentReader & { d1: D1Database }) =>
-  readRows<{ kind: string; document_date: string; fields: string }>(
-    ledger.d1,
-    sql`with ${versionsOf(JSON.stringify([readerJson(ledger)]), sql`${d.kind} in ('csf', 'opinion_32d', 'certificates')`)}
+export const readVersions = (ledger: DocumentReader & { d1: D1Database }): SQL<{ kind: string; document_date: string; fields: string }> =>
+  sql<{
+    kind: string
+    document_date: string
+    fields: string
+  }>`with ${versionsOf(JSON.stringify([readerJson(ledger)]), sql`${d.kind} in ('csf', 'opinion_32d', 'certificates')`)}
         select v.kind, ${d.document_date}, ${fieldsOf(d)} as fields
         from versions v ${documentOf('v')}
-        where v.fields_status = 'read' order by v.kind, v.version`,
-  )
+        where v.fields_status = 'read' order by v.kind, v.version`

@@ -5,7 +5,8 @@ import type { Ctx } from '../../platform/context.ts'
 import { recordsOf, textsOf } from '../../platform/csv.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
-import { Failure, type Fault, invalid, MOST_FAULTS, notFound } from '../../platform/failures.ts'
+import { readRows } from '../../platform/db/statement.ts'
+import { Failure, type Fault, invalid, MOST_FAULTS, notFound, refuseFaults } from '../../platform/failures.ts'
 import { WHOLE } from '../../platform/paging/cursor.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { letOthersGoOn } from '../../platform/work/pause.ts'
@@ -100,8 +101,7 @@ async function readCustomList(bytes: Uint8Array, isJson: boolean): Promise<ListE
       )
     else found.set(normal, { rfc: normal, name: read.data.replace(/\s+/g, ' '), situacion: null, history: [], has_undated: false })
   }
-  const [first, ...others] = faults
-  if (first) throw invalid('blacklist.invalid', [first, ...others], unlisted)
+  refuseFaults('blacklist.invalid', faults, unlisted)
   return [...found.keys()].sort().map((rfc) => found.get(rfc)!)
 }
 
@@ -120,7 +120,7 @@ const view = ({ source, label, row_count, version, fetched_at }: ListState): Cus
 
 /** Returns the organization's own lists, by slug. */
 export const listCustomLists = async ({ db, organization }: Ctx): Promise<CustomLists> => ({
-  data: (await findCustomLists(db.$client, organization.id)).map(view),
+  data: (await readRows(db.$client, findCustomLists(organization.id))).map(view),
   ...WHOLE,
 })
 

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../platform/context.ts'
-import { type Fault, invalid } from '../../platform/failures.ts'
+import { readRows } from '../../platform/db/statement.ts'
+import { refuseFaults } from '../../platform/failures.ts'
 import { isCustom, keysWith } from '../catalog.ts'
 import { findCustomLists } from './store.ts'
 
@@ -16,11 +17,9 @@ export async function refuseUnknownLists(
   values: readonly string[] | null | undefined,
 ): Promise<void> {
   if (!values?.some(isCustom)) return
-  const own = (await findCustomLists(db.$client, organization.id)).map(({ source }) => source)
+  const own = (await readRows(db.$client, findCustomLists(organization.id))).map(({ source }) => source)
   const named = own.length > MOST_NAMED ? [...own.slice(0, MOST_NAMED), '…'] : own
   const message = `Must be ${keysWith(named)}: the organization has no other list. GET /v1/blacklists/custom lists your own.`
-  const [first, ...others] = values.flatMap((value, n): Fault[] =>
-    isCustom(value) && !own.includes(value) ? [{ path: `${path}[${n}]`, message }] : [],
-  )
-  if (first) throw invalid('blacklist.unknown', [first, ...others])
+  const faults = values.flatMap((value, n) => (isCustom(value) && !own.includes(value) ? [{ path: `${path}[${n}]`, message }] : []))
+  refuseFaults('blacklist.unknown', faults)
 }

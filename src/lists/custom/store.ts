@@ -1,10 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { insertion, readRows } from '../../platform/db/statement.ts'
+import { insertion } from '../../platform/db/statement.ts'
 import { blacklistChanges, blacklistEntries, type ListState, blacklistLists as lists } from '../tables.ts'
 
 /** The organization's own lists, by source. */
-export const findCustomLists = (d1: D1Database, organization_id: string): Promise<ListState[]> =>
-  readRows<ListState>(d1, sql`select * from ${lists} where ${lists.organization_id} = ${organization_id} order by ${lists.source}`)
+export const findCustomLists = (organization_id: string): SQL<ListState> =>
+  sql<ListState>`select * from ${lists} where ${lists.organization_id} = ${organization_id} order by ${lists.source}`
 
 /** Creates an empty list without changes to report. Refuses its batch with a unique violation when it exists. */
 export const insertCustomList = (organization_id: string, source: string, label: string, now: number): SQL =>

@@ -26,13 +26,13 @@ const COLUMNS = sql`${connection}, ${organization_id}, ${connections.fiscal_enti
 
 /** The connections to an RFC. */
 const connectionsTo = (d1: D1Database, taxpayer: number): Promise<Watching[]> =>
-  readRows<Watching>(d1, sql`select ${COLUMNS} from ${connections} indexed by connections_entity where ${entity} = ${taxpayer}`)
+  readRows(d1, sql<Watching>`select ${COLUMNS} from ${connections} indexed by connections_entity where ${entity} = ${taxpayer}`)
 
 /** A page of connections after a number: those of an organization, or all. */
 export const connectionsAfter = async (d1: D1Database, owner: string, after: number, limit: number): Promise<Watching[]> => {
   const own = owner === PUBLIC ? undefined : sql`${organization_id} = ${owner} and`
-  const query = sql`select ${COLUMNS} from ${connections} where ${own} ${connection} > ${after} order by ${connection} limit ${limit}`
-  return await readRows<Watching>(d1, query)
+  const query = sql<Watching>`select ${COLUMNS} from ${connections} where ${own} ${connection} > ${after} order by ${connection} limit ${limit}`
+  return await readRows(d1, query)
 }
 
 /**
@@ -40,9 +40,9 @@ export const connectionsAfter = async (d1: D1Database, owner: string, after: num
  * notified of one, its windows must show a document.
  */
 const counterpartiesIn = (ledger: D1Database, partitions: readonly number[]): Promise<{ entity: number; rfc: string }[]> =>
-  readRows<{ entity: number; rfc: string }>(
+  readRows(
     ledger,
-    sql`with recursive found (entity, rfc) as (
+    sql<{ entity: number; rfc: string }>`with recursive found (entity, rfc) as (
            select p.value, (select min(counterparty_rfc) from cfdi indexed by cfdi_cpd where entity = p.value)
              from json_each(${JSON.stringify(partitions)}) p
            union all
@@ -57,9 +57,9 @@ const counterpartiesAmong = (
   partitions: readonly number[],
   rfcs: readonly string[],
 ): Promise<{ entity: number; rfc: string }[]> =>
-  readRows<{ entity: number; rfc: string }>(
+  readRows(
     ledger,
-    sql`select p.value as entity, j.value as rfc from json_each(${JSON.stringify(partitions)}) p
+    sql<{ entity: number; rfc: string }>`select p.value as entity, j.value as rfc from json_each(${JSON.stringify(partitions)}) p
         cross join json_each(${JSON.stringify(rfcs)}) j
          where exists (select 1 from cfdi indexed by cfdi_cpd where entity = p.value and counterparty_rfc = j.value)`,
   )

@@ -54,7 +54,11 @@ export function preparedWithLiterals(d1: D1Database, query: SQL): D1PreparedStat
 }
 
 /** Returns the rows of a statement. */
-export const readRows = async <Row>(d1: D1Database, query: SQL): Promise<Row[]> => (await prepared(d1, query).all<Row>()).results
+export const readRows = async <Row>(d1: D1Database, query: SQL<Row>): Promise<Row[]> => (await prepared(d1, query).all<Row>()).results
+
+/** Returns the values of a statement with one column. */
+export const readColumn = async <T>(d1: D1Database, query: SQL<T>): Promise<T[]> =>
+  (await prepared(d1, query).raw<[T]>()).map(([value]) => value)
 
 /** Runs selects in one call, none without any, and returns the rows of all. */
 export const readAll = async <Row>(d1: D1Database, statements: readonly SQL[]): Promise<Row[]> =>

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { oneDrive } from '../../../src/copies/drivers/drives.ts'
 import type { DestinationFault } from '../../../src/copies/drivers/port.ts'
-import type { OneDriveCredentials as Credentials } from '../../../src/copies/provider-credentials.ts'
+import type { OneDriveCredentials as Credentials } from '../../../src/copies/provider-contract.ts'
 import { quickXorHash } from '../../../src/platform/hash.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'

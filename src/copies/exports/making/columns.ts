@@ -403,19 +403,13 @@ const spanish = (columns: Columns): Columns =>
     value: (row) => inSpanish(heading, value(row)),
   }))
 
-const SPANISH: Readonly<Record<Kind, Columns>> = {
-  cfdi: spanish(COLUMNS_OF.cfdi),
-  conceptos: spanish(COLUMNS_OF.conceptos),
-  pagos: spanish(COLUMNS_OF.pagos),
-  nominas: spanish(COLUMNS_OF.nominas),
-  complementos: spanish(COLUMNS_OF.complementos),
-}
 const SHEETS: Readonly<Record<Kind, string>> = {
   ...{ cfdi: 'CFDI', conceptos: 'Conceptos', pagos: 'Pagos', nominas: 'Nóminas', complementos: 'Complementos' },
 }
 
 /** The columns of a kind of rows, in the same order in both. */
-export const columnsFor = (kind: Kind, headings: ExportRow['headings']): Columns => (headings === 'es' ? SPANISH : COLUMNS_OF)[kind]
+export const columnsFor = (kind: Kind, headings: ExportRow['headings']): Columns =>
+  headings === 'es' ? spanish(COLUMNS_OF[kind]) : COLUMNS_OF[kind]
 
 const sheetNameOf = (kind: Kind, headings: ExportRow['headings']): string => (headings === 'es' ? SHEETS[kind] : kind)
 

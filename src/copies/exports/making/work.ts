@@ -1,7 +1,7 @@
 import { readerOf } from '../../../accounts/organization/organization.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
-import { assignments } from '../../../platform/db/statement.ts'
+import { assignments, readColumn } from '../../../platform/db/statement.ts'
 import { memory } from '../../../platform/memory-limiter.ts'
 import type { Leased } from '../../../platform/work/lease.ts'
 import { pageByPage } from '../../../platform/work/pages.ts'
@@ -178,7 +178,7 @@ async function fail(system: System, row: Leased<ExportRow>, code: string): Promi
 
 /** Wakes the exports that lost their message or their worker. */
 export const sweepExports = async (system: System): Promise<void> =>
-  wakeExports(system, await openExports(system.db.$client, Date.now() - STALLED_MS, SWEPT))
+  wakeExports(system, await readColumn(system.db.$client, openExports(Date.now() - STALLED_MS, SWEPT)))
 
 /** Exports that are expired in a page. */
 const PER_PAGE = 20
@@ -188,7 +188,7 @@ export const expireExports = (system: System, cursor = ''): Promise<string | nul
   pageByPage(system, 2 + PER_PAGE, cursor, async () => {
     const d1 = system.db.$client
     await commit(d1, [forgetExports(system.now.getTime() - FORGOTTEN_MS, SWEPT)])
-    const ids = await expiredExports(d1, system.now.getTime(), PER_PAGE)
+    const ids = await readColumn(d1, expiredExports(system.now.getTime(), PER_PAGE))
     for (const export_id of ids) {
       await removeObjects(system, { export_id, state: null } as ExportRow)
       await commit(d1, [markExpired(export_id)])

@@ -3,7 +3,7 @@ import { auditedFound, change } from '../../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
 import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../../platform/db/guard.ts'
-import { prepared } from '../../../platform/db/statement.ts'
+import { prepared, readRows } from '../../../platform/db/statement.ts'
 import { Failure } from '../../../platform/failures.ts'
 import type { Leased } from '../../../platform/work/lease.ts'
 import { sendHints } from '../../../platform/work/send.ts'
@@ -127,5 +127,5 @@ export async function requestDocument(system: System, asked: Asked): Promise<voi
 
 /** Announces waiting requests: after a lost message, the death of a worker, or a wait. */
 export async function sweepMailboxes(system: System): Promise<void> {
-  await announceRequests(system, await dueRequests(system.db.$client, Date.now(), SWEEP_LIMIT))
+  await announceRequests(system, await readRows(system.db.$client, dueRequests(Date.now(), SWEEP_LIMIT)))
 }

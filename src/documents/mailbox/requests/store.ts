@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { bare, insertion, prepared, readRows } from '../../../platform/db/statement.ts'
+import { bare, insertion, prepared } from '../../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../../platform/work/lease.ts'
 import { connections } from '../../../taxpayers/tables.ts'
 import { mailboxRequests } from './tables.ts'
@@ -101,20 +101,14 @@ export interface NotificationReader {
  * Finds the active connections to an RFC whose organizations may read a notification, as far as floors let them: those that it names, and those
  * without extractors. `organizations` is a JSON object with their ids as keys.
  */
-export const readersOf = (d1: D1Database, taxpayer: number, organizations: string): Promise<NotificationReader[]> =>
-  readRows<NotificationReader>(
-    d1,
-    sql`select ${c.organization_id}, ${c.fiscal_entity_id}, o.events_shard
+export const readersOf = (taxpayer: number, organizations: string): SQL<NotificationReader> =>
+  sql<NotificationReader>`select ${c.organization_id}, ${c.fiscal_entity_id}, o.events_shard
         from ${connections} ${c} indexed by connections_entity cross join organizations o on o.id = ${c.organization_id}
         where ${c.entity} = ${taxpayer} and ${c.state} = 'active'
-          and (o.extractor_count = 0 or ${c.organization_id} in (select key from json_each(${organizations})))`,
-  )
+          and (o.extractor_count = 0 or ${c.organization_id} in (select key from json_each(${organizations})))`
 
 /** The organizations and RFCs with requests that are due and that nobody works on. */
-export const dueRequests = (d1: D1Database, now: number, limit: number): Promise<Pick<Key, 'organization_id' | 'entity'>[]> =>
-  readRows<Pick<Key, 'organization_id' | 'entity'>>(
-    d1,
-    sql`select distinct organization_id, entity from (
+export const dueRequests = (now: number, limit: number): SQL<Pick<Key, 'organization_id' | 'entity'>> =>
+  sql<Pick<Key, 'organization_id' | 'entity'>>`select distinct organization_id, entity from (
           select ${organization_id}, ${entity} from ${mailboxRequests}
-          where ${not_before} <= ${now} and ${lease_until} < ${now} order by ${not_before} limit ${limit})`,
-  )
+          where ${not_before} <= ${now} and ${lease_until} < ${now} order by ${not_before} limit ${limit})`
