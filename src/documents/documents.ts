@@ -5,7 +5,7 @@ import { documentKeys, inactiveWarnings } from '../authority/sources.ts'
 import { type AskedContent, openContent } from '../platform/content.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { idOfUuid } from '../platform/db/id.ts'
-import { readRows } from '../platform/db/statement.ts'
+import { readFirst, readRows } from '../platform/db/statement.ts'
 import { notFound } from '../platform/failures.ts'
 import { log } from '../platform/log.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
@@ -211,7 +211,8 @@ export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
 
 /** Returns a document as the list has it. Throws Failure 404 document.not_found. */
 export async function getDocument(ctx: Ctx, document_id: string): Promise<Document> {
-  const [row] = await readRows(openLedger(ctx).d1, listDocuments(openLedger(ctx), { document_id, before: null, limit: 1 }))
+  const ledger = openLedger(ctx)
+  const [row] = await readRows(ledger.d1, listDocuments(ledger, { document_id, before: null, limit: 1 }))
   if (!row) throw notFound('document')
   return view(ctx, row)
 }
@@ -237,7 +238,8 @@ export const mirroredDocuments = async (ledger: ScopedLedger, after: string | nu
  * document.range_not_satisfiable.
  */
 export async function readDocument(ctx: Ctx, document_id: string, asked: AskedContent): Promise<Response> {
-  const document = await findDocument(openLedger(ctx), document_id)
+  const ledger = openLedger(ctx)
+  const document = await readFirst(ledger.d1, findDocument(ledger, document_id))
   const answer =
     document && (await openContent(ctx.env.FILES, { ...document, object: objectOf(document.sha256), etag: document.sha256 }, asked))
   if (!answer) throw notFound('document')

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Certificate } from '../authority/port/fields-contract.ts'
-import { bare, prepared, readRows } from '../platform/db/statement.ts'
+import { bare, readRows } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { organizations } from '../platform/tenant/tables.ts'
 import { connections } from '../taxpayers/tables.ts'
@@ -169,19 +169,16 @@ const PENDING = [...(['entity', 'document_id', 'source', 'series', 'kind', 'cont
 export type PendingDocument = Pick<DocumentRow, (typeof PENDING)[number]>
 
 /** Takes the pending document that was tried the least, and counts the attempt. Null when there is none. */
-export const takePending = (ledger: D1Database): Promise<PendingDocument | null> => {
+export const takePending = (): SQL<PendingDocument> => {
   const key = [documents.entity, documents.document_id]
   const returned = sql.join(
     PENDING.map((name) => bare(documents[name])),
     sql`, `,
   )
-  return prepared(
-    ledger,
-    sql`update ${documents} set ${setting(['read_attempts'], (name) => sql`${documents[name]} + 1`)} where ${key} = (
+  return sql<PendingDocument>`update ${documents} set ${setting(['read_attempts'], (name) => sql`${documents[name]} + 1`)} where ${key} = (
         select ${sql.join(key, sql`, `)} from ${documents} indexed by documents_pending where ${IS_PENDING}
         order by ${documents.read_attempts}, ${documents.created_at} limit 1)
-      returning ${returned}`,
-  ).first<PendingDocument>()
+      returning ${returned}`
 }
 
 /** Stores what was read of a pending document. */

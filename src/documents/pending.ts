@@ -1,5 +1,6 @@
 import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
+import { readFirst } from '../platform/db/statement.ts'
 import { wakeRelay } from '../platform/outbox/outbox.ts'
 import { pageByPage } from '../platform/work/pages.ts'
 import { keptFields } from './changes.ts'
@@ -30,7 +31,7 @@ export const readPending = (system: System, cursor: string): Promise<string | nu
 /** Reads one document. Returns whether it was read, so that another may follow. */
 async function readOne(system: System, shard: number): Promise<boolean> {
   const ledger = system.settings.ledgers[shard]!
-  const document = await takePending(ledger)
+  const document = await readFirst(ledger, takePending())
   if (!document) return false
   let reading: Reading = await readObject(system, document)
   if (reading.fields_status === 'pending' && document.read_attempts >= MAX_ATTEMPTS)

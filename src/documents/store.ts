@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { prepared, readRows } from '../platform/db/statement.ts'
+import { readRows } from '../platform/db/statement.ts'
 import type { ScopedLedger } from '../taxpayers/visibility/scoped-ledger.ts'
 import type { Window } from '../taxpayers/visibility/window.ts'
 import { documents } from './tables.ts'
@@ -108,12 +108,9 @@ export const listDocuments = (
         order by v.document_id desc limit ${limit}`
 
 /** Finds a document that the organization may read. */
-export const findDocument = async (ledger: ScopedLedger, document_id: string): Promise<DocumentRow | null> =>
-  prepared(
-    ledger.d1,
-    sql`select ${d}.* from json_each(${readersOf(ledger)}) a cross join ${documents} ${d}
-      where ${IS_VISIBLE} and ${d.document_id} = ${document_id} limit 1`,
-  ).first<DocumentRow>()
+export const findDocument = (ledger: ScopedLedger, document_id: string): SQL<DocumentRow> =>
+  sql<DocumentRow>`select ${d}.* from json_each(${readersOf(ledger)}) a cross join ${documents} ${d}
+      where ${IS_VISIBLE} and ${d.document_id} = ${document_id} limit 1`
 
 export type ReadVersion = Pick<
   VersionRow,

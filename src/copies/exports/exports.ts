@@ -6,7 +6,7 @@ import { change } from '../../platform/audit/audit.ts'
 import { type AskedContent, openContent } from '../../platform/content.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { newId } from '../../platform/db/id.ts'
-import { readRows } from '../../platform/db/statement.ts'
+import { readFirst, readRows } from '../../platform/db/statement.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
@@ -52,7 +52,7 @@ export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, h
 const keyOf = (actor: Actor): string | null => (actor.kind === 'credential' ? actor.api_key : null)
 
 async function requireExport({ db, organization }: Ctx, export_id: string): Promise<ExportRow> {
-  const row = await findExport(db.$client, organization.id, export_id)
+  const row = await readFirst(db.$client, findExport(organization.id, export_id))
   if (!row) throw notFound('export')
   return row
 }

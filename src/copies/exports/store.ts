@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { assignments, bare, insertion, prepared } from '../../platform/db/statement.ts'
+import { assignments, bare, insertion } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { exports_ } from './tables.ts'
 
@@ -24,12 +24,9 @@ export const insertExport = (row: NewRow): SQL =>
   })
 
 /** Finds an export of an organization that is not being deleted. */
-export const findExport = (d1: D1Database, organization_id: string, export_id: string): Promise<ExportRow | null> =>
-  prepared(
-    d1,
-    sql`select * from ${exports_} where ${exports_.export_id} = ${export_id} and ${exports_.organization_id} = ${organization_id}
-      and ${exports_.status} <> 'deleting'`,
-  ).first<ExportRow>()
+export const findExport = (organization_id: string, export_id: string): SQL<ExportRow> =>
+  sql<ExportRow>`select * from ${exports_} where ${exports_.export_id} = ${export_id} and ${exports_.organization_id} = ${organization_id}
+      and ${exports_.status} <> 'deleting'`
 
 /** Sorts after every identifier of an export. */
 const LAST = 'exq'

@@ -1,7 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
-import { assignments, bare } from '../../platform/db/statement.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { configOf } from '../connector.ts'
 import { type Destination, DestinationError, isRefusal } from '../drivers/port.ts'
@@ -55,15 +53,13 @@ export const lastManifestOf = (row: Pick<WorkRow, 'manifest' | 'config'>): Liste
 
 /** When a connector moves, keeps the copies at its old place out of the manifests of the new one. */
 export const moveManifests = (connector: number): SQL =>
-  setConnector(connector, sql`${bare(connectors.manifest)} = json_set(${KNOWN}, '$.parts', ${connectors.parts}, '$.due', null)`)
+  setConnector(connector, { manifest: sql`json_set(${KNOWN}, '$.parts', ${connectors.parts}, '$.due', null)` })
 
 /** Says that a manifest of the day is due, unless there is nothing left to list. The sweep finds it until it is written. */
-export const orderManifest = ({ connector }: Pick<WorkRow, 'connector'>, day: string): SQL =>
-  setConnector(
-    connector,
-    sql`${bare(connectors.manifest)} = json_set(${KNOWN}, '$.due', iif(${connectors.parts} > coalesce(${connectors.manifest}->>'parts', 0),
-        ${day}, null))`,
-  )
+export const orderManifest = ({ connector }: Pick<WorkRow, 'connector'>, day: string): SQL => {
+  const due = sql`iif(${connectors.parts} > coalesce(${connectors.manifest}->>'parts', 0), ${day}, null)`
+  return setConnector(connector, { manifest: sql`json_set(${KNOWN}, '$.due', ${due})` })
+}
 
 /**
  * Deletes the parts that no manifest lists any more because the connector moved. A crash leaves parts that are deleted with the connector.
@@ -137,10 +133,7 @@ export async function writeManifests(
   const location = locationOf(configOf(row))
   const keep = async (manifest: Manifest): Promise<void> => {
     row.manifest = JSON.stringify(manifest)
-    await commit(d1, [
-      connectorLease.assertLeased(d1, row),
-      setConnector(row.connector, assignments(connectors, { manifest: row.manifest })),
-    ])
+    await connectorLease.commit(d1, row, [setConnector(row.connector, { manifest: row.manifest })])
   }
   for (let known = LAST(row); known.parts < row.parts; known = LAST(row)) {
     if (!system.budget.allows(20)) return true

@@ -12,12 +12,12 @@ import {
   type XmlLocation,
 } from '../../cfdi/mirrored/mirrored.ts'
 import { contain } from '../../cfdi/mirrored/visible-ranges.ts'
-import { mirroredDocuments } from '../../documents/documents.ts'
+import { type MirroredDocument, mirroredDocuments } from '../../documents/documents.ts'
 import { mirroredNotifications } from '../../documents/mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
-import { assignments, bare, excluded, readColumn, readRows } from '../../platform/db/statement.ts'
+import { bare, excluded, readColumn, readRows, type Values } from '../../platform/db/statement.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -102,17 +102,6 @@ const refusedError = (connector: number): SQL =>
       ${storageRefused.message} || ' It was quarantined: ' || ${storageRefused.path}, 'at', ${storageRefused.at}) from ${storageRefused}
     where ${storageRefused.connector} = ${connector} limit 1)`
 
-/** A document that is not a CFDI and is to be copied. */
-interface KnownDocument {
-  kind: MirroredKind
-  document_id: string
-  document_date: string
-  content_type: string
-  size: number
-  /** The object that holds its bytes. */
-  object: string
-}
-
 /** A page of documents that the organization may read, newest first, and whether each of them can be copied. */
 async function readPage(ledger: ScopedLedger, of: 'sources' | 'mailbox', after: string | null) {
   if (of === 'sources') return mirroredDocuments(ledger, after, PAGE)
@@ -120,7 +109,11 @@ async function readPage(ledger: ScopedLedger, of: 'sources' | 'mailbox', after: 
 }
 
 type Row = Awaited<ReturnType<typeof readPage>>[number]
-const isKnown = (row: Row): row is Row & KnownDocument => row.object !== null && row.content_type !== null
+
+/** A document that is not a CFDI and is to be copied. */
+type KnownDocument = Row & Pick<MirroredDocument, 'content_type' | 'size' | 'object'>
+
+const isKnown = (row: Row): row is KnownDocument => row.object !== null && row.content_type !== null
 
 /** Reads a page of documents after one, and returns those that are to be copied. `next` is the last one; null after the last page. */
 async function readDocuments(
@@ -283,12 +276,11 @@ export async function workOnMirror(system: System, leased: LeasedConnector, mirr
   const { d1 } = leased
   let round = mirror.round === null ? null : (JSON.parse(mirror.round) as CopyRound)
   // From here on, a report is seen, or begins another round.
-  if (round === null && mirror.due === 1)
-    await commit(d1, [connectorLease.assertLeased(d1, leased.row), setMirror(mirror, assignments(mirrors, { due: 2 }))])
+  if (round === null && mirror.due === 1) await connectorLease.commit(d1, leased.row, [setMirror(mirror, { due: 2 })])
   for (;;) {
     const ledger = await openedFor(system, leased, mirror)
     if (ledger === null) {
-      await commit(d1, [connectorLease.assertLeased(d1, leased.row), setMirror(mirror, AT_REST)])
+      await connectorLease.commit(d1, leased.row, [setMirror(mirror, AT_REST)])
       return { isOver: true, error: null, failed: 0 }
     }
     // The organization no longer sees everything: the rest of the round is planned again.
@@ -302,7 +294,7 @@ export async function workOnMirror(system: System, leased: LeasedConnector, mirr
 }
 
 /** For a mirror without work, unless something has been reported since. */
-const AT_REST = sql`${bare(mirrors.due)} = iif(${mirrors.due} = 1, 1, 0)`
+const AT_REST = { due: sql`iif(${mirrors.due} = 1, 1, 0)` }
 
 async function openedFor(system: System, { row }: LeasedConnector, { fiscal_entity }: MirrorRow): Promise<ScopedLedger | null> {
   const reader = await readerOf(system, row.organization_id, idOfUuid('fe', fiscal_entity))
@@ -332,9 +324,9 @@ const kindsOf = ({ fiscal_entity_ids, kinds }: ConnectorScope, { fiscal_entity_i
 /** Begins the round of a backfill, and counts its documents. */
 export async function beginBackfill(system: System, leased: LeasedConnector, mirror: MirrorRow): Promise<void> {
   const { d1, row, scope } = leased
-  await commit(d1, [connectorLease.assertLeased(d1, row), setMirror(mirror, assignments(mirrors, { due: 2 }))])
+  await connectorLease.commit(d1, row, [setMirror(mirror, { due: 2 })])
   const ledger = await openedFor(system, leased, mirror)
-  if (ledger === null) return void (await commit(d1, [connectorLease.assertLeased(d1, row), setMirror(mirror, AT_REST)]))
+  if (ledger === null) return void (await connectorLease.commit(d1, row, [setMirror(mirror, AT_REST)]))
   const round = await beginRound(ledger, leased, mirror)
   let total = 0
   for (const leg of round.legs)
@@ -346,10 +338,7 @@ export async function beginBackfill(system: System, leased: LeasedConnector, mir
         after = page.next
         if (after === null) break
       }
-  await commit(d1, [
-    connectorLease.assertLeased(d1, row),
-    setMirror(mirror, assignments(mirrors, { round: JSON.stringify({ ...round, total } satisfies CopyRound) })),
-  ])
+  await connectorLease.commit(d1, row, [setMirror(mirror, { round: JSON.stringify({ ...round, total } satisfies CopyRound) })])
 }
 
 /** Copies the next batch of a round and commits it. `round` is the rest of it; null for none. */
@@ -368,7 +357,7 @@ async function copyBatch(system: System, leased: LeasedConnector, ledger: Scoped
   const isOver = at.leg >= legs.length
   const left: CopyRound = { ...round, legs, at }
   // Another worker's part may have this number once the lease is over.
-  if (Date.now() >= row.lease_until) await commit(d1, [connectorLease.assertLeased(d1, row)])
+  if (Date.now() >= row.lease_until) await connectorLease.commit(d1, row, [])
   if (lines.length > 0) await putPart(system, row, lines)
   const refused = copying.refused.map(({ item, error }): Refusal => ({ document: documentOf(item), path: item.path, error }))
   const statements = [
@@ -377,9 +366,7 @@ async function copyBatch(system: System, leased: LeasedConnector, ledger: Scoped
     ...(settled > 0 ? [setConnector(row.connector, countedColumns(leased, copying, round.total !== undefined))] : []),
     setMirror(
       mirror,
-      isOver
-        ? sql`${AT_REST}, ${assignments(mirrors, { round: null, ...round.to, windows: JSON.stringify(round.to.windows) })}`
-        : assignments(mirrors, { round: JSON.stringify(left) }),
+      isOver ? { ...AT_REST, round: null, ...round.to, windows: JSON.stringify(round.to.windows) } : { round: JSON.stringify(left) },
     ),
     ...insertCopied(
       row.connector,
@@ -387,7 +374,7 @@ async function copyBatch(system: System, leased: LeasedConnector, ledger: Scoped
     ),
   ]
   try {
-    await commit(d1, [connectorLease.assertLeased(d1, row), ...statements])
+    await connectorLease.commit(d1, row, statements)
   } catch (error) {
     if (!connectorLease.isLost(error)) throw error
     // A change that moves the connector first lists the copies at the old place.
@@ -402,23 +389,20 @@ async function copyBatch(system: System, leased: LeasedConnector, ledger: Scoped
 const documentOf = ({ id }: Item): string => ('uuid' in id ? id.uuid : id.document_id)
 
 /** The changes of a batch in its connector. A success, or one refusal among many, ends a series of failures. */
-const countedColumns = ({ row }: LeasedConnector, { lines: { length: copied }, refused }: Copying, isBackfill: boolean): SQL =>
-  sql.join(
-    [
-      sql`${bare(connectors.failures)} = 0, ${bare(connectors.last_error)} = ${refusedError(row.connector)}`,
-      ...(copied > 0
-        ? [
-            sql`${bare(connectors.copied_count)} = ${connectors.copied_count} + ${copied},
-                ${bare(connectors.last_copied_at)} = ${Date.now()}, ${bare(connectors.parts)} = ${row.parts + 1}`,
-          ]
-        : []),
-      ...(refused.length > 0 ? [sql`${bare(connectors.failed_count)} = ${connectors.failed_count} + ${refused.length}`] : []),
-      ...(isBackfill
-        ? [
-            sql`${bare(connectors.backfill)} = json_set(${connectors.backfill}, '$.copied', ${connectors.backfill}->>'copied' + ${copied},
-                '$.failed', coalesce(${connectors.backfill}->>'failed', 0) + ${refused.length})`,
-          ]
-        : []),
-    ],
-    sql`, `,
-  )
+const countedColumns = (
+  { row }: LeasedConnector,
+  { lines: { length: copied }, refused: { length: refused } }: Copying,
+  isBackfill: boolean,
+): Values<typeof connectors> => ({
+  failures: 0,
+  last_error: refusedError(row.connector),
+  failed_count: sql`${connectors.failed_count} + ${refused}`,
+  ...(copied > 0 && {
+    copied_count: sql`${connectors.copied_count} + ${copied}`,
+    ...{ last_copied_at: Date.now(), parts: row.parts + 1 },
+  }),
+  ...(isBackfill && {
+    backfill: sql`json_set(${connectors.backfill}, '$.copied', ${connectors.backfill}->>'copied' + ${copied},
+      '$.failed', coalesce(${connectors.backfill}->>'failed', 0) + ${refused})`,
+  }),
+})

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { all, bare, prepared, readRows } from '../../platform/db/statement.ts'
+import { all, assignments, bare, prepared, readRows, type Values } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from '../tables.ts'
 import type { Claimant } from './permits.ts'
@@ -26,12 +26,9 @@ const isClaimable = (now: number): SQL =>
     and ${connectors.retry_at} <= ${now}))`
 
 /** Who needs a permit for a connector; null when nobody can work on it. */
-export const findClaimant = (d1: D1Database, connector: number, now: number): Promise<Claimant | null> =>
-  prepared(
-    d1,
-    sql`select ${connectors.organization_id}, coalesce(${connectors.config}->>'endpoint', ${connectors.provider}) as host from ${connectors}
-      where ${connectors.connector} = ${connector} and ${isClaimable(now)}`,
-  ).first<Claimant>()
+export const findClaimant = (connector: number, now: number): SQL<Claimant> =>
+  sql<Claimant>`select ${connectors.organization_id}, coalesce(${connectors.config}->>'endpoint', ${connectors.provider}) as host from ${connectors}
+      where ${connectors.connector} = ${connector} and ${isClaimable(now)}`
 
 const STOP = '.stop'
 
@@ -95,43 +92,36 @@ export const assertStopping = (d1: D1Database, { connector, token }: Leased<Work
 export const isLeased = async (d1: D1Database, row: Leased<WorkRow>): Promise<boolean> =>
   (await prepared(d1, sql`select 1 where ${connectorLease.holds(row)}`).first()) !== null
 
-export const setConnector = (connector: number, changes: SQL): SQL =>
-  sql`update ${connectors} set ${changes} where ${connectors.connector} = ${connector}`
+export const setConnector = (connector: number, changes: Values<typeof connectors>): SQL =>
+  sql`update ${connectors} set ${assignments(connectors, changes)} where ${connectors.connector} = ${connector}`
 
-export const setMirror = ({ connector, fiscal_entity }: Pick<MirrorRow, 'connector' | 'fiscal_entity'>, changes: SQL): SQL =>
-  sql`update ${mirrors} set ${changes} where ${mirrors.connector} = ${connector} and ${mirrors.fiscal_entity} = ${fiscal_entity}`
+export const setMirror = (
+  { connector, fiscal_entity }: Pick<MirrorRow, 'connector' | 'fiscal_entity'>,
+  changes: Values<typeof mirrors>,
+): SQL =>
+  sql`update ${mirrors} set ${assignments(mirrors, changes)}
+    where ${mirrors.connector} = ${connector} and ${mirrors.fiscal_entity} = ${fiscal_entity}`
 
 /** The first mirror after a fiscal entity on which there is work; undefined without one. */
-export const nextDue = async (d1: D1Database, connector: number, after: string): Promise<MirrorRow | undefined> =>
-  (
-    await readRows(
-      d1,
-      sql<MirrorRow>`select ${WITH_REFUSED} from ${mirrors} ${m} indexed by storage_mirrors_due where ${m.connector} = ${connector} and ${m.due}
+export const nextDue = (connector: number, after: string): SQL<MirrorRow> =>
+  sql<MirrorRow>`select ${WITH_REFUSED} from ${mirrors} ${m} indexed by storage_mirrors_due where ${m.connector} = ${connector} and ${m.due}
           and ${m.fiscal_entity} > ${after}
-         order by ${m.fiscal_entity} limit 1`,
-    )
-  )[0]
+         order by ${m.fiscal_entity} limit 1`
 
 /** The first mirror that is due and has no round yet. */
-export const nextUnbegun = async (d1: D1Database, connector: number): Promise<MirrorRow | undefined> =>
-  (
-    await readRows(
-      d1,
-      sql<MirrorRow>`select * from ${mirrors} indexed by storage_mirrors_due where ${mirrors.connector} = ${connector} and ${mirrors.due}
-          and ${mirrors.round} is null limit 1`,
-    )
-  )[0]
+export const nextUnbegun = (connector: number): SQL<MirrorRow> =>
+  sql<MirrorRow>`select * from ${mirrors} indexed by storage_mirrors_due where ${mirrors.connector} = ${connector} and ${mirrors.due}
+          and ${mirrors.round} is null limit 1`
 
 const ofBackfill = (connector: number): SQL =>
   sql`from ${mirrors} where ${mirrors.connector} = ${connector} and ${mirrors.due} and ${mirrors.round}->>'total' is not null`
 
 /** Says that the rounds of a backfill have begun, and how many documents they copy. */
 export const startBackfill = (connector: number): SQL =>
-  setConnector(
-    connector,
-    sql`${bare(connectors.backfill)} = json_set(${connectors.backfill}, '$.status', 'running', '$.total', (
+  setConnector(connector, {
+    backfill: sql`json_set(${connectors.backfill}, '$.status', 'running', '$.total', (
       select coalesce(sum(${mirrors.round}->>'total'), 0) ${ofBackfill(connector)}))`,
-  )
+  })
 
 /** Whether a backfill has copied everything. */
 export const isCopied = async (d1: D1Database, connector: number): Promise<boolean> =>
@@ -139,11 +129,10 @@ export const isCopied = async (d1: D1Database, connector: number): Promise<boole
 
 /** Completes a backfill. Counted documents that it did not copy are no longer visible. */
 export const completeBackfill = (connector: number, now: Date): SQL =>
-  setConnector(
-    connector,
-    sql`${bare(connectors.backfill)} = json_set(${connectors.backfill}, '$.status', 'completed', '$.total',
-        ${connectors.backfill}->>'copied' + coalesce(${connectors.backfill}->>'failed', 0), '$.completed_at', ${now.toISOString()})`,
-  )
+  setConnector(connector, {
+    backfill: sql`json_set(${connectors.backfill}, '$.status', 'completed', '$.total', ${connectors.backfill}->>'copied'
+      + coalesce(${connectors.backfill}->>'failed', 0), '$.completed_at', ${now.toISOString()})`,
+  })
 
 export const findMirrors = async (d1: D1Database, connector: number, entities: readonly string[]): Promise<Map<string, MirrorRow>> =>
   new Map(

@@ -3,7 +3,7 @@ import { ownEventStatements, wakeOwnEvent } from '../../delivery/own-events.ts'
 import { alertStatements } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { assignments } from '../../platform/db/statement.ts'
+import { readFirst } from '../../platform/db/statement.ts'
 import { inBackground } from '../../platform/work/background.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
@@ -61,7 +61,7 @@ export const mirrorInBackground = (system: System, message: StorageMessage): Pro
  */
 export async function workOnConnector(system: System, message: StorageMessage): Promise<void> {
   const d1 = system.settings.events[message.shard]!
-  const claimant = await findClaimant(d1, message.connector, Date.now())
+  const claimant = await readFirst(d1, findClaimant(message.connector, Date.now()))
   if (!claimant) return
   const key = {}
   const until = performance.now() + WAIT_MS
@@ -107,7 +107,7 @@ async function work(system: System, shard: number, d1: D1Database, row: Leased<W
   if (!row.is_planned) {
     const checkpoint = await pageByPage(system, STATEMENTS, after, (from) => planPage(system, d1, row, from))
     if (checkpoint !== null) return { ...again, after: checkpoint }
-    await commit(d1, [connectorLease.assertLeased(d1, row), setConnector(row.connector, assignments(connectors, { is_planned: 1 }))])
+    await connectorLease.commit(d1, row, [setConnector(row.connector, { is_planned: 1 })])
     // Until then events have marked nothing. The daily review finds the rest.
     await pageByPage(system, STATEMENTS, '', (from) => reviewPage(system, d1, row, from))
   }
@@ -130,15 +130,16 @@ async function copyDue(system: System, shard: number, leased: LeasedConnector): 
   if (day !== null && (await writeManifests(system, d1, row, destination, day))) return true
   const backfill = row.backfill === null ? null : (JSON.parse(row.backfill) as Backfill)
   if (backfill?.status === 'queued') {
-    for (let mirror = await nextUnbegun(d1, row.connector); mirror; mirror = await nextUnbegun(d1, row.connector)) {
+    const next = () => readFirst(d1, nextUnbegun(row.connector))
+    for (let mirror = await next(); mirror; mirror = await next()) {
       await beginBackfill(system, leased, mirror)
       if (!system.budget.allows(STATEMENTS)) return true
     }
-    await commit(d1, [connectorLease.assertLeased(d1, row), startBackfill(row.connector)])
+    await connectorLease.commit(d1, row, [startBackfill(row.connector)])
   }
   for (let after = ''; ; ) {
     if (!system.budget.allows(STATEMENTS)) return true
-    const mirror = await nextDue(d1, row.connector, after)
+    const mirror = await readFirst(d1, nextDue(row.connector, after))
     if (!mirror) break
     const { isOver, error, failed } = await workOnMirror(system, leased, mirror)
     if (error) {
@@ -153,7 +154,7 @@ async function copyDue(system: System, shard: number, leased: LeasedConnector): 
   const now = new Date()
   if (await writeManifests(system, d1, row, destination, now.toISOString().slice(0, 10))) return true
   // The manifest comes first, so that a crash in between does not leave it to the next day.
-  await commit(d1, [connectorLease.assertLeased(d1, row), completeBackfill(row.connector, now)])
+  await connectorLease.commit(d1, row, [completeBackfill(row.connector, now)])
   return false
 }
 
@@ -189,15 +190,11 @@ async function recordFailure(
       `La copia al conector de almacenamiento “${name}” falló cinco veces seguidas, la última el ${now.toISOString().slice(0, 10)} ` +
       `(${code}). No se copia nada ahí hasta que lo active de nuevo. Las descargas continúan.`,
   }
-  const results = await commit(d1, [
-    connectorLease.assertLeased(d1, row),
-    setConnector(
-      connector,
-      assignments(connectors, {
-        ...{ failures, retry_at: now.getTime() + (wait ?? 0), last_error, connector_status: wait === null ? 'error' : 'active' },
-        failed_count: sql`${connectors.failed_count} + ${failed}`,
-      }),
-    ),
+  const results = await connectorLease.commit(d1, row, [
+    setConnector(connector, {
+      ...{ failures, retry_at: now.getTime() + (wait ?? 0), last_error, connector_status: wait === null ? 'error' : 'active' },
+      failed_count: sql`${connectors.failed_count} + ${failed}`,
+    }),
     ...(wait === null ? alertStatements(d1, [alert], now) : []),
     ...notified,
   ])

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Statement } from '../../platform/db/commit.ts'
-import { bare, prepared, readRows } from '../../platform/db/statement.ts'
+import { bare, readRows } from '../../platform/db/statement.ts'
 import { RowLease } from '../../platform/work/lease.ts'
 import type { WebhookRow } from '../endpoints/store.ts'
 import { webhooks } from '../endpoints/tables.ts'
@@ -101,14 +101,11 @@ const isClaimable = (webhook: number, now: number): SQL =>
     and ${deliveryLease.isFree(now)}`
 
 /** Finds an endpoint and counts its claimable deliveries, up to a limit. */
-export const findEndpoint = (d1: D1Database, webhook: number, now: number, limit: number): Promise<EndpointRow | null> =>
-  prepared(
-    d1,
-    sql`select ${w.webhook}, ${w.webhook_id}, ${w.organization_id}, ${w.name}, ${w.url}, ${w.is_enabled}, ${w.deleted_at}, ${w.secret_version},
+export const findEndpoint = (webhook: number, now: number, limit: number): SQL<EndpointRow> =>
+  sql<EndpointRow>`select ${w.webhook}, ${w.webhook_id}, ${w.organization_id}, ${w.name}, ${w.url}, ${w.is_enabled}, ${w.deleted_at}, ${w.secret_version},
         ${w.digests}, ${w.header_name}, ${w.header_value}, ${w.undelivered}, (select count(*) from (
           select 1 from ${deliveries} indexed by deliveries_pending where ${isClaimable(webhook, now)} limit ${limit})) as due
-      from ${webhooks} ${w} where ${w.webhook} = ${webhook}`,
-  ).first<EndpointRow>()
+      from ${webhooks} ${w} where ${w.webhook} = ${webhook}`
 
 /** A claimed delivery with the event that it sends. */
 export interface ClaimedDelivery {

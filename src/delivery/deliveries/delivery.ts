@@ -1,7 +1,7 @@
 import { alertStatements } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
-import { readColumn } from '../../platform/db/statement.ts'
+import { readColumn, readFirst } from '../../platform/db/statement.ts'
 import { targetFault } from '../../platform/target.ts'
 import { inBackground } from '../../platform/work/background.ts'
 import { each } from '../../platform/work/pages.ts'
@@ -76,7 +76,7 @@ interface Opened {
 async function deliverBatch(system: System, key: string): Promise<boolean> {
   const [shard, webhook] = key.split('.').map(Number)
   const d1 = system.settings.events[shard!]!
-  const row = await findEndpoint(d1, webhook!, Date.now(), 2 * CONCURRENT_ATTEMPTS)
+  const row = await readFirst(d1, findEndpoint(webhook!, Date.now(), 2 * CONCURRENT_ATTEMPTS))
   if (!row) return false
   if (row.deleted_at !== null) return clearLog(d1, row.webhook)
   const endpoint = { ...row, key, d1 }

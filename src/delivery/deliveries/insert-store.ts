@@ -56,16 +56,9 @@ export function scanDeliveries(
 }
 
 /** Finds the newest delivery of an event, named by its position in the feed, to an endpoint. */
-export const findDelivery = (
-  d1: D1Database,
-  { webhook, organization_id }: { webhook: number; organization_id: string },
-  seq: number,
-): Promise<DeliveryRow | null> =>
-  prepared(
-    d1,
-    sql`select ${LOG_COLUMNS} from ${deliveries} ${d} ${withEvent(organization_id)}
-      where ${d.webhook} = ${webhook} and ${d.seq} = ${seq} order by ${d.redelivery} desc limit 1`,
-  ).first<DeliveryRow>()
+export const findDelivery = ({ webhook, organization_id }: { webhook: number; organization_id: string }, seq: number): SQL<DeliveryRow> =>
+  sql<DeliveryRow>`select ${LOG_COLUMNS} from ${deliveries} ${d} ${withEvent(organization_id)}
+      where ${d.webhook} = ${webhook} and ${d.seq} = ${seq} order by ${d.redelivery} desc limit 1`
 
 const COLUMNS = [
   ...[deliveries.webhook, deliveries.seq, deliveries.redelivery, deliveries.event_key],

@@ -2,6 +2,7 @@ import { type Ctx, eventsOf } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { idOfUuid, newId } from '../../platform/db/id.ts'
+import { readFirst } from '../../platform/db/statement.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
@@ -87,8 +88,8 @@ const pendingAt = (now: number) => ({ status: 'pending', attempts: '[]', due_at:
 /** Returns the newest delivery of an event to an endpoint. Throws Failure 404 delivery.not_found. */
 async function requireDelivery(ctx: Ctx, endpoint: WebhookRow, event_id: string): Promise<DeliveryRow> {
   const d1 = eventsOf(ctx).$client
-  const event = await findEvent(d1, ctx.organization.id, event_id)
-  const newest = event && (await findDelivery(d1, endpoint, event.seq))
+  const event = await readFirst(d1, findEvent(ctx.organization.id, event_id))
+  const newest = event && (await readFirst(d1, findDelivery(endpoint, event.seq)))
   if (!newest) throw notFound('delivery')
   return newest
 }

@@ -1,5 +1,6 @@
 import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
 import { idOfUuid, uuidOf } from '../../platform/db/id.ts'
+import { readFirst } from '../../platform/db/statement.ts'
 import { notFound } from '../../platform/failures.ts'
 import { openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
 import { findLinked } from '../../taxpayers/taxpayers.ts'
@@ -59,7 +60,7 @@ export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<Even
 
 /** Returns one event. Throws Failure 404 event.not_found, also when the event is about an RFC that is no longer linked. */
 export async function getEvent(ctx: Ctx, event_id: string): Promise<EventPayload> {
-  const row = await findEvent(eventsOf(ctx).$client, ctx.organization.id, event_id)
+  const row = await readFirst(eventsOf(ctx).$client, findEvent(ctx.organization.id, event_id))
   if (!row || (await hiddenOf(ctx, ctx.organization.id, [row])).size > 0) throw notFound('event')
   return view(row)
 }

@@ -31,16 +31,13 @@ export const scanEvents = (
 const NEAR_MS = 600_000
 
 /** Finds an event by its identifier. Examines the organization's events within ten minutes of its time. */
-export const findEvent = (d1: D1Database, organization_id: string, event_id: string): Promise<EventRow | null> => {
+export const findEvent = (organization_id: string, event_id: string): SQL<EventRow> => {
   const own = sql`select ${events.seq}, ${events.body} from ${events} where ${events.organization_id} = ${organization_id}`
-  return prepared(
-    d1,
-    sql`${own} and ${events.event_id} = ${event_id}
+  return sql<EventRow>`${own} and ${events.event_id} = ${event_id}
       union all
       ${own} and ${events.seq} between ${timeOf(event_id) - NEAR_MS} and ${timeOf(event_id) + NEAR_MS}
         and ${events.body}->>'event_id' = ${event_id}
-      limit 1`,
-  ).first<EventRow>()
+      limit 1`
 }
 
 /** An event that is not in its organization's feed yet. */

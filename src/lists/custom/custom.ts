@@ -5,7 +5,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { recordsOf, textsOf } from '../../platform/csv.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
-import { readRows } from '../../platform/db/statement.ts'
+import { readFirst, readRows } from '../../platform/db/statement.ts'
 import { Failure, type Fault, invalid, MOST_FAULTS, notFound, refuseFaults } from '../../platform/failures.ts'
 import { WHOLE } from '../../platform/paging/cursor.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
@@ -125,7 +125,7 @@ export const listCustomLists = async ({ db, organization }: Ctx): Promise<Custom
 })
 
 async function requireList({ db, organization }: Ctx, source: string): Promise<ListState> {
-  const list = await findList(db.$client, organization.id, source)
+  const list = await readFirst(db.$client, findList(organization.id, source))
   if (!list) throw notFound('blacklist')
   return list
 }

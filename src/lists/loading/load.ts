@@ -3,6 +3,7 @@ import { joined } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
+import { readFirst } from '../../platform/db/statement.ts'
 import { Failure } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
 import { memory } from '../../platform/memory-limiter.ts'
@@ -146,7 +147,7 @@ async function loadObject(system: System, source: PublicSource): Promise<{ objec
   if (object.size > MAX_FILE_BYTES) {
     await object.body.cancel()
     const refusal = new ListRefused('list.too_large', `The file has ${object.size} bytes. The limit is ${MAX_FILE_BYTES} bytes.`)
-    await refuse(system, source, await findList(system.db.$client, PUBLIC, source), object.etag, refusal)
+    await refuse(system, source, await readFirst(system.db.$client, findList(PUBLIC, source)), object.etag, refusal)
     return { object, isLoaded: false }
   }
   const outcome = await loadList(system, source, await object.bytes(), object.uploaded, modifiedAt(object))
@@ -156,7 +157,7 @@ async function loadObject(system: System, source: PublicSource): Promise<{ objec
 /** Loads the sandbox's list when there is no other. Any file replaces it. Returns whether it was loaded. */
 async function loadSandboxList(system: System, source: PublicSource): Promise<boolean> {
   const d1 = system.db.$client
-  if (system.settings.taxAuthority !== 'sandbox' || (await findList(d1, PUBLIC, source)) !== null) return false
+  if (system.settings.taxAuthority !== 'sandbox' || (await readFirst(d1, findList(PUBLIC, source))) !== null) return false
   const entries = sandboxEntries(source)
   const sandbox = { version: 0, digest: SANDBOX, list_date: SANDBOX_DAY, fetched_at: system.now.getTime(), row_count: entries.length }
   const load = { organization_id: PUBLIC, source, label: null, ...sandbox }
@@ -186,12 +187,12 @@ export async function loadList(
   const contention = () => new Failure('contention', 'list.changed', 'Other loads keep replacing the list at the same time. Try again.')
   let isFirst = true
   return retryOnConflict(async () => {
-    let loaded = await findList(system.db.$client, PUBLIC, source)
+    let loaded = await readFirst(system.db.$client, findList(PUBLIC, source))
     if (loaded?.loading != null && loaded.loading !== digest) {
       // Two loads of different files would give each other up without end.
       if (!isFirst) throw contention()
       await commit(system.db.$client, [abandonStatement(loaded)])
-      loaded = await findList(system.db.$client, PUBLIC, source)
+      loaded = await readFirst(system.db.$client, findList(PUBLIC, source))
     }
     isFirst = false
     return attemptLoad(system, file, bytes, loaded)

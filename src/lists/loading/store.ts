@@ -2,15 +2,15 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { eachJsonChunk, type Statement } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare, excluded, insertion, prepared } from '../../platform/db/statement.ts'
+import { bare, excluded, insertion } from '../../platform/db/statement.ts'
 import type { ListingStep } from '../catalog.ts'
 import { PUBLIC } from '../catalog.ts'
 import { blacklistChanges as changes, blacklistEntries as entries, type ListState, blacklistLists as lists } from '../tables.ts'
 import type { ListEntry, RefusalCode } from './read-list.ts'
 
 /** The state of a list; null before its first load or refusal. `organization_id` is PUBLIC for a public list. */
-export const findList = (d1: D1Database, organization_id: string, source: string) =>
-  prepared(d1, sql`select * from ${lists} where ${isList({ organization_id, source })}`).first<ListState>()
+export const findList = (organization_id: string, source: string): SQL<ListState> =>
+  sql<ListState>`select * from ${lists} where ${isList({ organization_id, source })}`
 
 export const isList = ({ organization_id, source }: Pick<ListLoad, 'organization_id' | 'source'>): SQL =>
   sql`${lists.organization_id} = ${organization_id} and ${lists.source} = ${source}`

@@ -56,6 +56,9 @@ export function preparedWithLiterals(d1: D1Database, query: SQL): D1PreparedStat
 /** Returns the rows of a statement. */
 export const readRows = async <Row>(d1: D1Database, query: SQL<Row>): Promise<Row[]> => (await prepared(d1, query).all<Row>()).results
 
+/** Returns the first row of a statement; null without one. */
+export const readFirst = <Row>(d1: D1Database, query: SQL<Row>): Promise<Row | null> => prepared(d1, query).first<Row>()
+
 /** Returns the values of a statement with one column. */
 export const readColumn = async <T>(d1: D1Database, query: SQL<T>): Promise<T[]> =>
   (await prepared(d1, query).raw<[T]>()).map(([value]) => value)
@@ -81,7 +84,7 @@ export const rendered = (piece: SQL): SQL => sql.raw(inlined(piece))
 export const bare = (column: SQLiteColumn) => sql.identifier(column.name)
 
 /** Columns of a table with values, as they are stored. */
-type Values<T extends SQLiteTable> = { [Name in keyof T['_']['columns']]?: SQL | string | number | null }
+export type Values<T extends SQLiteTable> = { [Name in keyof T['_']['columns']]?: SQL | string | number | null }
 
 const columnsIn = (table: SQLiteTable, values: object) => Object.keys(values).map((name) => bare(getTableColumns(table)[name]!))
 

@@ -1,5 +1,6 @@
 import { getTableName, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { commit, type Statement } from '../db/commit.ts'
 import { assertThat, isGuardViolation } from '../db/guard.ts'
 import { all, bare, prepared } from '../db/statement.ts'
 
@@ -91,6 +92,11 @@ export class RowLease<Row extends object> {
   /** Refuses its batch unless the worker holds the row. */
   assertLeased(d1: D1Database, row: Leased<Row>): D1PreparedStatement {
     return assertThat(d1, this.holds(row), this.guard)
+  }
+
+  /** Commits statements, unless the worker does not hold the row any more (`isLost`). Returns their results. */
+  async commit(d1: D1Database, row: Leased<Row>, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
+    return (await commit(d1, [this.assertLeased(d1, row), ...statements])).slice(1)
   }
 
   /** Whether a batch was refused because the worker does not hold the row any more. */

@@ -140,8 +140,7 @@ async function save(system: System, row: Leased<ExportRow>, maker: Maker): Promi
   const counts = { rows, documents, without_xml, bytes }
   const [before, state] = [row.state, key('state')]
   await putState(FILES, state, saved)
-  await commit(d1, [
-    exportLease.assertLeased(d1, row),
+  await exportLease.commit(d1, row, [
     exportLease.extend(
       d1,
       row,
@@ -157,8 +156,7 @@ async function complete(system: System, row: Leased<ExportRow>, maker: Maker): P
   const { key, size, etag } = await maker.complete()
   const now = Date.now()
   const ready = { status: 'ready', object: key, etag, bytes: size }
-  await commit(d1, [
-    exportLease.assertLeased(d1, row),
+  await exportLease.commit(d1, row, [
     exportLease.set(d1, row, assignments(exports_, { ...ready, state: null, completed_at: now, expires_at: now + KEPT_MS })),
   ])
   const { objects } = await system.env.FILES.list({ prefix: prefixOf(row), limit: LISTED_OBJECTS })
@@ -169,8 +167,7 @@ async function complete(system: System, row: Leased<ExportRow>, maker: Maker): P
 async function fail(system: System, row: Leased<ExportRow>, code: string): Promise<false> {
   const d1 = system.db.$client
   await removeObjects(system, row)
-  await commit(d1, [
-    exportLease.assertLeased(d1, row),
+  await exportLease.commit(d1, row, [
     exportLease.set(d1, row, assignments(exports_, { status: 'failed', error_code: code, state: null, completed_at: Date.now() })),
   ])
   return false
