@@ -1,5 +1,7 @@
 import type { SQL } from 'drizzle-orm'
 import type { System } from '../platform/context.ts'
+import { commit, type Statement } from '../platform/db/commit.ts'
+import { isGuardViolation } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
 import type { EventPayload } from './catalog/payload-contract.ts'
 import { appendStatements, wakeAppended } from './relay/relay.ts'
@@ -19,6 +21,25 @@ export function ownEventStatements(organization_id: string, { event, ...members 
   const event_id = newId('evt')
   const body = JSON.stringify({ event, event_id, ...members })
   return appendStatements([{ organization_id, event_id, body, isUnique: false }], Date.now())
+}
+
+/**
+ * Commits events with the statements that mark their cause as reported, and sends their deliveries. Does nothing when the guard refuses that:
+ * somebody else reported it, or it has changed since.
+ */
+export async function commitOwnEvents(
+  system: System,
+  shard: number,
+  events: readonly SQL[],
+  marks: readonly Statement[],
+  guard: string,
+): Promise<void> {
+  try {
+    const results = await commit(system.settings.events[shard]!, [...marks, ...events])
+    await wakeOwnEvent(system, shard, results.slice(-events.length))
+  } catch (error) {
+    if (!isGuardViolation(error, guard)) throw error
+  }
 }
 
 /** Asks the queue to send the deliveries that these results of ownEventStatements created. The sweep finds lost ones. */

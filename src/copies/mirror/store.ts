@@ -60,25 +60,24 @@ export const changeToken = (): string => `${CHANGE}${crypto.randomUUID()}`
  * Takes a connector for a change, of whatever status, with such a token. While a worker holds it, asks the worker to commit what it has
  * copied and stop, and returns undefined, unless the change waits no longer.
  */
-export const takeConnector = async (d1: D1Database, connector: number, token: string, now: number, leaseUntil: number, isForced: boolean) =>
-  (
-    await commit<Leased<WorkRow>>(d1, [
-      prepared(
-        d1,
-        sql`update ${connectors} set ${bare(connectors.token)} = ${connectors.token} || ${STOP} where ${connectors.connector} = ${connector}
-            and ${connectors.lease_until} > ${now}
-          and ${connectors.token} not like ${`%${STOP}`} and ${connectors.token} not like ${`${CHANGE}%`}
-            and ${connectors.token} <> 'stopped'`,
-      ),
-      prepared(
-        d1,
-        sql`update ${connectors} set ${bare(connectors.token)} = ${token}, ${bare(connectors.lease_until)} = ${leaseUntil}
-            where ${connectors.connector} = ${connector} and ${connectors.deleted_at} is null
-          and (${connectors.token} is null or ${connectors.lease_until} <= ${now} or ${connectors.token} in ('stopped', ${token})
-            or ${isForced ? 1 : 0}) returning *`,
-      ),
-    ])
-  )[1]!.results[0]
+export const takeConnector = async (
+  d1: D1Database,
+  connector: number,
+  token: string,
+  now: number,
+  leaseUntil: number,
+  isForced: boolean,
+) => {
+  const own = sql`where ${connectors.connector} = ${connector}`
+  const [, taken] = await commit<Leased<WorkRow>>(d1, [
+    sql`update ${connectors} set ${bare(connectors.token)} = ${connectors.token} || ${STOP} ${own} and ${connectors.lease_until} > ${now}
+      and ${connectors.token} not like ${`%${STOP}`} and ${connectors.token} not like ${`${CHANGE}%`} and ${connectors.token} <> 'stopped'`,
+    sql`update ${connectors} set ${assignments(connectors, { token, lease_until: leaseUntil })} ${own} and ${connectors.deleted_at} is null
+      and (${connectors.token} is null or ${connectors.lease_until} <= ${now} or ${connectors.token} in ('stopped', ${token})
+        or ${Number(isForced)}) returning *`,
+  ])
+  return taken!.results[0]
+}
 
 /** Refuses its batch unless a change has asked this worker to stop, and waits for it. */
 export const assertStopping = (d1: D1Database, { connector, token }: Leased<WorkRow>): D1PreparedStatement =>

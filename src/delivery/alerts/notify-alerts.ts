@@ -1,10 +1,8 @@
 import { type AlertRow, markNotified, unnotifiedAlerts } from '../../platform/alerts/alerts.ts'
 import { NOTIFIED } from '../../platform/alerts/kinds.ts'
 import type { System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
-import { isGuardViolation } from '../../platform/db/guard.ts'
 import { each } from '../../platform/work/pages.ts'
-import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
+import { commitOwnEvents, ownEventStatements } from '../own-events.ts'
 
 /** Alerts of one shard that are reported at once; the next minute continues. */
 const PAGE = 100
@@ -25,13 +23,7 @@ async function notifyOf(system: System, shard: number, d1: D1Database, rows: rea
   for (const row of rows) {
     if (!system.budget.allows(STATEMENTS)) return
     const events = eventsOf(row).flatMap((event) => ownEventStatements(row.organization_id, event))
-    try {
-      const results = await commit(d1, [...markNotified(d1, [row]), ...events])
-      await wakeOwnEvent(system, shard, results.slice(-events.length))
-    } catch (error) {
-      // Somebody else reported it, or it has changed since.
-      if (!isGuardViolation(error, 'alerts.unnotified')) throw error
-    }
+    await commitOwnEvents(system, shard, events, markNotified(d1, [row]), 'alerts.unnotified')
   }
 }
 

@@ -9,11 +9,10 @@ import {
 } from '../../accounts/plans/reserve-quota.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { isGuardViolation } from '../../platform/db/guard.ts'
 import { readRows } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { each } from '../../platform/work/pages.ts'
-import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
+import { commitOwnEvents, ownEventStatements } from '../own-events.ts'
 
 /** Warnings of one database that are dealt with at once; the next minute continues. */
 const PAGE = 100
@@ -63,11 +62,6 @@ async function notify(system: System, shard: number, d1: D1Database, warning: Qu
     occurred_at: new Date(marked_at).toISOString(),
     ...{ quota, period, used, limit: most, unit: unitOf(quota) },
   })
-  try {
-    const results = await commit(d1, [assertUnnotified(d1, warning), markWarningsNotified(d1, [warning]), ...event])
-    await wakeOwnEvent(system, shard, results.slice(-event.length))
-  } catch (error) {
-    // Somebody else reported it, or it has changed since.
-    if (!isGuardViolation(error, 'quota_warning.unnotified')) throw error
-  }
+  const marks = [assertUnnotified(d1, warning), markWarningsNotified(d1, [warning])]
+  await commitOwnEvents(system, shard, event, marks, 'quota_warning.unnotified')
 }

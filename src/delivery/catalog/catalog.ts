@@ -177,29 +177,16 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'made that counts: the period is the day of a daily limit, and the month of any other. What would exceed the limit is refused with 409.',
 }
 
-interface CatalogEntry {
-  key: EventKey
-  description: string
-  /** Null while the event is not sent. */
-  sample: EventPayload | null
-}
-
-/** Every event that a webhook can subscribe to, in the specification's order. */
-export const CATALOG: readonly CatalogEntry[] = EVENT_KEYS.map((key) => ({
-  key,
-  description: DESCRIPTIONS[key],
-  sample: SAMPLES[key as keyof typeof SAMPLES] ?? null,
-}))
-
 /**
- * The catalog with the JSON Schema and a sample of each payload. `npm run openapi` writes it into `assets`, and the Worker answers with that
+ * Every event that a webhook can subscribe to, in the specification's order, with the JSON Schema and a sample of its payload. `npm run openapi` writes it into `assets`, and the Worker answers with that
  * file: neither this file nor the schemas and samples are in the bundle.
  */
 export const listCatalog = (): EventCatalog => ({
-  data: CATALOG.map(({ key, description, sample }) => {
+  data: EVENT_KEYS.map((key) => {
+    const sample = SAMPLES[key as keyof typeof SAMPLES] ?? null
     const payload = PAYLOADS[key as keyof typeof PAYLOADS] as z.ZodType
     const schema = sample ? (z.toJSONSchema(payload) as Record<string, unknown>) : null
-    return { key, description, available: sample !== null, schema, sample }
+    return { key, description: DESCRIPTIONS[key], available: sample !== null, schema, sample }
   }),
   ...WHOLE,
 })

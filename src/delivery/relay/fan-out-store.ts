@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { bare, prepared, readRows } from '../../platform/db/statement.ts'
+import { bare, readFirst, readRows } from '../../platform/db/statement.ts'
 import type { Outbox } from '../../platform/outbox/outbox.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
@@ -84,11 +84,11 @@ export interface RelayRecord {
   known: Map<string, number>
 }
 
+type RelayRow = typeof relays.$inferSelect
+
 export async function findRecord(d1: D1Database, outbox: Outbox): Promise<RelayRecord> {
-  const row = await prepared(
-    d1,
-    sql`select ${relays.version}, ${relays.known} from ${relays} where ${relays.outbox} = ${String(outbox)}`,
-  ).first<{ version: number; known: string }>()
+  const own = sql<RelayRow>`select ${relays.version}, ${relays.known} from ${relays} where ${relays.outbox} = ${String(outbox)}`
+  const row = await readFirst(d1, own)
   return { version: row?.version ?? 0, known: new Map(Object.entries(JSON.parse(row?.known ?? '{}') as Record<string, number>)) }
 }
 

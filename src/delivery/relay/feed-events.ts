@@ -428,18 +428,26 @@ export async function countSyncs(
   return counts
 }
 
-/**
- * Adds the ends of extractions and how much became readable with them, for all events at once. An event whose ends cannot be read fails.
- */
-async function addEnds(
-  ledger: D1Database,
-  recipientBatches: readonly RecipientBatch[],
-  counts: CountsOfEvents,
+/** Reads for all events at once what some of them ask for, and keeps each answer. When that fails, these events fail. */
+async function readForAll<Asked extends { event: RelayEvent }, Answer>(
+  asked: readonly Asked[],
   failed: FailedEvent[],
+  read: () => Promise<readonly Answer[]>,
+  keep: (one: Asked, answer: Answer) => void,
 ): Promise<void> {
-  const asked = recipientBatches.flatMap(({ event, rows }) => (event.kind === EXTRACTION_ENDED ? rows.map((row) => ({ event, row })) : []))
   try {
-    const ends = await readExtractionEnds(
+    const answers = await read()
+    for (const [n, one] of asked.entries()) keep(one, answers[n]!)
+  } catch (error) {
+    for (const event of new Set(asked.map((one) => one.event))) failed.push({ event, error, isCertain: false })
+  }
+}
+
+/** Adds the ends of extractions and how much became readable with them. */
+function addEnds(ledger: D1Database, batches: readonly RecipientBatch[], counts: CountsOfEvents, failed: FailedEvent[]): Promise<void> {
+  const asked = batches.flatMap(({ event, rows }) => (event.kind === EXTRACTION_ENDED ? rows.map((row) => ({ event, row })) : []))
+  const read = () =>
+    readExtractionEnds(
       ledger,
       asked.map(({ event, row }) => ({
         ...{ entity: event.entity, organization_id: row.organization_id, run_id: (JSON.parse(event.body) as ExtractionBody).run_id },
@@ -447,10 +455,9 @@ async function addEnds(
         ...windowsThrough(row),
       })),
     )
-    for (const [n, { event }] of asked.entries()) counts.set(event, [...(counts.get(event) ?? []), { ...NOTHING_COUNTED, ended: ends[n]! }])
-  } catch (error) {
-    for (const event of new Set(asked.map((one) => one.event))) failed.push({ event, error, isCertain: false })
-  }
+  return readForAll(asked, failed, read, ({ event }, ended) =>
+    counts.set(event, [...(counts.get(event) ?? []), { ...NOTHING_COUNTED, ended }]),
+  )
 }
 
 /**
@@ -466,35 +473,22 @@ function windowsThrough(row: RecipientRow) {
   }
 }
 
-/** Adds the news of documents for recipients, for all events at once. An event whose news cannot be read fails. */
-async function addNews(
-  ledger: D1Database,
-  recipientBatches: readonly RecipientBatch[],
-  counts: CountsOfEvents,
-  failed: FailedEvent[],
-): Promise<void> {
-  for (const { event, rows } of recipientBatches)
-    if (isDocumentRead(event))
-      counts.set(
-        event,
-        rows.map(() => NOTHING_COUNTED),
-      )
-  const asked = recipientBatches.flatMap(({ event, rows }) =>
+/** Adds the news of documents for recipients. */
+function addNews(ledger: D1Database, batches: readonly RecipientBatch[], counts: CountsOfEvents, failed: FailedEvent[]): Promise<void> {
+  for (const { event, rows } of batches) if (isDocumentRead(event)) counts.set(event, Array(rows.length).fill(NOTHING_COUNTED))
+  const asked = batches.flatMap(({ event, rows }) =>
     rows.flatMap((row, n) => {
       const ask = askOf(event, row, counts.get(event)?.[n])
       return ask ? [{ event, n, ask }] : []
     }),
   )
-  try {
-    const news = await readDocumentNews(
-      ledger,
-      asked.map(({ ask }) => ask),
-    )
-    for (const [i, { event, n }] of asked.entries())
-      counts.set(event, counts.get(event)!.with(n, { ...counts.get(event)![n]!, news: news[i]! }))
-  } catch (error) {
-    for (const event of new Set(asked.map((one) => one.event))) failed.push({ event, error, isCertain: false })
-  }
+  const questions = asked.map(({ ask }) => ask)
+  return readForAll(
+    asked,
+    failed,
+    () => readDocumentNews(ledger, questions),
+    ({ event, n }, news) => counts.set(event, counts.get(event)!.with(n, { ...counts.get(event)![n]!, news })),
+  )
 }
 
 /** The question about the documents of an event for a recipient; null when it learns of none. */

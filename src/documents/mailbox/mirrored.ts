@@ -1,6 +1,6 @@
 import { AUTHORITY_ZONE } from '../../authority/port/business-days.ts'
 import type { System } from '../../platform/context.ts'
-import { readRows } from '../../platform/db/statement.ts'
+import { readColumn, readRows } from '../../platform/db/statement.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { visibleSince } from './deadlines.ts'
@@ -49,5 +49,7 @@ export async function mirroredNotifications(ledger: ScopedLedger, after: string 
 }
 
 /** Finds the readers of a mailbox's documents that were fetched at an instant or later, as far as floors let them. */
-export const readersOfFetched = async (system: System, ledger: D1Database, entity: number, since: Date): Promise<NotificationReader[]> =>
-  readRows(system.db.$client, readersOf(entity, await listersOfFetched(ledger, entity, since.getTime())))
+export async function readersOfFetched(system: System, ledger: D1Database, entity: number, since: Date): Promise<NotificationReader[]> {
+  const [listers] = await readColumn(ledger, listersOfFetched(entity, since.getTime()))
+  return readRows(system.db.$client, readersOf(entity, listers!))
+}

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { EFFECTIVE_KINDS } from '../../authority/port/mailbox.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { all, bare, prepared } from '../../platform/db/statement.ts'
+import { all, bare } from '../../platform/db/statement.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { NotificationStatus } from './deadlines.ts'
 import { mailboxNotifications } from './tables.ts'
@@ -102,12 +102,9 @@ export const fetchedSince = (entities: readonly number[], since: number): SQL<nu
       where ${m.fetched_at} >= ${since}`
 
 /** Returns the organizations, as keys of a JSON object, that listed a notification whose document was fetched at an instant or later. */
-export const listersOfFetched = async (ledger: D1Database, entity: number, since: number): Promise<string> =>
-  (await prepared(
-    ledger,
-    sql`select json_group_object(o.key, 1) as organizations from ${mailboxNotifications} ${m} cross join json_each(${m.organizations}) o
-      where ${m.entity} = ${entity} and ${m.fetched_at} >= ${since}`,
-  ).first<string>('organizations'))!
+export const listersOfFetched = (entity: number, since: number): SQL<string> =>
+  sql<string>`select json_group_object(o.key, 1) from ${mailboxNotifications} ${m} cross join json_each(${m.organizations}) o
+    where ${m.entity} = ${entity} and ${m.fetched_at} >= ${since}`
 
 /** Records that the mailbox does not show these any more. */
 export const unlistNotifications = (entity: number, gone: readonly KnownNotification[]): SQL[] =>

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { ObligationList } from '../../authority/port/fields-contract.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
@@ -32,10 +32,8 @@ const [c, organization] = [alias(connections, 'c'), alias(organizations, 'o')]
 /** Reads the obligations and returns that these readers can read, in their order. One call. */
 export async function readRegistrations(d1: D1Database, readers: readonly DocumentReader[]): Promise<RegisteredObligations[]> {
   const json = JSON.stringify(readers.map(readerJson))
-  const [documents, jobs] = await d1.batch([
-    prepared(
-      d1,
-      sql`with ${versionsOf(json, sql`${d.kind} in ('csf', 'obligations', 'declaracion')`)},
+  const [documents, jobs] = await commit(d1, [
+    sql`with ${versionsOf(json, sql`${d.kind} in ('csf', 'obligations', 'declaracion')`)},
         ranked as (
           select *, row_number() over (partition by n, kind order by version desc) as place from versions
           where kind <> 'declaracion' and fields_status = 'read'),
@@ -45,16 +43,12 @@ export async function readRegistrations(d1: D1Database, readers: readonly Docume
         select r.n, r.kind, r.version, ${d.document_id}, ${d.source}, ${d.document_date}, ${d.period_end}, ${d.attributes},
           iif(r.kind = 'declaracion', null, ${fieldsOf(d)}) as fields
         from wanted r ${documentOf('r')}`,
-    ),
-    prepared(
-      d1,
-      sql`select distinct a.key as n, s.source from json_each(${json}) a cross join sync_jobs s
+    sql`select distinct a.key as n, s.source from json_each(${json}) a cross join sync_jobs s
         where s.entity = a.value->>0 and s.source in (${RETURNS.monthly}, ${RETURNS.annual}) and s.month = '' and s.status = 'succeeded'
           and (a.value->>2 is null or exists (select 1 from json_each(${requestersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o where o.value = a.value->>2))`,
-    ),
   ])
-  const rows = Map.groupBy(documents!.results as Row[], ({ n }) => n)
-  const ended = Map.groupBy(jobs!.results as { n: number; source: string }[], ({ n }) => n)
+  const rows = Map.groupBy(documents!.results as unknown as Row[], ({ n }) => n)
+  const ended = Map.groupBy(jobs!.results as unknown as { n: number; source: string }[], ({ n }) => n)
   return readers.map((_, n) => registrationOf(rows.get(n) ?? [], [...(rows.get(n) ?? []), ...(ended.get(n) ?? [])]))
 }
 

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
-import { bare, prepared, readRows } from '../../platform/db/statement.ts'
+import { bare, readAll, readRows } from '../../platform/db/statement.ts'
 import { log } from '../../platform/log.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
@@ -68,23 +68,15 @@ const counterpartiesAmong = (
 export type FoundListing = ListedAs & { organization_id: string; rfc: string }
 
 /** Finds these RFCs on the public lists and on those of the organizations, in one call. */
-async function findListed(d1: D1Database, organizations: readonly string[], rfcs: readonly string[]): Promise<FoundListing[]> {
-  const chunks = jsonChunks(rfcs)
-  if (chunks.length === 0) return []
+const findListed = (d1: D1Database, organizations: readonly string[], rfcs: readonly string[]): Promise<FoundListing[]> => {
   const owners = JSON.stringify([PUBLIC, ...new Set(organizations)])
-  const results = await d1.batch<FoundListing>(
-    chunks.map((json) =>
-      prepared(
-        d1,
-        sql`select ${e.organization_id}, ${e.source}, ${e.rfc}, ${e.situacion}
-           from ${blacklistLists} ${l} cross join json_each(${json}) j
-           cross join ${blacklistEntries} ${e} on ${e.organization_id} = ${l.organization_id} and ${e.source} = ${l.source}
-             and ${e.rfc} = j.value
-           where ${l.organization_id} in (select value from json_each(${owners})) and ${l.version} > 0`,
-      ),
-    ),
+  const queries = jsonChunks(rfcs).map(
+    (json) => sql`select ${e.organization_id}, ${e.source}, ${e.rfc}, ${e.situacion}
+      from ${blacklistLists} ${l} cross join json_each(${json}) j
+      cross join ${blacklistEntries} ${e} on ${e.organization_id} = ${l.organization_id} and ${e.source} = ${l.source} and ${e.rfc} = j.value
+      where ${l.organization_id} in (select value from json_each(${owners})) and ${l.version} > 0`,
   )
-  return results.flatMap((result) => result.results)
+  return readAll(d1, queries)
 }
 
 /** Keeps the listed counterparties of those connections that have not changed since; its result names them as `kept`. */

@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { jsonChunks } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { PUBLIC } from '../catalog.ts'
 import { blacklistEntries, blacklistLists, type ListState } from '../tables.ts'
 
@@ -24,17 +23,13 @@ export async function findEntries(
   const isVisible = sql`${l.organization_id} in (${PUBLIC}, ${organization_id}) and ${l.version} > 0
     and (${filter} is null or ${l.source} in (select value from json_each(${filter})))`
   const chunks = jsonChunks(rfcs)
-  const [lists, ...results] = await d1.batch([
-    prepared(d1, sql`select * from ${blacklistLists} ${l} where ${isVisible} order by ${l.organization_id}, ${l.source}`),
-    ...chunks.map((json) =>
-      prepared(
-        d1,
-        sql`select ${e.organization_id}, ${e.source}, ${e.rfc}, ${e.name}, ${e.history}, ${e.seen_on}
-          from ${blacklistLists} ${l} cross join json_each(${json}) j
-          cross join ${blacklistEntries} ${e} on ${e.organization_id} = ${l.organization_id} and ${e.source} = ${l.source}
-            and ${e.rfc} = j.value
-          where ${isVisible}`,
-      ),
+  const [lists, ...results] = await commit(d1, [
+    sql`select * from ${blacklistLists} ${l} where ${isVisible} order by ${l.organization_id}, ${l.source}`,
+    ...chunks.map(
+      (json) => sql`select ${e.organization_id}, ${e.source}, ${e.rfc}, ${e.name}, ${e.history}, ${e.seen_on}
+        from ${blacklistLists} ${l} cross join json_each(${json}) j
+        cross join ${blacklistEntries} ${e} on ${e.organization_id} = ${l.organization_id} and ${e.source} = ${l.source} and ${e.rfc} = j.value
+        where ${isVisible}`,
     ),
     ...more,
   ])

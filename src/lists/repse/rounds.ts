@@ -3,9 +3,18 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { askRegistry, type OwnName } from './repse.ts'
-import { advanceRound, claimForDay, dueRows, findRound, nextEntities, openRound, registrationsOf, stalledRound } from './round-store.ts'
 import { alertOf } from './status.ts'
-import { recordAnswer } from './store.ts'
+import {
+  advanceRound,
+  claimForDay,
+  dueRows,
+  findRound,
+  nextEntities,
+  openRound,
+  recordAnswer,
+  registrationsOf,
+  stalledRound,
+} from './store.ts'
 
 /** RFCs that one message covers. They are looked up one after the other. */
 const PAGE = 5

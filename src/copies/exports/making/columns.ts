@@ -411,8 +411,6 @@ const SHEETS: Readonly<Record<Kind, string>> = {
 export const columnsFor = (kind: Kind, headings: ExportRow['headings']): Columns =>
   headings === 'es' ? spanish(COLUMNS_OF[kind]) : COLUMNS_OF[kind]
 
-const sheetNameOf = (kind: Kind, headings: ExportRow['headings']): string => (headings === 'es' ? SHEETS[kind] : kind)
-
 /** Writes the rows of an export in its format. */
 export interface RowWriter {
   /** Before the first row. */
@@ -441,6 +439,7 @@ export function rowWriterOf(row: ExportRow, state: MakingState, output: FileOutp
       write: (rows) => push(rows.map((one) => csvLine(valuesOf(columns, one))).join('')),
       end: nothing,
     }
-  const workbook = new Workbook(zipOf(row, state, output, limits), state.workbook, columns, sheetNameOf(kind, row.headings), limits.sheet)
+  const name = row.headings === 'es' ? SHEETS[kind] : kind
+  const workbook = new Workbook(zipOf(row, state, output, limits), state.workbook, columns, name, limits.sheet)
   return { begin: nothing, write: (rows) => workbook.write(rows), end: () => workbook.end() }
 }

@@ -32,7 +32,7 @@ export class Maker {
   readonly #filters: FixedFilters | null
   readonly #limits: ExportLimits
   readonly #listed: ListedParties
-  readonly #state: MakingState
+  readonly state: MakingState
   readonly #output: FileOutput
   /** Objects of XML that were read. */
   objects = 0
@@ -44,7 +44,7 @@ export class Maker {
     this.#filters = filtersOf(start, row)
     this.#limits = limits
     this.#listed = parseListed(state.listed)
-    this.#state = state
+    this.state = state
     this.#output = new FileOutput(ctx.env.FILES, state.output, tail, directory)
   }
 
@@ -58,34 +58,17 @@ export class Maker {
   }
 
   get saved(): SavedMaking {
-    return { state: { ...this.#state, bytes: this.#output.at }, tail: this.#output.tail, directory: this.#output.directory }
+    return { state: { ...this.state, bytes: this.#output.at }, tail: this.#output.tail, directory: this.#output.directory }
   }
 
   /** Takes the piece of the central directory once it is long; null while it is short. */
   takeDirectory(): Uint8Array | null {
-    return this.#state.phase === 'reading' && this.#output.directory.length >= this.#limits.directory ? this.#output.takeDirectory() : null
-  }
-
-  /** Notes the object that keeps it. */
-  keepDirectory(object: string): void {
-    this.#state.output.directory.push(object)
-  }
-
-  get phase(): MakingState['phase'] {
-    return this.#state.phase
-  }
-
-  get documents(): number {
-    return this.#state.documents
-  }
-
-  get parts(): number {
-    return this.#state.output.parts.length
+    return this.state.phase === 'reading' && this.#output.directory.length >= this.#limits.directory ? this.#output.takeDirectory() : null
   }
 
   /** Does a step before the object is completed. */
   async step(): Promise<void> {
-    if (this.#state.phase === 'reading') await this.#read()
+    if (this.state.phase === 'reading') await this.#read()
     else await this.#copyDirectory()
   }
 
@@ -95,19 +78,19 @@ export class Maker {
   }
 
   /** Makes the object of a file that is written. It can be repeated. */
-  complete = (): Promise<R2Object> => completeObject(this.#files, this.#state.output, this.#output.tail)
+  complete = (): Promise<R2Object> => completeObject(this.#files, this.state.output, this.#output.tail)
 
   async #read(): Promise<void> {
     const { kind } = this.#row
-    const writer: RowWriter | null = kind === 'xml' ? null : rowWriterOf(this.#row, this.#state, this.#output, this.#limits)
-    if (this.#state.after === null && this.#state.documents === 0) writer?.begin()
+    const writer: RowWriter | null = kind === 'xml' ? null : rowWriterOf(this.#row, this.state, this.#output, this.#limits)
+    if (this.state.after === null && this.state.documents === 0) writer?.begin()
     const { items, next } = await this.#page()
     if (writer === null) await this.#addFiles(items)
     else if (isOfXml(kind)) await this.#write(writer, this.#rowsOfXml(items, kind))
     else await this.#write(writer, rowsOf(this.#ledger, kind as Exclude<typeof kind, 'xml' | KindOfXml>, items, this.#listed))
-    this.#state.documents += items.length
+    this.state.documents += items.length
     if (next !== null) {
-      this.#state.after = next
+      this.state.after = next
       return this.#output.flush()
     }
     writer?.end()
@@ -117,7 +100,7 @@ export class Maker {
 
   async #page(): Promise<{ items: PageItem[]; next: MakingState['after'] }> {
     if (this.#filters === null) return { items: [], next: null }
-    return findMatches(this.#ledger, this.#filters, this.#listed, this.#state.after ?? undefined, this.#limits.page[this.#row.kind])
+    return findMatches(this.#ledger, this.#filters, this.#listed, this.state.after ?? undefined, this.#limits.page[this.#row.kind])
   }
 
   /** Writes rows, some at a time: other requests are answered in between. */
@@ -125,7 +108,7 @@ export class Maker {
     let some: object[] = []
     const write = async () => {
       writer.write(some)
-      this.#state.rows += some.length
+      this.state.rows += some.length
       some = []
       await this.#output.flush()
     }
@@ -138,11 +121,11 @@ export class Maker {
   }
 
   async #addFiles(items: readonly PageItem[]): Promise<void> {
-    const zip = zipOf(this.#row, this.#state, this.#output, this.#limits)
+    const zip = zipOf(this.#row, this.state, this.#output, this.#limits)
     for await (const batch of this.#batches(items)) {
       await addFiles(this.#files, zip, batch)
       await this.#output.flush()
-      this.#state.rows += batch.length
+      this.state.rows += batch.length
     }
   }
 
@@ -161,7 +144,7 @@ export class Maker {
   /** The files of those documents whose XML is known, in batches. The others are counted. */
   async *#batches(items: readonly PageItem[]): AsyncGenerator<FileOf[]> {
     const files = await filesOf(this.#ledger, items)
-    this.#state.without_xml += items.length - files.length
+    this.state.without_xml += items.length - files.length
     for (const batch of batchesOf(files, this.#limits.xmlBytes, ({ xml_length }) => xml_length)) {
       this.objects += new Set(batch.map(({ location }) => location.xml_object)).size
       yield batch
@@ -170,13 +153,13 @@ export class Maker {
 
   async #endReading(): Promise<void> {
     if (this.#row.format === 'xlsx' || this.#row.format === 'zip') {
-      this.#state.phase = 'directory'
-      this.#state.directory = { at: this.#output.at, copied: 0 }
+      this.state.phase = 'directory'
+      this.state.directory = { at: this.#output.at, copied: 0 }
     } else await this.#end()
   }
 
   async #copyDirectory(): Promise<void> {
-    const { directory, output } = this.#state
+    const { directory, output } = this.state
     const key = output.directory[directory.copied]
     if (key !== undefined) {
       const found = await this.#files.get(key)
@@ -186,13 +169,13 @@ export class Maker {
       return this.#output.flush()
     }
     this.#output.push(this.#output.takeDirectory())
-    zipOf(this.#row, this.#state, this.#output, this.#limits).finish(directory.at)
+    zipOf(this.#row, this.state, this.#output, this.#limits).finish(directory.at)
     await this.#end()
   }
 
   async #end(): Promise<void> {
-    this.#state.bytes = this.#output.at
+    this.state.bytes = this.#output.at
     await this.#output.close()
-    this.#state.phase = 'complete'
+    this.state.phase = 'complete'
   }
 }

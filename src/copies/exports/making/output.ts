@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { PagePosition } from '../../../cfdi/search/search.ts'
 import type { ExportRow } from '../store.ts'
-import { emptyWorkbook, emptyZip, type Sink, type WorkbookState, type ZipState } from './formats/zip.ts'
+import type { Sink, WorkbookState, ZipState } from './formats/zip.ts'
 
 /** Bounds of the steps and formats of an export. Tests have lower ones. */
 export interface ExportLimits {
@@ -49,8 +49,6 @@ interface OutputState {
   /** Objects with the full pieces of the central directory, in their order. */
   directory: string[]
 }
-
-const emptyOutput = (key: string): OutputState => ({ key, upload: null, parts: [], directory: [] })
 
 /** The file would have more parts than the bucket takes. */
 export class TooLarge extends Error {}
@@ -193,7 +191,8 @@ export interface MakingState {
 
 export const newState = (key: string, listed: string): MakingState => ({
   ...{ listed, phase: 'reading', after: null, rows: 0, documents: 0, without_xml: 0 },
-  ...{ zip: emptyZip(), workbook: emptyWorkbook(), output: emptyOutput(key), directory: { at: 0, copied: 0 }, bytes: 0 },
+  ...{ zip: { entries: 0, directory: 0 }, workbook: { sheets: 0, rows: 0, entry: null } },
+  ...{ output: { key, upload: null, parts: [], directory: [] }, directory: { at: 0, copied: 0 }, bytes: 0 },
 })
 
 /** A state with its bytes: those of the file that are no part yet, and those of its central directory. */

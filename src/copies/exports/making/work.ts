@@ -106,9 +106,11 @@ async function make(system: System, row: Leased<ExportRow>, limits: ExportLimits
 }
 
 async function continueExport(system: System, row: Leased<ExportRow>, maker: Maker, limits: ExportLimits): Promise<boolean> {
-  while (maker.phase !== 'complete') {
-    const [documents, parts] = [maker.documents, maker.parts]
-    const isSteppedOn = () => maker.phase === 'reading' && maker.parts === parts && maker.documents - documents < limits.commit
+  const { state } = maker
+  while (state.phase !== 'complete') {
+    const [documents, parts] = [state.documents, state.output.parts.length]
+    const isSteppedOn = () =>
+      state.phase === 'reading' && state.output.parts.length === parts && state.documents - documents < limits.commit
     const isAllowed = () => system.budget.allows(STEP_STATEMENTS) && maker.objects < limits.objects
     if (!isAllowed()) return true
     do {
@@ -133,7 +135,7 @@ async function save(system: System, row: Leased<ExportRow>, maker: Maker): Promi
   if (full) {
     const object = key('directory')
     await FILES.put(object, full as Uint8Array<ArrayBuffer>)
-    maker.keepDirectory(object)
+    maker.state.output.directory.push(object)
   }
   const { saved } = maker
   const { rows, documents, without_xml, bytes, after } = saved.state

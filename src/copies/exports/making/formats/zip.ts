@@ -58,8 +58,6 @@ export interface ZipState {
   directory: number
 }
 
-export const emptyZip = (): ZipState => ({ entries: 0, directory: 0 })
-
 /** Writes an archive whose files all have the same time. */
 export class Zip {
   readonly #sink: Sink
@@ -223,8 +221,6 @@ export function cellXml(cell: string, type: ColumnType, value: unknown): string 
   return time ? `<c r="${cell}" s="${time.style}"><v>${time.serial}</v></c>` : textCell(cell, text)
 }
 
-const headingCell = (cell: string, text: string): string => textCell(cell, text, HEADING)
-
 /** A column of a table: its heading, the type of its values, and its value in a row. */
 export interface ExportColumn {
   heading: string
@@ -244,8 +240,6 @@ export interface WorkbookState {
   /** The open sheet. */
   entry: OpenEntry | null
 }
-
-export const emptyWorkbook = (): WorkbookState => ({ sheets: 0, rows: 0, entry: null })
 
 /** The limits of a sheet. The bytes are those of its XML: below 4 GiB, so that no sheet needs ZIP64. */
 export interface SheetLimits {
@@ -345,7 +339,7 @@ export class Workbook {
     this.#endSheet()
     this.#state.entry = this.#zip.begin(fileOf(++this.#state.sheets))
     this.#state.rows = 1
-    const headings = this.#columns.map(({ heading }, at) => headingCell(`${this.#letters[at]}1`, heading))
+    const headings = this.#columns.map(({ heading }, at) => textCell(`${this.#letters[at]}1`, heading, HEADING))
     this.#text.push(`${SHEET}${colsOf(this.#columns)}<sheetData><row r="1">${headings.join('')}</row>`)
   }
 
