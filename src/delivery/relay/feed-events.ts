@@ -405,26 +405,20 @@ export type CountsOfEvents = Map<RelayEvent, readonly Brought[]>
  * Counts what the jobs of a page's sync events brought to each recipient, for all events at once. If that fails, each event is counted on
  * its own, so that one that cannot be counted stops no other: it is added to those that failed.
  */
-export async function countSyncs(
-  ledger: D1Database,
-  recipientBatches: readonly RecipientBatch[],
-  failed: FailedEvent[],
-): Promise<CountsOfEvents> {
-  const asked = recipientBatches
-    .map((recipientBatch) => ({ recipientBatch, jobs: jobsOf(recipientBatch) }))
-    .filter(({ jobs }) => jobs.length > 0)
+export async function countSyncs(ledger: D1Database, batches: readonly RecipientBatch[], failed: FailedEvent[]): Promise<CountsOfEvents> {
+  const asked = batches.map((batch) => ({ batch, jobs: jobsOf(batch) })).filter(({ jobs }) => jobs.length > 0)
   const all = asked.flatMap(({ jobs }) => jobs)
   const together = await countJobs(ledger, all).catch(() => null)
   const counts: CountsOfEvents = new Map()
-  for (const { recipientBatch, jobs } of asked) {
+  for (const { batch, jobs } of asked) {
     try {
-      counts.set(recipientBatch.event, together ? together.splice(0, jobs.length) : await countJobs(ledger, jobs))
+      counts.set(batch.event, together ? together.splice(0, jobs.length) : await countJobs(ledger, jobs))
     } catch (error) {
-      failed.push({ event: recipientBatch.event, error, isCertain: false })
+      failed.push({ event: batch.event, error, isCertain: false })
     }
   }
-  await addEnds(ledger, recipientBatches, counts, failed)
-  await addNews(ledger, recipientBatches, counts, failed)
+  await addEnds(ledger, batches, counts, failed)
+  await addNews(ledger, batches, counts, failed)
   return counts
 }
 

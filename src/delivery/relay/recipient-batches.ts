@@ -63,18 +63,17 @@ const weightOf = ({ rows }: RecipientBatch): number => rows.length
 /**
  * Selects the recipient batches of a page. Events with few recipients come first, and at least one of the others. The rest waits for the next page.
  */
-export function selectRecipientBatches(recipientBatches: readonly RecipientBatch[]): RecipientBatch[] {
-  const isLight = (recipientBatch: RecipientBatch): boolean =>
-    weightOf(recipientBatch) <= LIGHT_WEIGHT && (recipientBatch.progress === null || recipientBatch.isWaiting)
+export function selectRecipientBatches(batches: readonly RecipientBatch[]): RecipientBatch[] {
+  const isLight = (batch: RecipientBatch): boolean => weightOf(batch) <= LIGHT_WEIGHT && (batch.progress === null || batch.isWaiting)
   const selected: RecipientBatch[] = []
   let weight = 0
-  const take = (recipientBatch: RecipientBatch): void => {
-    selected.push(recipientBatch)
-    weight += weightOf(recipientBatch)
+  const take = (batch: RecipientBatch): void => {
+    selected.push(batch)
+    weight += weightOf(batch)
   }
-  for (const recipientBatch of recipientBatches.filter(isLight)) if (weight + weightOf(recipientBatch) <= MAX_WEIGHT) take(recipientBatch)
-  const [first, ...others] = recipientBatches.filter((recipientBatch) => !isLight(recipientBatch))
+  for (const batch of batches.filter(isLight)) if (weight + weightOf(batch) <= MAX_WEIGHT) take(batch)
+  const [first, ...others] = batches.filter((batch) => !isLight(batch))
   if (first) take(first)
-  for (const recipientBatch of others) if (weight + weightOf(recipientBatch) <= MAX_WEIGHT) take(recipientBatch)
+  for (const batch of others) if (weight + weightOf(batch) <= MAX_WEIGHT) take(batch)
   return selected
 }

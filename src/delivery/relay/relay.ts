@@ -113,7 +113,7 @@ export interface BuiltRecipientBatch extends RecipientBatch {
 }
 
 export interface Failed {
-  recipientBatch: BuiltRecipientBatch
+  batch: BuiltRecipientBatch
   error: unknown
   /** Whether an events shard takes no writes at all. */
   isDown: boolean
@@ -134,7 +134,7 @@ const HALF_STATEMENTS = 200
 /** Portions that are committed together, with what they append to one events shard. */
 interface Part {
   shard: number
-  recipientBatches: readonly BuiltRecipientBatch[]
+  batches: readonly BuiltRecipientBatch[]
 }
 
 /**
@@ -144,47 +144,45 @@ interface Part {
 export async function commitRecipientBatches(
   system: System,
   records: Records,
-  recipientBatches: readonly BuiltRecipientBatch[],
+  batches: readonly BuiltRecipientBatch[],
 ): Promise<Committed> {
   const errors = new Map<BuiltRecipientBatch, { error: unknown; shard: number }>()
-  const left = new Map(
-    recipientBatches.map((recipientBatch) => [recipientBatch, new Set(recipientBatch.events.map(({ events_shard }) => events_shard))]),
-  )
+  const left = new Map(batches.map((batch) => [batch, new Set(batch.events.map(({ events_shard }) => events_shard))]))
   const shards = new Set([...left.values()].flatMap((own) => [...own]))
   const parts: Part[] = [...shards].map((shard) => ({
     shard,
-    recipientBatches: recipientBatches.filter((recipientBatch) => left.get(recipientBatch)!.has(shard)),
+    batches: batches.filter((batch) => left.get(batch)!.has(shard)),
   }))
   const tried = parts.length
   for (const [n, part] of parts.entries()) {
     if (n >= tried && !system.budget.allows(HALF_STATEMENTS)) break
     try {
       await commitPart(system, records, part)
-      for (const recipientBatch of part.recipientBatches) left.get(recipientBatch)!.delete(part.shard)
+      for (const batch of part.batches) left.get(batch)!.delete(part.shard)
     } catch (error) {
       if (isOvertaken(error)) break
-      const [first] = part.recipientBatches
-      if (part.recipientBatches.length === 1) errors.set(first!, { error, shard: part.shard })
-      else for (const half of halvesOf(part.recipientBatches)) parts.push({ shard: part.shard, recipientBatches: half })
+      const [first] = part.batches
+      if (part.batches.length === 1) errors.set(first!, { error, shard: part.shard })
+      else for (const half of halvesOf(part.batches)) parts.push({ shard: part.shard, batches: half })
     }
   }
   const down = new Map<number, boolean>()
   for (const shard of new Set([...errors.values()].map((one) => one.shard))) down.set(shard, !(await records.isWritable(shard)))
   return {
-    done: recipientBatches.filter((recipientBatch) => left.get(recipientBatch)!.size === 0),
-    failed: [...errors].map(([recipientBatch, { error, shard }]) => ({ recipientBatch, error, isDown: down.get(shard)! })),
+    done: batches.filter((batch) => left.get(batch)!.size === 0),
+    failed: [...errors].map(([batch, { error, shard }]) => ({ batch, error, isDown: down.get(shard)! })),
   }
 }
 
-const halvesOf = (recipientBatches: readonly BuiltRecipientBatch[]) => {
-  const half = Math.ceil(recipientBatches.length / 2)
-  return [recipientBatches.slice(0, half), recipientBatches.slice(half)]
+const halvesOf = (batches: readonly BuiltRecipientBatch[]) => {
+  const half = Math.ceil(batches.length / 2)
+  return [batches.slice(0, half), batches.slice(half)]
 }
 
 /** Commits the events that are not in a feed yet, with their deliveries, and wakes the endpoints. */
 async function commitPart(system: System, records: Records, part: Part): Promise<void> {
   const { shard } = part
-  const inOrder = part.recipientBatches.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap(({ events }) => events)
+  const inOrder = part.batches.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap(({ events }) => events)
   const ofShard = inOrder.filter(({ events_shard }) => events_shard === shard)
   const events = records.fresh(shard, [...new Map(ofShard.map((event) => [event.event_id, event])).values()])
   const rows = await append(system, records, shard, events).catch(async (error: unknown) => {
@@ -248,12 +246,10 @@ export async function feedEvents(
 }
 
 /** The statements that store the progress of outbox events. */
-export const progressStatements = (source: D1Database, recipientBatches: readonly RecipientBatch[]): Statement[] => {
-  const events = recipientBatches.filter(({ progress }) => progress === null).map(({ event }) => event)
+export const progressStatements = (source: D1Database, batches: readonly RecipientBatch[]): Statement[] => {
+  const events = batches.filter(({ progress }) => progress === null).map(({ event }) => event)
   const done = events.filter((event) => !isListed(event))
-  const moved = recipientBatches.flatMap(({ event, progress }) =>
-    progress === null || progress === event.progress ? [] : [{ ...event, progress }],
-  )
+  const moved = batches.flatMap(({ event, progress }) => (progress === null || progress === event.progress ? [] : [{ ...event, progress }]))
   return [
     ...(done.length > 0 ? [deleteStatement(source, done)] : []),
     ...strikeStatements(source, events.filter(isListed)),
@@ -323,24 +319,24 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   const failed = read
     .filter(({ bytes }) => bytes > MAX_EVENT_BYTES)
     .map((event): FailedEvent => ({ event, error: sizeError(event), isCertain: true }))
-  const recipientBatches = await readRecipientBatches(
+  const batches = await readRecipientBatches(
     system,
     page.filter(isRead).filter((event) => !listsJobs(event)),
     failed,
   )
-  work.isWaiting ||= recipientBatches.some(({ isWaiting }) => isWaiting)
-  const selected = selectRecipientBatches(recipientBatches)
+  work.isWaiting ||= batches.some(({ isWaiting }) => isWaiting)
+  const selected = selectRecipientBatches(batches)
   const counts = await countSyncs(source, selected, failed)
   const uncounted = new Set(failed.map(({ event }) => event.outbox_event_id))
   const built: BuiltRecipientBatch[] = []
   const takesCiec = takesCiecs(system.settings)
-  for (const recipientBatch of selected) {
-    if (uncounted.has(recipientBatch.event.outbox_event_id)) continue
+  for (const batch of selected) {
+    if (uncounted.has(batch.event.outbox_event_id)) continue
     try {
-      const { event, rows } = recipientBatch
-      built.push({ ...recipientBatch, events: await feedEvents(event, rows, counts.get(event), takesCiec) })
+      const { event, rows } = batch
+      built.push({ ...batch, events: await feedEvents(event, rows, counts.get(event), takesCiec) })
     } catch (error) {
-      failed.push({ event: recipientBatch.event, error, isCertain: true })
+      failed.push({ event: batch.event, error, isCertain: true })
     }
   }
   const ends = await commitRecipientBatches(system, work.records, built)
@@ -349,8 +345,7 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   if (progress.length > 0) await commit(source, progress)
   work.records.crossOff(ends.done.filter(({ event, progress }) => progress !== event.progress).flatMap(({ events }) => events))
 
-  for (const { recipientBatch, error, isDown } of ends.failed)
-    failed.push({ event: recipientBatch.event, error, isCertain: isRefusal(error), isDown })
+  for (const { batch, error, isDown } of ends.failed) failed.push({ event: batch.event, error, isCertain: isRefusal(error), isDown })
   if (failed.length > 0) {
     const isWaiting = await handleFailures(system, outbox, source, failed)
     work.isWaiting ||= isWaiting
