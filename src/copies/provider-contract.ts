@@ -68,7 +68,7 @@ const judgeLocation = ({ prefix, path_template }: { prefix: string; path_templat
 /** Buckets that Amazon takes: other services take more. */
 const AMAZON_BUCKET = /^(?!(?:\d+\.){3}\d+$)[a-z\d.-]+$/
 
-export const S3Config = z
+const S3Config = z
   .strictObject({
     ...location,
     bucket: text(
@@ -96,9 +96,8 @@ export const S3Config = z
     context.addIssue({ code: 'custom', path: ['bucket'], message })
   })
   .meta({ id: 'S3Config' })
-export type S3Config = z.infer<typeof S3Config>
 
-export const AzureBlobConfig = z
+const AzureBlobConfig = z
   .strictObject({
     ...location,
     account: text(
@@ -115,11 +114,10 @@ export const AzureBlobConfig = z
   })
   .superRefine(judgeLocation)
   .meta({ id: 'AzureBlobConfig' })
-export type AzureBlobConfig = z.infer<typeof AzureBlobConfig>
 
 const folder = /^(?!\.+$)[A-Za-z\d!_.-]{1,200}$/
 
-export const GoogleDriveConfig = z
+const GoogleDriveConfig = z
   .strictObject({
     ...location,
     folder_id: text(
@@ -130,12 +128,11 @@ export const GoogleDriveConfig = z
   })
   .superRefine(judgeLocation)
   .meta({ id: 'GoogleDriveConfig' })
-export type GoogleDriveConfig = z.infer<typeof GoogleDriveConfig>
 
 const optionalId = (what: string, description: string) =>
   z.string().trim().regex(folder, `Must be the identifier of ${what}.`).nullable().default(null).meta({ description })
 
-export const OneDriveConfig = z
+const OneDriveConfig = z
   .strictObject({
     ...location,
     tenant: z
@@ -155,7 +152,6 @@ export const OneDriveConfig = z
   })
   .superRefine(judgeLocation)
   .meta({ id: 'OneDriveConfig' })
-export type OneDriveConfig = z.infer<typeof OneDriveConfig>
 
 /** The credentials for a destination of each provider. */
 
@@ -180,16 +176,15 @@ const oneOf =
       context.addIssue({ code: 'custom', message: isMixed ? `Must have only one of these: ${listed}.` : `Must have ${listed}.` })
   }
 
-export const S3Credentials = z
+const S3Credentials = z
   .strictObject({
     access_key_id: secret(128),
     secret_access_key: secret(200),
     session_token: secret(4_096).exactOptional(),
   })
   .meta({ id: 'S3Credentials' })
-export type S3Credentials = z.infer<typeof S3Credentials>
 
-export const AzureBlobCredentials = z
+const AzureBlobCredentials = z
   .strictObject({
     account_key: secret(200)
       .regex(/^[A-Za-z\d+/]+={0,2}$/, 'Must be base64.')
@@ -203,9 +198,8 @@ export const AzureBlobCredentials = z
   })
   .superRefine(oneOf(['account_key'], ['sas_token']))
   .meta({ id: 'AzureBlobCredentials', description: 'Either of the two.' })
-export type AzureBlobCredentials = z.infer<typeof AzureBlobCredentials>
 
-export const GoogleDriveCredentials = z
+const GoogleDriveCredentials = z
   .strictObject({
     service_account: z
       .object({
@@ -226,7 +220,7 @@ export const GoogleDriveCredentials = z
   .meta({ id: 'GoogleDriveCredentials', description: 'A service account, or the other three.' })
 export type GoogleDriveCredentials = z.infer<typeof GoogleDriveCredentials>
 
-export const OneDriveCredentials = z
+const OneDriveCredentials = z
   .strictObject({
     client_id: secret(300),
     client_secret: secret(300).exactOptional().meta({ description: 'Absent for a public client.' }),
@@ -234,21 +228,6 @@ export const OneDriveCredentials = z
   })
   .meta({ id: 'OneDriveCredentials' })
 export type OneDriveCredentials = z.infer<typeof OneDriveCredentials>
-
-/** A destination as a driver needs it. */
-export type DestinationSettings =
-  | { provider: 's3'; config: S3Config; credentials: S3Credentials }
-  | { provider: 'azure_blob'; config: AzureBlobConfig; credentials: AzureBlobCredentials }
-  | { provider: 'google_drive'; config: GoogleDriveConfig; credentials: GoogleDriveCredentials }
-  | { provider: 'onedrive'; config: OneDriveConfig; credentials: OneDriveCredentials }
-/** A destination as the driver of its provider needs it: the paths that a driver gets contain the prefix. */
-export type SpecOf<P extends Provider, Settings extends DestinationSettings = Extract<DestinationSettings, { provider: P }>> = {
-  config: Omit<Settings['config'], keyof typeof location>
-  credentials: Settings['credentials']
-}
-export type DestinationSpec = { [P in Provider]: { provider: P } & SpecOf<P> }[Provider]
-export type ConnectorConfig = DestinationSettings['config']
-export type ConnectorCredentials = DestinationSettings['credentials']
 
 const SCHEMAS = {
   config: { s3: S3Config, azure_blob: AzureBlobConfig, google_drive: GoogleDriveConfig, onedrive: OneDriveConfig },
@@ -259,6 +238,20 @@ const SCHEMAS = {
     onedrive: OneDriveCredentials,
   },
 } as const
+
+/** The config and the credentials of a destination, by its provider. */
+export type DestinationSettings = {
+  [P in Provider]: { provider: P } & { [Member in keyof typeof SCHEMAS]: z.infer<(typeof SCHEMAS)[Member][P]> }
+}[Provider]
+
+/** A destination as the driver of its provider needs it: the paths that a driver gets contain the prefix. */
+export type SpecOf<P extends Provider, Settings extends DestinationSettings = Extract<DestinationSettings, { provider: P }>> = {
+  config: Omit<Settings['config'], keyof typeof location>
+  credentials: Settings['credentials']
+}
+export type DestinationSpec = { [P in Provider]: { provider: P } & SpecOf<P> }[Provider]
+export type ConnectorConfig = DestinationSettings['config']
+export type ConnectorCredentials = DestinationSettings['credentials']
 
 /** Reads a config or credentials as its provider has them. Throws InvalidInput, which names each fault by its path in the body. */
 export function readMember<M extends keyof typeof SCHEMAS>(member: M, provider: Provider, value: unknown): DestinationSettings[M] {

@@ -208,42 +208,37 @@ const MOST_TOKENS = 1_000
 /** A token is not used in the last minute of its life. */
 const MARGIN_MS = 60_000
 
-/** The access token of credentials: asked for when there is none, and otherwise taken from the isolate's memory. */
-export class AccessToken<Credentials extends object> {
-  #credentials: Credentials
-  readonly #ask: (credentials: Credentials) => Promise<readonly [Grant, Credentials]>
-  readonly #oneByOne = new OneByOne()
-
-  /** `ask` returns a grant and the credentials to use from then on. */
-  constructor(credentials: Credentials, ask: (credentials: Credentials) => Promise<readonly [Grant, Credentials]>) {
-    this.#credentials = credentials
-    this.#ask = ask
-  }
-
-  /** Sends a request with the token. A token that the provider refuses is replaced once. */
-  async call(network: Network, request: ProviderRequest): Promise<ProviderAnswer> {
-    const first = await this.#valueExcept('')
-    const answer = await this.#send(network, request, first)
-    return answer.status === 401 ? this.#send(network, request, await this.#valueExcept(first)) : answer
-  }
-
-  #send(network: Network, request: ProviderRequest, token: string): Promise<ProviderAnswer> {
+/**
+ * Returns what sends requests with the access token of credentials: asked for when there is none, and otherwise taken from the isolate's
+ * memory. A token that the provider refuses is replaced once. `ask` returns a grant and the credentials to use from then on.
+ */
+export function withAccessToken<Credentials extends object>(
+  network: Network,
+  first: Credentials,
+  ask: (credentials: Credentials) => Promise<readonly [Grant, Credentials]>,
+): (request: ProviderRequest) => Promise<ProviderAnswer> {
+  const oneByOne = new OneByOne()
+  let credentials = first
+  const tokenExcept = (refused: string): Promise<string> =>
+    oneByOne.do('token', async () => {
+      const known = tokens.get(await keyOf(credentials))
+      if (known && known.value !== refused && Date.now() < known.until) return known.value
+      const asked = Date.now()
+      const [{ access_token, expires_in }, renewed] = await ask(credentials)
+      credentials = renewed
+      if (tokens.size >= MOST_TOKENS) tokens.delete(tokens.keys().next().value!)
+      tokens.set(await keyOf(renewed), { value: access_token, until: asked + expires_in * 1_000 - MARGIN_MS })
+      return access_token
+    })
+  const send = (request: ProviderRequest, token: string): Promise<ProviderAnswer> => {
     const headers = new Headers(request.headers)
     headers.set('authorization', `Bearer ${token}`)
     return call(network, { ...request, headers })
   }
-
-  #valueExcept(refused: string): Promise<string> {
-    return this.#oneByOne.do('token', async () => {
-      const known = tokens.get(await keyOf(this.#credentials))
-      if (known && known.value !== refused && Date.now() < known.until) return known.value
-      const asked = Date.now()
-      const [{ access_token, expires_in }, credentials] = await this.#ask(this.#credentials)
-      this.#credentials = credentials
-      if (tokens.size >= MOST_TOKENS) tokens.delete(tokens.keys().next().value!)
-      tokens.set(await keyOf(credentials), { value: access_token, until: asked + expires_in * 1_000 - MARGIN_MS })
-      return access_token
-    })
+  return async (request) => {
+    const token = await tokenExcept('')
+    const answer = await send(request, token)
+    return answer.status === 401 ? send(request, await tokenExcept(token)) : answer
   }
 }
 
@@ -335,7 +330,7 @@ export function oneDrive(
   onLearned: (learned: { credentials: OneDriveCredentials } | { drive_id: string }) => Promise<void>,
 ): Destination {
   const { tenant, drive_id, folder_id } = config
-  const token = new AccessToken(credentials, async (old) => {
+  const send = withAccessToken(network, credentials, async (old) => {
     const grant = await grantOf(network, tenant, old)
     if (grant.refresh_token === undefined || grant.refresh_token === old.refresh_token) return [grant, old]
     const renewed = { ...old, refresh_token: grant.refresh_token }
@@ -367,7 +362,7 @@ export function oneDrive(
   const urlOf = async (path: string, segment: string): Promise<string> =>
     `${await root()}:/${path.split('/').map(encodeURIComponent).join('/')}:${segment}`
   const request = (method: string, url: string, headers: Record<string, string> = {}, body?: Uint8Array | string) =>
-    token.call(network, { method, url, headers, ...(body !== undefined && { body }) })
+    send({ method, url, headers, ...(body !== undefined && { body }) })
 
   function failure(answer: ProviderAnswer): DestinationError {
     if (answer.status < 300) return unexpected(answer)
@@ -378,7 +373,7 @@ export function oneDrive(
     return errorOf(answer, String(known ?? STATUSES[answer.status] ?? error['code'] ?? ''), ONEDRIVE_FAULTS, secrets)
   }
 
-  async function send(path: string, { bytes, content_type }: StoredObject): Promise<ProviderAnswer> {
+  async function upload(path: string, { bytes, content_type }: StoredObject): Promise<ProviderAnswer> {
     if (bytes.length <= LARGEST_SINGLE)
       return request('PUT', `${await urlOf(path, '/content')}?${REPLACE}=replace`, { 'content-type': content_type }, bytes)
     const item = { [REPLACE]: 'replace', name: path.slice(path.lastIndexOf('/') + 1) }
@@ -405,10 +400,10 @@ export function oneDrive(
 
   return {
     async put(path, object) {
-      let answer = await send(path, object)
+      let answer = await upload(path, object)
       if ((answer.status === 404 || answer.status === 409) && path.includes('/')) {
         await createFolders(path)
-        answer = await send(path, object)
+        answer = await upload(path, object)
       }
       if (answer.status !== 200 && answer.status !== 201) throw failure(answer)
       if (!isContent(answer, object.bytes))

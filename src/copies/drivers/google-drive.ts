@@ -1,7 +1,6 @@
 import { OneByOne } from '../../platform/one-by-one.ts'
 import type { GoogleDriveCredentials, SpecOf } from '../provider-contract.ts'
 import {
-  AccessToken,
   errorOf,
   type FaultTable,
   type Grant,
@@ -13,6 +12,7 @@ import {
   requestGrant,
   sendPart,
   unexpected,
+  withAccessToken,
 } from './drives.ts'
 import { type Destination, DestinationError, type StoredObject } from './port.ts'
 
@@ -54,26 +54,21 @@ const FAULTS: FaultTable = {
 
 /** The Google Drive API, version 3, with the account of some credentials. */
 class GoogleDriveApi {
-  readonly #network: Network
-  readonly #token: AccessToken<GoogleDriveCredentials>
+  /** Sends a request, and returns its answer whatever its status. */
+  readonly callUrl: (request: ProviderRequest) => Promise<ProviderAnswer>
   readonly #secrets: string[]
   readonly #oneByOne = new OneByOne()
   #ids: string[] = []
 
   constructor(network: Network, credentials: GoogleDriveCredentials) {
-    this.#network = network
-    this.#token = new AccessToken(credentials, async () => [await grantOf(network, credentials), credentials])
+    this.callUrl = withAccessToken(network, credentials, async () => [await grantOf(network, credentials), credentials])
     this.#secrets = Object.values({ ...credentials, ...credentials.service_account }).filter((value) => typeof value === 'string')
   }
 
-  /** Sends a request, and returns its answer whatever its status. Shared drives are always included. */
+  /** The same for a path of the API. Shared drives are always included. */
   call(method: string, path: string, query: Record<string, string>, rest: Omit<ProviderRequest, 'method' | 'url'> = {}) {
     const url = `${API}${path}?${new URLSearchParams({ supportsAllDrives: 'true', ...query })}`
     return this.callUrl({ method, url, ...rest })
-  }
-
-  callUrl(request: ProviderRequest): Promise<ProviderAnswer> {
-    return this.#token.call(this.#network, request)
   }
 
   /** Returns the members of the answer to a request for JSON. */
