@@ -24,8 +24,8 @@ export function ownEventStatements(organization_id: string, { event, ...members 
 }
 
 /**
- * Commits events with the statements that mark their cause as reported, and sends their deliveries. Does nothing when the guard refuses that:
- * somebody else reported it, or it has changed since.
+ * Commits events with the statements that mark their cause as reported, and sends their deliveries. Does nothing when the guard refuses
+ * that: somebody else reported it, or it has changed since.
  */
 export async function commitOwnEvents(
   system: System,

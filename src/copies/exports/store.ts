@@ -39,7 +39,8 @@ export const listExportRows = (organization_id: string, before: string | undefin
 
 /** Has an export deleted, even while a worker has it: the worker loses its token. */
 export const markDeleting = (export_id: string): SQL =>
-  sql`update ${exports_} set ${assignments(exports_, { status: 'deleting', token: null, lease_until: 0 })} where ${exports_.export_id} = ${export_id}`
+  sql`update ${exports_} set ${assignments(exports_, { status: 'deleting', token: null, lease_until: 0 })}
+    where ${exports_.export_id} = ${export_id}`
 
 /** The lease of a worker on an export. */
 export const exportLease = new RowLease<ExportRow>(exports_, ['export_id'])
@@ -57,7 +58,8 @@ export const claimExport = async (d1: D1Database, export_id: string): Promise<Le
 
 /** Marks an export as expired, without its file. */
 export const markExpired = (export_id: string): SQL =>
-  sql`update ${exports_} set ${assignments(exports_, { status: 'expired', object: null, etag: null })} where ${exports_.export_id} = ${export_id}`
+  sql`update ${exports_} set ${assignments(exports_, { status: 'expired', object: null, etag: null })}
+    where ${exports_.export_id} = ${export_id}`
 
 export const deleteExportRow = (row: Leased<ExportRow>): SQL => sql`delete from ${exports_} where ${exportLease.isLeased(row)}`
 

@@ -178,8 +178,8 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
 }
 
 /**
- * Every event that a webhook can subscribe to, in the specification's order, with the JSON Schema and a sample of its payload. `npm run openapi` writes it into `assets`, and the Worker answers with that
- * file: neither this file nor the schemas and samples are in the bundle.
+ * Every event that a webhook can subscribe to, in the specification's order, with the JSON Schema and a sample of its payload. `npm run
+ * openapi` writes it into `assets`, and the Worker answers with that file: neither this file nor the schemas and samples are in the bundle.
  */
 export const listCatalog = (): EventCatalog => ({
   data: EVENT_KEYS.map((key) => {

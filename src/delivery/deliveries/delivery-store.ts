@@ -186,13 +186,15 @@ export const findStuckEndpoints = (now: number, after: number, limit: number): S
 
 /** Returns deleted endpoints, whose delivery logs are to be cleared. */
 export const findDeletedEndpoints = (limit: number): SQL<number> =>
-  sql<number>`select ${webhooks.webhook} from ${webhooks} indexed by webhooks_deleted where ${webhooks.deleted_at} is not null limit ${limit}`
+  sql<number>`select ${webhooks.webhook} from ${webhooks} indexed by webhooks_deleted
+    where ${webhooks.deleted_at} is not null limit ${limit}`
 
 /** Deletes at most `limit` deliveries of a deleted endpoint, and the endpoint itself once none is left. */
 export const clearStatements = (webhook: number, limit: number): SQL[] => {
   const own = sql`from ${deliveries} where ${deliveries.webhook} = ${webhook}`
   return [
     sql`delete from ${deliveries} where ${KEY} in (select ${sql.join(KEY, sql`, `)} ${own} limit ${limit})`,
-    sql`delete from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.deleted_at} is not null and not exists (select 1 ${own})`,
+    sql`delete from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.deleted_at} is not null
+      and not exists (select 1 ${own})`,
   ]
 }

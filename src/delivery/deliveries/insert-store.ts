@@ -113,7 +113,8 @@ export const sendAgain = (
       select ${d.webhook}, ${d.seq}, ${d.redelivery} + 1, ${d.event_key}, 'pending', ${now}, '[]', ${now} ${ended}
       order by ${d.seq} limit ${limit}`,
     sql`update ${deliveries} set ${bare(deliveries.due_at)} = ${now} where ${deliveries.webhook} = ${webhook}
-      and ${[deliveries.seq, deliveries.redelivery]} in (select ${deliveries.seq}, ${deliveries.redelivery} ${waiting} order by ${deliveries.due_at} limit ${limit})`,
+      and ${[deliveries.seq, deliveries.redelivery]} in (
+        select ${deliveries.seq}, ${deliveries.redelivery} ${waiting} order by ${deliveries.due_at} limit ${limit})`,
   ]
 }
 

@@ -275,8 +275,8 @@ export const getWebhook = async (ctx: Ctx, webhook_id: string): Promise<Webhook>
 const wake = (ctx: Ctx, webhook: number) => wakeEndpoints(ctx, [endpointKey(ctx.organization.events_shard, webhook)])
 
 /**
- * Commits statements about an endpoint with their audit row, and returns their results. Throws Failure 404 webhook.not_found if the endpoint
- * was deleted in the meantime: its log is being cleared, and nothing may be added to it.
+ * Commits statements about an endpoint with their audit row, and returns their results. Throws Failure 404 webhook.not_found if the
+ * endpoint was deleted in the meantime: its log is being cleared, and nothing may be added to it.
  */
 export async function changeEndpoint(ctx: Ctx, what: Change, webhook: number, statements: readonly Statement[]): Promise<D1Result[]> {
   try {

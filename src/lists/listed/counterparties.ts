@@ -31,7 +31,8 @@ const connectionsTo = (d1: D1Database, taxpayer: number): Promise<Watching[]> =>
 /** A page of connections after a number: those of an organization, or all. */
 export const connectionsAfter = async (d1: D1Database, owner: string, after: number, limit: number): Promise<Watching[]> => {
   const own = owner === PUBLIC ? undefined : sql`${organization_id} = ${owner} and`
-  const query = sql<Watching>`select ${COLUMNS} from ${connections} where ${own} ${connection} > ${after} order by ${connection} limit ${limit}`
+  const query = sql<Watching>`select ${COLUMNS} from ${connections} where ${own} ${connection} > ${after}
+    order by ${connection} limit ${limit}`
   return await readRows(d1, query)
 }
 
@@ -73,7 +74,8 @@ const findListed = (d1: D1Database, organizations: readonly string[], rfcs: read
   const queries = jsonChunks(rfcs).map(
     (json) => sql`select ${e.organization_id}, ${e.source}, ${e.rfc}, ${e.situacion}
       from ${blacklistLists} ${l} cross join json_each(${json}) j
-      cross join ${blacklistEntries} ${e} on ${e.organization_id} = ${l.organization_id} and ${e.source} = ${l.source} and ${e.rfc} = j.value
+      cross join ${blacklistEntries} ${e} on ${e.organization_id} = ${l.organization_id}
+        and ${e.source} = ${l.source} and ${e.rfc} = j.value
       where ${l.organization_id} in (select value from json_each(${owners})) and ${l.version} > 0`,
   )
   return readAll(d1, queries)

@@ -28,7 +28,8 @@ export async function findEntries(
     ...chunks.map(
       (json) => sql`select ${e.organization_id}, ${e.source}, ${e.rfc}, ${e.name}, ${e.history}, ${e.seen_on}
         from ${blacklistLists} ${l} cross join json_each(${json}) j
-        cross join ${blacklistEntries} ${e} on ${e.organization_id} = ${l.organization_id} and ${e.source} = ${l.source} and ${e.rfc} = j.value
+        cross join ${blacklistEntries} ${e} on ${e.organization_id} = ${l.organization_id}
+          and ${e.source} = ${l.source} and ${e.rfc} = j.value
         where ${isVisible}`,
     ),
     ...more,

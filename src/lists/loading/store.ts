@@ -134,7 +134,8 @@ function chunkStatements(load: Versioned, chunk: ListChunk): SQL[] {
   const { organization_id, source, version, fetched_at } = load
   const { json } = chunk
   const seenOn = bare(entries.seen_on)
-  const upsert = sql`insert into ${entries} as ${stored} ${[entries.organization_id, entries.source, entries.rfc, ...UPSERTED, entries.seen_on].map(bare)}
+  const columns = [entries.organization_id, entries.source, entries.rfc, ...UPSERTED, entries.seen_on].map(bare)
+  const upsert = sql`insert into ${entries} as ${stored} ${columns}
       select ${organization_id}, ${source}, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(${json}) where true
       on conflict do update set ${excluded(UPSERTED)},
         ${seenOn} = iif(excluded.${seenOn} is null, null, coalesce(${stored.seen_on}, excluded.${seenOn}))
@@ -202,7 +203,10 @@ interface Refusal {
 
 /** Records why a file was refused, once. */
 export const recordRefusal = ({ source, digest, code, detail, at }: Refusal): SQL =>
-  sql`${insertion(lists, { ...{ organization_id: PUBLIC, source, version: 0, row_count: 0 }, ...{ refused_digest: digest, refused_code: code }, refused_detail: detail, refused_at: at })}
+  sql`${insertion(lists, {
+    ...{ organization_id: PUBLIC, source, version: 0, row_count: 0 },
+    ...{ refused_digest: digest, refused_code: code, refused_detail: detail, refused_at: at },
+  })}
       on conflict do update set ${excluded(REFUSAL)}
       where ${lists.refused_digest} is not excluded.${bare(lists.refused_digest)}
         or ${lists.refused_code} <> excluded.${bare(lists.refused_code)}
