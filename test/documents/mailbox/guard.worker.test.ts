@@ -362,16 +362,31 @@ describe('a crash', () => {
   })
 })
 
-/** Makes statements that hold one of these fail when they run alone. */
+/** Makes statements that hold one of these fail when they run alone, or as the only one of a batch. */
 function spoilRun(...importSource: string[]): () => void {
-  const prototype = Object.getPrototypeOf(env.DB.prepare('select 1')) as D1PreparedStatement
-  const run = prototype.run
-  const spied = vi.spyOn(prototype, 'run').mockImplementation(async function (this: D1PreparedStatement) {
-    const { statement } = this as unknown as { statement: string }
-    if (importSource.some((one) => statement.includes(one))) throw new Error('The test makes D1 fail.')
-    return run.call(this) as never
-  })
-  return () => void spied.mockRestore()
+  const isSpoiled = (one: D1PreparedStatement): boolean => {
+    const { statement } = one as unknown as { statement: string }
+    return importSource.some((text) => statement.includes(text))
+  }
+  const [one, database] = [Object.getPrototypeOf(env.DB.prepare('select 1')), Object.getPrototypeOf(env.DB)] as [
+    D1PreparedStatement,
+    D1Database,
+  ]
+  const { run } = one
+  const { batch } = database
+  const spies = [
+    vi.spyOn(one, 'run').mockImplementation(async function (this: D1PreparedStatement) {
+      if (isSpoiled(this)) throw new Error('The test makes D1 fail.')
+      return run.call(this) as never
+    }),
+    vi.spyOn(database, 'batch').mockImplementation(async function (this: D1Database, statements) {
+      if (statements.length === 1 && statements.some(isSpoiled)) throw new Error('The test makes D1 fail.')
+      return batch.call(this, statements) as never
+    }),
+  ]
+  return () => {
+    for (const spy of spies) spy.mockRestore()
+  }
 }
 
 describe('an authority that does not answer', () => {
