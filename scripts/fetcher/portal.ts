@@ -1,29 +1,18 @@
 import type { DataSourceKey } from '../../src/authority/port/authority.ts'
 import { type DocumentFile, type Login, LoginRejected, type Package } from '../../src/authority/port/authority.ts'
 import { isPending, type MailboxNotification } from '../../src/authority/port/mailbox.ts'
-import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
-import { letterOf, notificationsOf } from '../../src/authority/sandbox/mailbox/notifications.ts'
 import { sandboxAuthority } from '../../src/authority/sandbox/sandbox.ts'
-import { statusOf } from '../../src/authority/sandbox/statuses.ts'
 import type { Bytes } from '../../src/platform/bytes/bytes.ts'
 import { Unavailable } from '../../src/platform/failures.ts'
 import type { Completion, FetcherClient, Leased } from './client.ts'
 
 /** The portal of an authority that generates its taxpayers, as the sandbox does: a CIEC that begins with `rejected` is refused. */
-const portal = sandboxAuthority(
-  {
-    isRefused: async () => false,
-    cancellations: async () => new Map(),
-    mailbox: async () => ({ sent: [], opened: new Map() }),
-    open: async (_rfc, _notification, at) => at,
-  },
-  {
-    files: async (...asked) => filesOf(...asked),
-    notifications: async (...asked) => notificationsOf(...asked),
-    letter: async (...asked) => letterOf(...asked),
-    status: async (...asked) => statusOf(...asked),
-  },
-)
+const portal = sandboxAuthority({
+  isRefused: async () => false,
+  cancellations: async () => new Map(),
+  mailbox: async () => ({ sent: [], opened: new Map() }),
+  open: async (_rfc, _notification, at) => at,
+})
 
 /** What the portal delivers of a month. Throws LoginRejected and Unavailable. */
 async function* packagesOf(login: Login, source: string, month: string): AsyncGenerator<Package, void, undefined> {

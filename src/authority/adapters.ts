@@ -1,16 +1,10 @@
 import type { System } from '../platform/context.ts'
 import type { TaxAuthority } from './port/authority.ts'
+import { sandboxOverrides } from './sandbox/overrides.ts'
 
 /** Each adapter is loaded when it is first used. */
 const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => Promise<TaxAuthority>> = {
-  sandbox: async ({ db, settings }) => {
-    const [{ sandboxAuthority }, { sandboxOverrides }, { inventedDocuments }] = await Promise.all([
-      import('./sandbox/sandbox.ts'),
-      import('./sandbox/overrides.ts'),
-      import('./sandbox/invented.ts'),
-    ])
-    return sandboxAuthority(sandboxOverrides(db, settings.ciecKeys), inventedDocuments)
-  },
+  sandbox: async ({ db, settings }) => (await import('./sandbox/sandbox.ts')).sandboxAuthority(sandboxOverrides(db, settings.ciecKeys)),
   sat: async (system) => (await import('./sat/conversation/adapter.ts')).satAuthority(system),
 }
 

@@ -1,7 +1,6 @@
 import type { System } from '../platform/context.ts'
 import { Unavailable } from '../platform/failures.ts'
 import type { AuthorityStatus, CfdiStatus } from './port/status.ts'
-import { inventedDocuments } from './sandbox/invented.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
 import { Unanswered } from './sat/answers.ts'
 import type { SatRequest } from './sat/exchange.ts'
@@ -37,7 +36,8 @@ const satStatuses = (system: Pick<System, 'env'>): AuthorityStatus => ({
 const sandboxStatuses = (system: System): AuthorityStatus => ({
   async status(document, now) {
     const cancellations = await sandboxOverrides(system.db, system.settings.ciecKeys).cancellations(document.rfc)
-    return inventedDocuments.status(document, cancellations.get(document.uuid), now)
+    const { statusOf } = await import('./sandbox/statuses.ts')
+    return statusOf(document, cancellations.get(document.uuid), now)
   },
 })
 

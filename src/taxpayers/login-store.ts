@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { bare, prepared } from '../platform/db/statement.ts'
+import { bare, changesOf, prepared, rowsOf } from '../platform/db/statement.ts'
 import type { InvalidReason } from '../platform/tenant/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 import { type ConnectionRow, holds, NO_LOGIN, type WithGrantedRanges } from './taxpayers.ts'
@@ -69,16 +69,10 @@ export const dueConnections = (db: Database, entity: number, now: number, withCi
     .all()
 
 /** RFCs with a login that is to be verified now, or with an e.firma that has ended. */
-export const dueEntities = async (
-  db: Database,
-  now: number,
-  limit: number,
-  withCiecs: boolean,
-): Promise<{ shard: number; entity: number }[]> =>
-  (
-    await prepared(
-      db.$client,
-      sql`select distinct shard, entity from (
+export const dueEntities = (db: Database, now: number, limit: number, withCiecs: boolean): Promise<{ shard: number; entity: number }[]> =>
+  rowsOf<{ shard: number; entity: number }>(
+    db.$client,
+    sql`select distinct shard, entity from (
         select ${connections.shard}, ${connections.entity} from ${connections} indexed by connections_unverified
           where ${connections.ciec_verify_at} <= ${now} and ${Number(withCiecs)} union all
         select ${connections.shard}, ${connections.entity} from ${connections} indexed by connections_efirmas_unverified
@@ -86,8 +80,7 @@ export const dueEntities = async (
         select ${connections.shard}, ${connections.entity} from ${connections} indexed by connections_efirmas_ending
           where ${connections.state} = 'active' and ${connections.efirma_valid_to} < ${now}
       ) limit ${limit}`,
-    ).all<{ shard: number; entity: number }>()
-  ).results
+  )
 
 /** The version of an RFC's logins of a kind; 0 while no organization connected the RFC. */
 export const loginVersion = async (db: Database, rfc: string, kind: LoginKind): Promise<number> =>
@@ -203,15 +196,13 @@ export const claimVerification = async (
   now: Date,
   next: Date,
 ): Promise<boolean> =>
-  (
-    await prepared(
-      db.$client,
-      sql`update ${connections}
+  (await changesOf(
+    db.$client,
+    sql`update ${connections}
         set ${bare(column(kind, 'verify_at'))} = ${next.getTime()},
           ${bare(column(kind, 'verify_attempts'))} = ${column(kind, 'verify_attempts')} + 1
         where ${listed(rows)} and ${column(kind, 'verify_at')} <= ${now.getTime()}`,
-    ).run()
-  ).meta.changes > 0
+  )) > 0
 
 /** Replaces a stored login by the same one under another key, unless a new one has been stored since. */
 export const resealStored = (db: Database, connection: number, kind: LoginKind, stored: string, sealed: string) =>

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { prepared } from '../platform/db/statement.ts'
+import { prepared, rowsOf } from '../platform/db/statement.ts'
 import type { ConnectionState } from '../platform/tenant/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
@@ -195,12 +195,12 @@ export const assertMetadataUnchanged = (db: Database, { connection, metadata }: 
 export const storedGrantedRangesOf = async (db: Database, numbers: readonly number[]): Promise<Map<number, StoredGrantedRanges>> =>
   new Map(
     (
-      await prepared(
+      await rowsOf<StoredGrantedRanges & { connection: number }>(
         db.$client,
         sql`select ${c.connection}, ${c.issued_granted_ranges}, ${c.received_granted_ranges}, ${c.asked_ranges}
            from json_each(${JSON.stringify(numbers)}) j cross join ${connections} ${c} on ${c.connection} = j.value`,
-      ).all<StoredGrantedRanges & { connection: number }>()
-    ).results.map((row) => [row.connection, row]),
+      )
+    ).map((row) => [row.connection, row]),
   )
 
 /** Up to five active connections to an RFC. */

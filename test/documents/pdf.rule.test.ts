@@ -45,31 +45,16 @@ describe('a tax status certificate', () => {
 
   it('is read where names and streets take several lines, in either column', async () => {
     const pdf = new Layout()
-      .line([[180, 'CONSTANCIA DE SITUACIÓN FISCAL']])
+      .line({ 180: 'CONSTANCIA DE SITUACIÓN FISCAL' })
       .heading('Datos de Identificación del Contribuyente:')
-      .line([
-        [0, 'RFC:'],
-        [170, 'EKU9003173C9'],
-      ])
-      .line([
-        [0, 'Denominación/Razón Social:'],
-        [170, 'ESCUELA KEMPER URGATE'],
-      ])
-      .line([[170, 'DEL CENTRO']])
-      .line([[0, 'Nombre Comercial:']])
+      .line({ 0: 'RFC:', 170: 'EKU9003173C9' })
+      .line({ 0: 'Denominación/Razón Social:', 170: 'ESCUELA KEMPER URGATE' })
+      .line({ 170: 'DEL CENTRO' })
+      .line({ 0: 'Nombre Comercial:' })
       .heading('Datos del domicilio registrado')
-      .line([
-        [0, 'Nombre de la Localidad: SAN JUAN'],
-        [270, 'Nombre del Municipio o Demarcación Territorial: DOLORES'],
-      ])
-      .line([
-        [0, 'DE LOS LAGOS'],
-        [270, 'HIDALGO'],
-      ])
-      .line([
-        [0, 'Número Interior:'],
-        [270, 'Número Exterior: 12: PLANTA'],
-      ])
+      .line({ 0: 'Nombre de la Localidad: SAN JUAN', 270: 'Nombre del Municipio o Demarcación Territorial: DOLORES' })
+      .line({ 0: 'DE LOS LAGOS', 270: 'HIDALGO' })
+      .line({ 0: 'Número Interior:', 270: 'Número Exterior: 12: PLANTA' })
       .pdf('x')
     const { fields } = await ask('csf', pdf)
     expect(fields).toMatchObject({
@@ -98,7 +83,7 @@ describe('a compliance opinion', () => {
   })
 
   const opinionWith = (...lines: string[]) => {
-    const layout = new Layout().line([[0, 'Opinión del cumplimiento de obligaciones fiscales']])
+    const layout = new Layout().line({ 0: 'Opinión del cumplimiento de obligaciones fiscales' })
     for (const line of lines) layout.text(line)
     return ask('opinion_32d', layout.pdf('x'))
   }
@@ -140,7 +125,7 @@ describe('what cannot be read is refused for good, with a reason', () => {
     expect(await ask('csf', opinion)).toEqual({ status: 422, reason: 'The PDF is not a tax status certificate.' })
     expect(await ask('opinion_32d', csf())).toEqual({ status: 422, reason: 'The PDF is not a compliance opinion.' })
     expect((await ask('csf', new Layout().pdf('scanned'))).status).toBe(422)
-    expect((await ask('csf', new Layout().line([[0, 'CONSTANCIA DE SITUACIÓN FISCAL']]).pdf('x'))).reason).toBe(
+    expect((await ask('csf', new Layout().line({ 0: 'CONSTANCIA DE SITUACIÓN FISCAL' }).pdf('x'))).reason).toBe(
       'The tax status certificate names no RFC or no taxpayer.',
     )
     const other = [new TextEncoder().encode('<html>not now</html>'), new Uint8Array(), csf().slice(0, 300), new Uint8Array(5_000).fill(37)]

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare, prepared, rowsOf } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { members } from '../team/tables.ts'
@@ -41,14 +41,12 @@ export const assertFewMails = (
   )
 
 /** When the mails to an address were asked for since, the newest first: all of them, and which of them from this network. */
-export const mailsTo = async (d1: D1Database, row: Pick<Stored, 'address' | 'network'>, since: number) =>
-  (
-    await prepared(
-      d1,
-      sql`select ${created_at} as at, ${network} = ${row.network} as near from ${confirmations}
+export const mailsTo = (d1: D1Database, row: Pick<Stored, 'address' | 'network'>, since: number) =>
+  rowsOf<{ at: number; near: number }>(
+    d1,
+    sql`select ${created_at} as at, ${network} = ${row.network} as near from ${confirmations}
         where ${address} = ${row.address} and ${created_at} > ${since} order by ${created_at} desc limit 100`,
-    ).all<{ at: number; near: number }>()
-  ).results
+  )
 
 export const insertConfirmation = (
   db: Database,
@@ -64,12 +62,12 @@ export const claimConfirmation = async (d1: D1Database, id: string, most: number
 /** The mails that were not sent and that nobody is sending. */
 export const unsentConfirmations = async (d1: D1Database, most: number, limit: number): Promise<string[]> =>
   (
-    await prepared(
+    await rowsOf<Pick<ConfirmationRow, 'confirmation_id'>>(
       d1,
       sql`select ${confirmation_id} from ${confirmations} indexed by email_confirmations_unsent
         where ${isUnsent(most)} and ${confirmationLease.isFree()} limit ${limit}`,
-    ).all<Pick<ConfirmationRow, 'confirmation_id'>>()
-  ).results.map(({ confirmation_id: id }) => id)
+    )
+  ).map(({ confirmation_id: id }) => id)
 
 /** Gives a mail its link, which replaces that of an attempt before. */
 export const setLink = (d1: D1Database, row: Leased<ConfirmationRow>, link: string, until: Date): D1PreparedStatement =>

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { changesOf, prepared } from '../../platform/db/statement.ts'
 import { credentials } from '../credentials/tables.ts'
 import { consoleSessions } from './tables.ts'
 
@@ -33,10 +33,8 @@ export const endSessionsOfMember = (db: Database, organization_id: string, membe
   )
 
 /** Deletes sessions that ended by themselves, `limit` at the most. Returns how many. */
-export const deleteEndedSessions = async (db: Database, now: Date, limit: number): Promise<number> =>
-  (
-    await prepared(
-      db.$client,
-      sql`delete from ${s} where ${s.session_id} in (select ${s.session_id} from ${s} where ${s.until} <= ${now.getTime()} limit ${limit})`,
-    ).run()
-  ).meta.changes
+export const deleteEndedSessions = (db: Database, now: Date, limit: number): Promise<number> =>
+  changesOf(
+    db.$client,
+    sql`delete from ${s} where ${s.session_id} in (select ${s.session_id} from ${s} where ${s.until} <= ${now.getTime()} limit ${limit})`,
+  )

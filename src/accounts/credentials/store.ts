@@ -2,7 +2,7 @@ import { and, asc, eq, gt, inArray, isNull, lt, or, type SQL, sql } from 'drizzl
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { prepared, rendered } from '../../platform/db/statement.ts'
+import { rendered, rowsOf } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { type Connection, type Role, rolesAbove } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
@@ -164,7 +164,7 @@ export const findAuthenticated = async (
   session?: { session_id: string; now: Date },
 ) =>
   (
-    await prepared(
+    await rowsOf<AuthenticatedRow>(
       db.$client,
       sql`select ${OF_CREDENTIAL}
         from ${credentials} ${c}
@@ -174,5 +174,5 @@ export const findAuthenticated = async (
           and ${n.state} <> 'unlinked'
         where ${c.digest} in ${digests}
         limit 1`,
-    ).all<AuthenticatedRow>()
-  ).results[0]
+    )
+  )[0]

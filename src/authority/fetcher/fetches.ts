@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { connect } from '../../platform/db/commit.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare, prepared, rowsOf } from '../../platform/db/statement.ts'
 import { RowLease } from '../../platform/work/lease.ts'
 import type { FetchedFile, FetchRow } from './states.ts'
 import { fetches } from './tables.ts'
@@ -45,14 +45,12 @@ const isFree = (entity: SQL, now: number): SQL =>
   sql`not exists (select 1 from ${fetches} ${o} where ${o.entity} = ${entity} and ${o.state} = 'leased' and ${o.due_at} > ${now})`
 
 /** Fetches that can be leased. An RFC has at most one lease at a time. */
-export const dueFetches = async (ledger: D1Database, now: number, limit: number): Promise<FetchRow[]> =>
-  (
-    await prepared(
-      ledger,
-      sql`select ${f}.* from ${fetches} ${f} indexed by fetches_due where ${f.due_at} <= ${now} and ${isFree(sql`${f.entity}`, now)}
+export const dueFetches = (ledger: D1Database, now: number, limit: number): Promise<FetchRow[]> =>
+  rowsOf<FetchRow>(
+    ledger,
+    sql`select ${f}.* from ${fetches} ${f} indexed by fetches_due where ${f.due_at} <= ${now} and ${isFree(sql`${f.entity}`, now)}
         order by ${f.due_at} limit ${limit}`,
-    ).all<FetchRow>()
-  ).results
+  )
 
 /** Takes the lease on a due fetch, unless somebody else has it now. Uploads under an earlier lease do not count. */
 export const takeFetch = async (

@@ -1,7 +1,8 @@
 import { bytesInMemory } from '../../platform/bytes/bytes.ts'
 import { type DownloadRequest, type Login, LoginRejected, type Package, type Step, type TaxAuthority } from '../port/authority.ts'
 import { cancellationOf } from './cancelled.ts'
-import { type CancellationOverride, fileOf, type SandboxDocuments } from './documents/port.ts'
+import { filesOf } from './documents/documents.ts'
+import { type CancellationOverride, fileOf } from './documents/port.ts'
 import { sandboxMailbox } from './mailbox/mailbox.ts'
 import type { SandboxOverrides } from './overrides.ts'
 import { metadataText, type Reported, ZipWriter } from './package/zip.ts'
@@ -21,7 +22,7 @@ const USUAL_XML = 64 * 1024
  * A tax authority that generates its taxpayers. An RFC and a month always have the same documents, from January 2018 on. Those that were
  * stamped after `until` are not there yet, and one whose generated cancellation lies after `until` is still valid.
  */
-export function sandboxAuthority(overrides: SandboxOverrides, documents: SandboxDocuments): TaxAuthority {
+export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
   const logins = sandboxLogins(overrides)
 
   const enter = async (login: Login) => {
@@ -31,7 +32,7 @@ export function sandboxAuthority(overrides: SandboxOverrides, documents: Sandbox
     return scenario
   }
 
-  const mailbox = sandboxMailbox(enter, overrides, documents)
+  const mailbox = sandboxMailbox(enter, overrides)
 
   async function* packagesOf(request: DownloadRequest, scenario: Scenario): AsyncGenerator<Package, void, undefined> {
     const { rfc } = request.login
@@ -66,7 +67,7 @@ export function sandboxAuthority(overrides: SandboxOverrides, documents: Sandbox
     },
     async documents({ login, source, now }) {
       const { empty } = await enter(login)
-      const files = empty ? [] : await documents.files(login.rfc, source, now)
+      const files = empty ? [] : filesOf(login.rfc, source, now)
       return { state: 'ready', files: await Promise.all(files.map(fileOf)), mailbox }
     },
     mailbox,

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, getTableColumns, inArray, isNull, lt, ne, or, type 
 import { type Database, jsonChunks } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare, changesOf, prepared, rowsOf } from '../../platform/db/statement.ts'
 import type { Day } from '../../platform/time/calendar.ts'
 import { extractors, runs, tickPages, zones } from './tables.ts'
 
@@ -97,14 +97,14 @@ export const listZones = (db: Database) => db.select().from(zones)
  */
 export const cadencesInUse = async (db: Database, timezone: string, cadences: readonly string[]): Promise<string[]> =>
   (
-    await prepared(
+    await rowsOf<{ cadence: string }>(
       db.$client,
       sql`select value as cadence from json_each(iif(
           exists (${inUse(timezone)} and ${extractors.cadence} >= 'e' and ${extractors.cadence} < 'f'),
           ${JSON.stringify(cadences)}, ${JSON.stringify(cadences.filter((cadence) => !cadence.startsWith('e')))}))
         where exists (${inUse(timezone)} and ${extractors.cadence} = value)`,
-    ).all<{ cadence: string }>()
-  ).results.map(({ cadence }) => cadence)
+    )
+  ).map(({ cadence }) => cadence)
 
 const COLUMNS = [
   ...[tickPages.timezone, tickPages.day, tickPages.cadence, tickPages.due_day],
@@ -139,17 +139,15 @@ export const findPage = async (db: Database, page: Pick<TickPage, 'timezone' | '
   (await db.select().from(tickPages).where(isPage(page)).limit(1))[0]
 
 /** Returns the page's next enabled extractors. `is_due` is 0 for those that were saved on or after the day on which they are due. */
-export const extractorsOfCadence = async (db: Database, { timezone, cadence, due_day, after }: TickPage, limit: number) =>
-  (
-    await prepared(
-      db.$client,
-      sql`select ${extractors.extractor_id}, ${extractors.organization_id}, ${extractors.armed_day} < ${due_day} as is_due
+export const extractorsOfCadence = (db: Database, { timezone, cadence, due_day, after }: TickPage, limit: number) =>
+  rowsOf<{ extractor_id: string; organization_id: string; is_due: number }>(
+    db.$client,
+    sql`select ${extractors.extractor_id}, ${extractors.organization_id}, ${extractors.armed_day} < ${due_day} as is_due
         from ${extractors} indexed by extractors_due
          where ${extractors.timezone} = ${timezone} and ${extractors.cadence} = ${cadence} and ${extractors.extractor_id} > ${after}
            and ${extractors.is_enabled} = 1 and ${extractors.cadence} is not null
          order by ${extractors.extractor_id} limit ${limit}`,
-    ).all<{ extractor_id: string; organization_id: string; is_due: number }>()
-  ).results
+  )
 
 /** Advances a page past the extractor `after`. Does nothing when a concurrent consumer has advanced it. */
 export const advancePage = (db: Database, page: TickPage, after: string, is_done: boolean) =>
@@ -193,14 +191,12 @@ export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedSta
   )
 
 /** Deletes up to `limit` finished runs whose identifiers sort before `before`. Returns how many it deleted. */
-export const deleteRuns = async (db: Database, before: string, limit: number): Promise<number> =>
-  (
-    await prepared(
-      db.$client,
-      sql`delete from ${runs} where ${runs.run_id} in (select ${runs.run_id} from ${runs} where ${runs.run_id} < ${before}
+export const deleteRuns = (db: Database, before: string, limit: number): Promise<number> =>
+  changesOf(
+    db.$client,
+    sql`delete from ${runs} where ${runs.run_id} in (select ${runs.run_id} from ${runs} where ${runs.run_id} < ${before}
         and ${runs.status} <> 'planned' order by ${runs.run_id} limit ${limit})`,
-    ).run()
-  ).meta.changes
+  )
 
 /** Makes a planned run wait for the sweep after `until`. */
 export const postponeRun = (db: Database, run_id: string, until: Date) =>

@@ -2,7 +2,7 @@ import { and, desc, eq, isNotNull, isNull, lt, sql } from 'drizzle-orm'
 import { type Database, jsonChunks } from '../db/commit.ts'
 import { assertThat } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
-import { bare, prepared } from '../db/statement.ts'
+import { bare, prepared, rowsOf } from '../db/statement.ts'
 import { NOTIFIED, type RESOLVABLE } from './kinds.ts'
 import { alerts } from './tables.ts'
 
@@ -112,11 +112,11 @@ export const resolveStatement = (d1: D1Database, keys: readonly (readonly [organ
 /** Alerts that have something to report as an event. */
 export const unnotifiedAlerts = async (d1: D1Database, limit: number): Promise<AlertRow[]> =>
   (
-    await prepared(
+    await rowsOf<Omit<AlertRow, 'created_at' | 'read_at' | 'resolved_at'> & Record<'created_at' | 'resolved_at', number | null>>(
       d1,
       sql`select * from ${alerts} indexed by alerts_unnotified where ${alerts.notified} <> 1 order by ${alerts.alert_id} limit ${limit}`,
-    ).all<Omit<AlertRow, 'created_at' | 'read_at' | 'resolved_at'> & Record<'created_at' | 'resolved_at', number | null>>()
-  ).results.map((row) => ({
+    )
+  ).map((row) => ({
     ...row,
     created_at: new Date(row.created_at!),
     read_at: null,
@@ -143,14 +143,12 @@ export interface OpenAlert {
 }
 
 /** A page of the alerts whose causes can end and that are not resolved. */
-export const openAlerts = async (d1: D1Database, after: string, limit: number): Promise<OpenAlert[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select ${alerts.alert_id}, ${alerts.organization_id}, ${alerts.kind}, ${alerts.dedupe_key}, ${alerts.resource_id}
+export const openAlerts = (d1: D1Database, after: string, limit: number): Promise<OpenAlert[]> =>
+  rowsOf<OpenAlert>(
+    d1,
+    sql`select ${alerts.alert_id}, ${alerts.organization_id}, ${alerts.kind}, ${alerts.dedupe_key}, ${alerts.resource_id}
         from ${alerts} indexed by alerts_open
         where ${alerts.resolved_at} is null and ${alerts.kind} in ('connection.invalid', 'connection.failing', 'organization.suspended')
           and ${alerts.alert_id} > ${after}
         order by ${alerts.alert_id} limit ${limit}`,
-    ).all<OpenAlert>()
-  ).results
+  )

@@ -3,7 +3,7 @@ import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, type Database, jsonChunks, type Statement } from '../db/commit.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { idsFrom, newId, suffixOf } from '../db/id.ts'
-import { bare, prepared } from '../db/statement.ts'
+import { bare, changesOf, prepared } from '../db/statement.ts'
 import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
 import { countHourly } from '../locks/hourly.ts'
@@ -131,14 +131,12 @@ export function pruneAudit(system: System, cursor: string): Promise<string | nul
 const { audit_event_id: id, created_at: at } = auditEvents
 
 /** The identifiers, which sort by time, lead to the oldest. */
-const deleteBefore = async (d1: D1Database, before: Date, limit: number): Promise<number> =>
-  (
-    await prepared(
-      d1,
-      sql`delete from ${auditEvents} where ${id} in (select ${id} from ${auditEvents}
+const deleteBefore = (d1: D1Database, before: Date, limit: number): Promise<number> =>
+  changesOf(
+    d1,
+    sql`delete from ${auditEvents} where ${id} in (select ${id} from ${auditEvents}
         where ${id} < ${idsFrom('aud', before)} and ${at} < ${before.getTime()} order by ${id} limit ${limit})`,
-    ).run()
-  ).meta.changes
+  )
 
 const view = ({ changed, created_at, organization_id: _, ...row }: typeof auditEvents.$inferSelect): AuditEvent => ({
   ...row,

@@ -62,6 +62,11 @@ export const readFirst = <Row>(d1: D1Database, query: SQL<Row>): Promise<Row | n
 /** Returns the values of a statement with one column. */
 export const readColumn = async <T>(d1: D1Database, query: SQL<T>): Promise<T[]> =>
   (await prepared(d1, query).raw<[T]>()).map(([value]) => value)
+/** Runs a select, and returns its rows. */
+export const rowsOf = async <Row>(d1: D1Database, query: SQL): Promise<Row[]> => (await prepared(d1, query).all<Row>()).results
+
+/** Runs a write, and returns how many rows it changed. */
+export const changesOf = async (d1: D1Database, query: SQL): Promise<number> => (await prepared(d1, query).run()).meta.changes
 
 /** Runs selects in one call, none without any, and returns the rows of all. */
 export const readAll = async <Row>(d1: D1Database, statements: readonly SQL[]): Promise<Row[]> =>

@@ -2,7 +2,7 @@ import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { KeyClaim } from '../context.ts'
 import { commit, type Database, type Statement } from '../db/commit.ts'
 import { assertThat } from '../db/guard.ts'
-import { bare, prepared } from '../db/statement.ts'
+import { bare, changesOf, prepared } from '../db/statement.ts'
 import type { Day } from '../time/calendar.ts'
 import { keptAnswers as kept, idempotencyKeys as keys } from './tables.ts'
 
@@ -146,12 +146,10 @@ export const releaseKey = (db: Database, claim: KeyClaim): Statement[] => [
 ]
 
 /** Deletes up to `limit` expired keys. Returns how many it deleted. */
-export const deleteExpired = async (db: Database, expired_at: Date, limit: number): Promise<number> =>
-  (
-    await prepared(
-      db.$client,
-      sql`delete from ${keys} where ${[keys.organization_id, keys.key]} in
+export const deleteExpired = (db: Database, expired_at: Date, limit: number): Promise<number> =>
+  changesOf(
+    db.$client,
+    sql`delete from ${keys} where ${[keys.organization_id, keys.key]} in
            (select ${keys.organization_id}, ${keys.key} from ${keys}
              where ${keys.created_at} <= ${expired_at.getTime()} limit ${limit})`,
-    ).run()
-  ).meta.changes
+  )

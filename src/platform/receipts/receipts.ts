@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { assertThat } from '../db/guard.ts'
-import { bare, prepared } from '../db/statement.ts'
+import { bare, changesOf, prepared } from '../db/statement.ts'
 import { receipts } from './tables.ts'
 
 /** An organization's Idempotency-Key. */
@@ -31,12 +31,10 @@ export const findReceipt = (d1: D1Database, key: Key, expired_at: Date): Promise
   prepared(d1, found(key, expired_at)).first<string>('resource_id')
 
 /** Deletes up to `limit` expired receipts. Returns how many it deleted. */
-export const deleteReceipts = async (d1: D1Database, expired_at: Date, limit: number): Promise<number> =>
-  (
-    await prepared(
-      d1,
-      sql`delete from ${receipts} where ${[receipts.organization_id, receipts.key]} in
+export const deleteReceipts = (d1: D1Database, expired_at: Date, limit: number): Promise<number> =>
+  changesOf(
+    d1,
+    sql`delete from ${receipts} where ${[receipts.organization_id, receipts.key]} in
         (select ${receipts.organization_id}, ${receipts.key} from ${receipts} where ${receipts.created_at} <= ${expired_at.getTime()}
           limit ${limit})`,
-    ).run()
-  ).meta.changes
+  )

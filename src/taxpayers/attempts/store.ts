@@ -1,7 +1,7 @@
 import { and, eq, lte, or, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare, prepared, rowsOf } from '../../platform/db/statement.ts'
 import { ciecAttempts, connections, fiscalEntities } from '../tables.ts'
 
 const [a, c, f, n] = [alias(ciecAttempts, 'a'), alias(connections, 'c'), alias(fiscalEntities, 'f'), alias(ciecAttempts, 'n')]
@@ -89,16 +89,15 @@ export interface GuessedRow {
  * Finds the connections for whose RFC so many CIECs and e.firmas of other organizations had been refused by one attempt, or by each that is stored: the
  * active and paused ones, those that were paused as drafts excepted. What was sent at about the same time counts.
  */
-export const findGuessed = async (
+export const findGuessed = (
   db: Database,
   { attempts, milliseconds }: AttemptLimit,
   within: number,
   attempt_id?: string,
 ): Promise<GuessedRow[]> =>
-  (
-    await prepared(
-      db.$client,
-      sql`select ${c.organization_id}, o.events_shard, ${c.fiscal_entity_id}, ${a.rfc}, ${a.attempted_at}
+  rowsOf<GuessedRow>(
+    db.$client,
+    sql`select ${c.organization_id}, o.events_shard, ${c.fiscal_entity_id}, ${a.rfc}, ${a.attempted_at}
         from ${ciecAttempts} ${a} cross join ${fiscalEntities} ${f} on ${f.rfc} = ${a.rfc}
         cross join ${connections} ${c} indexed by connections_entity on ${c.entity} = ${f.entity}
           and (${c.state} = 'active' or (${c.state} = 'paused' and ${c.paused_from} <> 'draft'))
@@ -108,5 +107,4 @@ export const findGuessed = async (
             and ${n.state} = 'refused'
             and ${n.attempted_at} > ${a.attempted_at} - ${milliseconds}
               and ${n.attempted_at} <= ${a.attempted_at} + ${within}) >= ${attempts}`,
-    ).all<GuessedRow>()
-  ).results
+  )

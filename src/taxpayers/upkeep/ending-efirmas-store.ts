@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { rowsOf } from '../../platform/db/statement.ts'
 import { connections } from '../tables.ts'
 
 const c = alias(connections, 'c')
@@ -22,21 +22,19 @@ export interface EndingEfirma {
 }
 
 /** The first e.firmas of active connections after a place that end up to an instant, in milliseconds. */
-export const endingEfirmas = async (
+export const endingEfirmas = (
   db: Database,
   [valid_to, connection]: EfirmaPosition,
   until: number,
   limit: number,
 ): Promise<EndingEfirma[]> =>
-  (
-    await prepared(
-      db.$client,
-      sql`select ${c.connection}, ${c.organization_id}, o.events_shard, o.timezone, ${c.fiscal_entity_id}, ${c.rfc},
+  rowsOf<EndingEfirma>(
+    db.$client,
+    sql`select ${c.connection}, ${c.organization_id}, o.events_shard, o.timezone, ${c.fiscal_entity_id}, ${c.rfc},
         ${c.efirma_number} as number,
           ${c.efirma_valid_to} as valid_to
         from ${connections} ${c} indexed by connections_efirmas_ending cross join organizations o on o.id = ${c.organization_id}
         where ${c.state} = 'active' and ${c.efirma_valid_to} >= ${valid_to} and ${c.efirma_valid_to} <= ${until}
           and (${c.efirma_valid_to}, ${c.connection}) > (${valid_to}, ${connection})
         order by ${c.efirma_valid_to}, ${c.connection} limit ${limit}`,
-    ).all<EndingEfirma>()
-  ).results
+  )

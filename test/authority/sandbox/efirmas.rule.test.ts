@@ -6,7 +6,7 @@ import type { SandboxOverrides } from '../../../src/authority/sandbox/overrides.
 import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { sandboxLogins } from '../../../src/authority/sandbox/scenarios.ts'
 import { certificateOf, newKey, subjectOf, type TestCertificate } from '../support/certificates.ts'
-import { DOCUMENTS, filesFrom } from '../support/documents.ts'
+import { filesFrom } from '../support/documents.ts'
 import { downloadFrom } from '../support/packages.ts'
 
 const RFC = 'EKU9003173C9'
@@ -32,7 +32,7 @@ describe('the sandbox', () => {
     expect(await verify(login())).toBe(true)
     const kinds: string[] = []
     const request = { login: login(), direction: 'issued', month: '2026-05', until: new Date('2026-06-20T18:00:00Z') } as const
-    for await (const { kind } of downloadFrom(sandboxAuthority(overrides(), DOCUMENTS), request)) kinds.push(kind)
+    for await (const { kind } of downloadFrom(sandboxAuthority(overrides()), request)) kinds.push(kind)
     expect(new Set(kinds)).toEqual(new Set(['metadata', 'xml']))
   })
 
@@ -45,7 +45,7 @@ describe('the sandbox', () => {
     ['with a number like an invalid one', { number: '30001000000500000305' }],
   ])('refuses one %s, at the verification and at a download', async (_, more) => {
     expect(await verify(login(more))).toBe(false)
-    const authority = sandboxAuthority(overrides(), DOCUMENTS)
+    const authority = sandboxAuthority(overrides())
     await expect(filesFrom(authority, login(more), 'sat_csf', new Date())).rejects.toThrow(LoginRejected)
   })
 

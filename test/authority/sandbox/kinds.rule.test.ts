@@ -4,7 +4,6 @@ import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import type { SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { stampedAt } from '../../../src/authority/sandbox/world/invoices.ts'
 import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
-import { DOCUMENTS } from '../support/documents.ts'
 import { kindsOf, monthsBetween, worldOf } from '../support/kinds.ts'
 import { downloadFrom } from '../support/packages.ts'
 import { unzip } from '../support/unzip.ts'
@@ -58,7 +57,7 @@ describe("the demonstration's RFCs", () => {
       mailbox: async () => ({ sent: [], opened: new Map() }),
       open: async (_rfc, _notification, at) => at,
     }
-    const authority = sandboxAuthority(overrides, DOCUMENTS)
+    const authority = sandboxAuthority(overrides)
     const login = { rfc: 'DEM150101AB1', ciec: 'secreta1' }
     let [twice, apart] = [0, 0]
     for (const month of monthsBetween('2025-01', '2025-12')) {

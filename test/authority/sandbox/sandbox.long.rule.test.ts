@@ -7,7 +7,7 @@ import type { SandboxOverrides } from '../../../src/authority/sandbox/overrides.
 import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import { Unavailable } from '../../../src/platform/failures.ts'
-import { DOCUMENTS, filesFrom } from '../support/documents.ts'
+import { filesFrom } from '../support/documents.ts'
 import { downloadFrom } from '../support/packages.ts'
 import { unzip } from '../support/unzip.ts'
 
@@ -22,7 +22,7 @@ const stateOf = (stated = new Map<string, CancellationOverride>(), refused = '')
   mailbox: async () => ({ sent: [], opened: new Map() }),
   open: async (_rfc, _notification, at) => at,
 })
-const authority = sandboxAuthority(stateOf(), DOCUMENTS)
+const authority = sandboxAuthority(stateOf())
 const login = (rfc: string, ciec = 'Abcd1234'): Login => ({ rfc, ciec })
 
 interface Package {
@@ -317,7 +317,7 @@ describe('what testers tell the sandbox', () => {
   it('a cancellation that was told is reported from then on', async () => {
     const valid = rowsOf(await packagesOf(COMPANY, 'received', '2025-03')).find(({ Estatus }) => Estatus === '1')!
     const stated = new Map([[valid.Uuid!, { cancelled_at: new Date('2025-08-01T03:00:00Z'), cancellation_reason: '02' }]])
-    const packages = await packagesOf(COMPANY, 'received', '2025-03', LATE, sandboxAuthority(stateOf(stated), DOCUMENTS))
+    const packages = await packagesOf(COMPANY, 'received', '2025-03', LATE, sandboxAuthority(stateOf(stated)))
     expect(rowsOf(packages).find(({ Uuid }) => Uuid === valid.Uuid)).toMatchObject({
       Estatus: '0',
       FechaCancelacion: '2025-07-31 21:00:00',
@@ -328,7 +328,7 @@ describe('what testers tell the sandbox', () => {
   })
 
   it('a refused CIEC neither passes nor downloads', async () => {
-    const stateful = sandboxAuthority(stateOf(undefined, 'expired1'), DOCUMENTS)
+    const stateful = sandboxAuthority(stateOf(undefined, 'expired1'))
     for (const ciec of ['rejected', 'rejected-anything', 'expired1']) {
       const request = { login: login(COMPANY, ciec), direction: 'issued', month: '2025-03', until: LATE } as const
       expect(await stateful.verify(request.login)).toBe(false)

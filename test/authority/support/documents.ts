@@ -1,16 +1,5 @@
 import type { DataSourceKey, Login, TaxAuthority } from '../../../src/authority/port/authority.ts'
-import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
-import type { InventedFile, SandboxDocuments } from '../../../src/authority/sandbox/documents/port.ts'
-import { letterOf, notificationsOf } from '../../../src/authority/sandbox/mailbox/notifications.ts'
-import { statusOf } from '../../../src/authority/sandbox/statuses.ts'
-
-/** The documents of the sandbox without the Worker that invents them. */
-export const DOCUMENTS: SandboxDocuments = {
-  files: async (...asked) => filesOf(...asked),
-  notifications: async (...asked) => notificationsOf(...asked),
-  letter: async (...asked) => letterOf(...asked),
-  status: async (...asked) => statusOf(...asked),
-}
+import type { InventedFile } from '../../../src/authority/sandbox/documents/port.ts'
 
 /** The files that an authority which does not let wait delivers, with their bytes. */
 export async function filesFrom(authority: TaxAuthority, login: Login, source: DataSourceKey, now: Date): Promise<InventedFile[]> {

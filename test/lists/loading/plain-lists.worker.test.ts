@@ -177,6 +177,6 @@ describe('the sandbox', () => {
     await env.FILES.put(objectOf('sat_69_firmes'), base('FIRMES', [[ONE, '01/01/2014']]))
     await daily(env, new Date(NOW))
     expect((await hits(ONE)).map(({ source }) => source)).toEqual(['sat_69_firmes'])
-    expect((await hits(LISTED[0].rfc)).map(({ source }) => source)).not.toContain('sat_69_firmes')
+    expect((await hits(LISTED[0]!.rfc)).map(({ source }) => source)).not.toContain('sat_69_firmes')
   })
 })

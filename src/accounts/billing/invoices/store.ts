@@ -1,7 +1,7 @@
 import { and, desc, eq, lt, lte, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
-import { bare, prepared } from '../../../platform/db/statement.ts'
+import { bare, prepared, rowsOf } from '../../../platform/db/statement.ts'
 import { organizations } from '../../../platform/tenant/tables.ts'
 import type { Suspension } from '../../../platform/tenant/tenant.ts'
 import { connections } from '../../../taxpayers/tables.ts'
@@ -125,13 +125,11 @@ const unbilled = (zone: string): SQL => sql`select ${id}, ${plan}, ${suspension}
   from ${organizations} indexed by organizations_billed where ${timezone} = ${zone} and`
 
 /** A page of the unbilled organizations of a time zone, with the number of their active RFCs. */
-export const findUnbilled = async (db: Database, zone: string, month: string, limit: number): Promise<UnbilledOrganization[]> =>
-  (
-    await prepared(
-      db.$client,
-      sql`${unbilled(zone)} ${billed_month} is null union all ${unbilled(zone)} ${billed_month} < ${month} limit ${limit}`,
-    ).all<UnbilledOrganization>()
-  ).results
+export const findUnbilled = (db: Database, zone: string, month: string, limit: number): Promise<UnbilledOrganization[]> =>
+  rowsOf<UnbilledOrganization>(
+    db.$client,
+    sql`${unbilled(zone)} ${billed_month} is null union all ${unbilled(zone)} ${billed_month} < ${month} limit ${limit}`,
+  )
 
 /** Refuses its batch when the organization was billed since, or when its plan or suspension changed. */
 export const assertStillUnbilled = (db: Database, found: UnbilledOrganization): D1PreparedStatement =>

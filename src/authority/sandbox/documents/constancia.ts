@@ -1,5 +1,5 @@
+import { addMonths } from '../../../platform/time/months.ts'
 import type { TaxObligation, TaxRegime } from '../../port/fields-contract.ts'
-import { addMonths } from '../world/places.ts'
 import { base64Of, digitsOf, isDue, random } from '../world/seed.ts'
 import { isCompany, type Taxpayer } from '../world/taxpayers.ts'
 import { type PositionedText, pdfOfPages } from './pdf.ts'
@@ -66,9 +66,9 @@ export function obligationsAt(self: Taxpayer, day: string): TaxObligation[] {
         ['Pago definitivo mensual de IVA.', ON_THE_17TH],
         ['Declaración de proveedores de IVA', 'A más tardar el último día del mes inmediato posterior al periodo que corresponda.'],
         ['Declaración anual de ISR del ejercicio Personas morales.', 'Dentro de los tres meses siguientes al cierre del ejercicio.'],
-        ...(day < grown ? [] : [['Entero de retenciones mensuales de ISR por sueldos y salarios', ON_THE_17TH, grown] as const]).map(
-          ([text, due, from]): [string, string, string] => [text, due, from],
-        ),
+        ...(day < grown
+          ? []
+          : [['Entero de retenciones mensuales de ISR por sueldos y salarios', ON_THE_17TH, grown] satisfies [string, string, string]]),
       ]
     : [
         [
@@ -97,32 +97,32 @@ export class Layout {
   #y = TOP
 
   /** Writes pieces of text in one line, each from its distance to the left margin on. */
-  line(cells: readonly (readonly [x: number, text: string])[], { size = 8, isBold = false } = {}): this {
+  line(cells: Readonly<Record<number, string>>, { size = 8, isBold = false } = {}): this {
     if (this.#y < BOTTOM) this.page()
-    for (const [x, text] of cells) if (text !== '') this.#pages.at(-1)!.push({ x: LEFT + x, y: Math.round(this.#y), size, isBold, text })
+    for (const [x, text] of Object.entries(cells))
+      if (text !== '') this.#pages.at(-1)!.push({ x: LEFT + Number(x), y: Math.round(this.#y), size, isBold, text })
     this.#y -= size * LINE
     return this
   }
 
   /** Writes text in lines of the page's width. */
   text(text: string, size = 8): this {
-    for (const one of wrapped(text, 532, size)) this.line([[0, one]], { size })
+    for (const one of wrapped(text, 532, size)) this.line({ 0: one }, { size })
     return this.gap(4)
   }
 
   heading(text: string): this {
-    return this.gap(8)
-      .line([[0, text]], { size: 10, isBold: true })
-      .gap(4)
+    return this.gap(8).line({ 0: text }, { size: 10, isBold: true }).gap(4)
   }
 
   /** Writes rows under their headings. A cell takes as many lines as it needs. */
-  table(columns: readonly (readonly [x: number, heading: string])[], rows: readonly (readonly string[])[]): this {
-    this.line(columns, { isBold: true }).gap(5)
+  table(headings: Readonly<Record<number, string>>, rows: readonly (readonly string[])[]): this {
+    this.line(headings, { isBold: true }).gap(5)
+    const columns = Object.keys(headings).map(Number)
     for (const row of rows) {
-      const cells = row.map((text, n) => wrapped(text, (columns[n + 1]?.[0] ?? 540) - columns[n]![0] - 14, 8))
+      const cells = row.map((text, n) => wrapped(text, (columns[n + 1] ?? 540) - columns[n]! - 14, 8))
       const height = Math.max(...cells.map(({ length }) => length))
-      for (let i = 0; i < height; i++) this.line(columns.map(([x], n): [number, string] => [x, cells[n]?.[i] ?? '']))
+      for (let i = 0; i < height; i++) this.line(Object.fromEntries(columns.map((x, n) => [x, cells[n]?.[i] ?? ''])))
       this.gap(5)
     }
     return this
@@ -142,17 +142,9 @@ export class Layout {
 
   /** Ends the document, with the number of each page. */
   pdf(title: string): Uint8Array {
-    const footer = (n: number): PositionedText => ({
-      x: 480,
-      y: 30,
-      size: 7,
-      isBold: false,
-      text: `Página [${n + 1}] de [${this.#pages.length}]`,
-    })
-    return pdfOfPages(
-      title,
-      this.#pages.map((page, n) => [...page, footer(n)]),
-    )
+    const footer = (n: number) => ({ x: 480, y: 30, size: 7, isBold: false, text: `Página [${n + 1}] de [${this.#pages.length}]` })
+    const pages = this.#pages.map((page, n) => [...page, footer(n)])
+    return pdfOfPages(title, pages)
   }
 }
 
@@ -185,17 +177,17 @@ export function constancia(self: Taxpayer, day: string): Uint8Array {
   const { rfc, nombre } = self
   const address = addressAt(self, day)
   const layout = new Layout()
-    .line([[0, 'CÉDULA DE IDENTIFICACIÓN FISCAL']], { isBold: true })
-    .line([[0, rfc]])
-    .line([[0, 'Registro Federal de Contribuyentes']])
-    .line([[0, nombre]])
-    .line([[0, 'Nombre, denominación o razón social']])
-    .line([[0, `idCIF: ${digitsOf(`${rfc}|cif`, 11)}`]])
-    .line([[0, 'VALIDA TU INFORMACIÓN FISCAL']])
-    .line([[180, 'CONSTANCIA DE SITUACIÓN FISCAL']], { size: 12, isBold: true })
-    .line([[180, 'Lugar y Fecha de Emisión']])
-    .line([[180, `${address.municipio} , ${address.entidad} A ${inWords(day)}`]])
-    .line([[180, rfc]])
+    .line({ 0: 'CÉDULA DE IDENTIFICACIÓN FISCAL' }, { isBold: true })
+    .line({ 0: rfc })
+    .line({ 0: 'Registro Federal de Contribuyentes' })
+    .line({ 0: nombre })
+    .line({ 0: 'Nombre, denominación o razón social' })
+    .line({ 0: `idCIF: ${digitsOf(`${rfc}|cif`, 11)}` })
+    .line({ 0: 'VALIDA TU INFORMACIÓN FISCAL' })
+    .line({ 180: 'CONSTANCIA DE SITUACIÓN FISCAL' }, { size: 12, isBold: true })
+    .line({ 180: 'Lugar y Fecha de Emisión' })
+    .line({ 180: `${address.municipio} , ${address.entidad} A ${inWords(day)}` })
+    .line({ 180: rfc })
     .heading('Datos de Identificación del Contribuyente:')
   const words = nombre.split(' ')
   const company = isCompany(rfc)
@@ -218,13 +210,7 @@ export function constancia(self: Taxpayer, day: string): Uint8Array {
     ['Fecha de último cambio de estado', inWords(startOf(self))],
     ['Nombre Comercial', company ? words.at(-1)! : ''],
   ]
-  for (const [label, value] of [...who, ...since])
-    layout
-      .line([
-        [0, `${label}:`],
-        [170, value],
-      ])
-      .gap(3)
+  for (const [label, value] of [...who, ...since]) layout.line({ 0: `${label}:`, 170: value }).gap(3)
   layout.heading('Datos del domicilio registrado')
   const where: [string, string][] = [
     [`Código Postal:${address.codigo_postal}`, 'Tipo de Vialidad: CALLE'],
@@ -234,44 +220,22 @@ export function constancia(self: Taxpayer, day: string): Uint8Array {
     [`Nombre de la Entidad Federativa: ${address.entidad}`, `Entre Calle: ${address.entre}`],
     [`Y Calle: ${address.y}`, `Correo Electrónico: contacto@${rfc.replaceAll(/\W/g, '').toLowerCase()}.example.mx`],
   ]
-  for (const [left, right] of where)
-    layout
-      .line([
-        [0, left],
-        [270, right],
-      ])
-      .gap(3)
+  for (const [left, right] of where) layout.line({ 0: left, 270: right }).gap(3)
   const activity = company ? 'Otros intermediarios de comercio al por mayor' : 'Servicios de consultoría en administración'
   layout
     .page()
     .heading('Actividades Económicas:')
-    .table(
-      [
-        [0, 'Orden'],
-        [40, 'Actividad Económica'],
-        [320, 'Porcentaje'],
-        [400, 'Fecha Inicio'],
-        [470, 'Fecha Fin'],
-      ],
-      [['1', activity, '100', inDigits(startOf(self)), '']],
-    )
+    .table({ 0: 'Orden', 40: 'Actividad Económica', 320: 'Porcentaje', 400: 'Fecha Inicio', 470: 'Fecha Fin' }, [
+      ['1', activity, '100', inDigits(startOf(self)), ''],
+    ])
     .heading('Regímenes:')
     .table(
-      [
-        [0, 'Régimen'],
-        [400, 'Fecha Inicio'],
-        [470, 'Fecha Fin'],
-      ],
+      { 0: 'Régimen', 400: 'Fecha Inicio', 470: 'Fecha Fin' },
       regimesAt(self, day).map(({ name, from, to }) => [name, inDigits(from), inDigits(to)]),
     )
     .heading('Obligaciones:')
     .table(
-      [
-        [0, 'Descripción de la Obligación'],
-        [200, 'Descripción Vencimiento'],
-        [400, 'Fecha Inicio'],
-        [470, 'Fecha Fin'],
-      ],
+      { 0: 'Descripción de la Obligación', 200: 'Descripción Vencimiento', 400: 'Fecha Inicio', 470: 'Fecha Fin' },
       obligationsAt(self, day).map(({ description, due_rule, from, to }) => [description, due_rule!, inDigits(from), inDigits(to)]),
     )
     .gap(10)
@@ -291,22 +255,13 @@ export function opinion(self: Taxpayer, day: string): Uint8Array {
   const { rfc, nombre } = self
   const negative = isNegative(self, day.slice(0, 7))
   return new Layout()
-    .line([[120, 'Opinión del cumplimiento de obligaciones fiscales']], { size: 12, isBold: true })
+    .line({ 120: 'Opinión del cumplimiento de obligaciones fiscales' }, { size: 12, isBold: true })
     .gap(10)
-    .line(
-      [
-        [0, 'Folio'],
-        [270, 'Clave de R.F.C.'],
-      ],
-      { isBold: true },
-    )
-    .line([
-      [0, folioOf(self, day)],
-      [270, rfc],
-    ])
+    .line({ 0: 'Folio', 270: 'Clave de R.F.C.' }, { isBold: true })
+    .line({ 0: folioOf(self, day), 270: rfc })
     .gap(6)
-    .line([[0, 'Nombre, denominación o razón social']], { isBold: true })
-    .line([[0, nombre]])
+    .line({ 0: 'Nombre, denominación o razón social' }, { isBold: true })
+    .line({ 0: nombre })
     .gap(6)
     .text('Estimado contribuyente:', 9)
     .text('Respuesta de opinión:', 9)

@@ -1,6 +1,4 @@
-import type { DataSourceKey, DocumentFile } from '../../port/authority.ts'
-import type { MailboxNotification } from '../../port/mailbox.ts'
-import type { AskedCfdi, CfdiStatus } from '../../port/status.ts'
+import type { DocumentFile } from '../../port/authority.ts'
 
 /** A document whose bytes are in memory. */
 export type InventedFile = Omit<DocumentFile, 'size' | 'sha256' | 'read'> & { bytes: Uint8Array }
@@ -16,16 +14,4 @@ export async function fileOf({ bytes, ...file }: InventedFile): Promise<Document
 export interface CancellationOverride {
   cancelled_at: Date
   cancellation_reason: string | null
-}
-
-/** The data of the sandbox besides CFDIs. */
-export interface SandboxDocuments {
-  /** Returns the files of a document source on the day of an instant. */
-  files(rfc: string, source: DataSourceKey, now: Date): Promise<InventedFile[]>
-  /** Returns the notifications that the tax mailbox of the RFC shows at an instant. */
-  notifications(rfc: string, now: Date): Promise<MailboxNotification[]>
-  /** Returns the PDF of a notification's document. */
-  letter(rfc: string, notification: MailboxNotification): Promise<Uint8Array>
-  /** Returns the status service's answer about a CFDI, which a test helper may have cancelled, at an instant. */
-  status(document: AskedCfdi, override: CancellationOverride | undefined, now: Date): Promise<CfdiStatus>
 }

@@ -1,4 +1,5 @@
-import { addMonths, daysIn } from '../world/places.ts'
+import { addMonths } from '../../../platform/time/months.ts'
+import { daysIn } from '../world/places.ts'
 import { digitsOf, isDue, random } from '../world/seed.ts'
 import { isCompany, type Taxpayer } from '../world/taxpayers.ts'
 import { money } from '../xml/markup.ts'

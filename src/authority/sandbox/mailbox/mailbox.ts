@@ -1,7 +1,7 @@
 import { Unavailable } from '../../../platform/failures.ts'
 import type { Login } from '../../port/authority.ts'
 import { isPending, type MailboxNotification, type TaxMailbox, WouldNotify } from '../../port/mailbox.ts'
-import type { SandboxDocuments } from '../documents/port.ts'
+import { letterOf, notificationsOf } from './notifications.ts'
 
 /** The events in mailboxes. */
 export interface MailboxOverrides {
@@ -12,20 +12,12 @@ export interface MailboxOverrides {
 }
 
 /** The mailboxes of the sandbox's taxpayers. `enter` logs in. */
-export function sandboxMailbox(
-  enter: (login: Login) => Promise<{ empty: boolean }>,
-  overrides: MailboxOverrides,
-  documents: SandboxDocuments,
-): TaxMailbox {
+export function sandboxMailbox(enter: (login: Login) => Promise<{ empty: boolean }>, overrides: MailboxOverrides): TaxMailbox {
   const list = async (login: Login, now: Date): Promise<MailboxNotification[]> => {
     const { empty } = await enter(login)
     const { sent, opened } = await overrides.mailbox(login.rfc)
-    return [...(empty ? [] : await documents.notifications(login.rfc, now)), ...sent.filter(({ sent_at }) => sent_at <= now)].map(
-      (one) => ({
-        ...one,
-        opened_at: opened.get(one.notification) ?? one.opened_at,
-      }),
-    )
+    const shown = [...(empty ? [] : notificationsOf(login.rfc, now)), ...sent.filter(({ sent_at }) => sent_at <= now)]
+    return shown.map((one) => ({ ...one, opened_at: opened.get(one.notification) ?? one.opened_at }))
   }
   const find = async (login: Login, notification: string, now: Date): Promise<MailboxNotification> => {
     const found = (await list(login, now)).find((one) => one.notification === notification)
@@ -42,11 +34,7 @@ export function sandboxMailbox(
       const found = await find(login, notification, now)
       if (isPending(found, now)) throw new WouldNotify()
       if (found.document_kind === null) return null
-      return {
-        name: `${found.kind}-${notification}.pdf`,
-        content_type: 'application/pdf',
-        bytes: await documents.letter(login.rfc, found),
-      }
+      return { name: `${found.kind}-${notification}.pdf`, content_type: 'application/pdf', bytes: letterOf(login.rfc, found) }
     },
   }
 }

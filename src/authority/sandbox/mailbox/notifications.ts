@@ -1,7 +1,8 @@
+import { addMonths } from '../../../platform/time/months.ts'
 import { AUTHORITY_ZONE, addBusinessDays } from '../../port/business-days.ts'
 import { EFFECTIVE_KINDS, type MailboxNotification, type NotificationKind } from '../../port/mailbox.ts'
 import { pdfOf } from '../documents/pdf.ts'
-import { addMonths, localTime, withOffset } from '../world/places.ts'
+import { localTime, withOffset } from '../world/places.ts'
 import { digitsOf, isDue, random } from '../world/seed.ts'
 import { circleOf } from '../world/taxpayers.ts'
 

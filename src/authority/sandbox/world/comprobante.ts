@@ -72,16 +72,6 @@ export interface SandboxConcepto {
   local: LocalTax | null
 }
 
-interface Amounts {
-  subtotal: number
-  descuento: number
-  /** One per tax and rate. */
-  traslados: TaxLine[]
-  retenciones: TaxLine[]
-  locales: LocalTax[]
-  total: number
-}
-
 export interface SandboxCancellation {
   /** Local time of central Mexico. */
   at: string
@@ -110,7 +100,7 @@ export interface SandboxComprobante {
   relacion: { tipo: string; uuid: string } | null
   global: { periodicidad: string; meses: string; anio: string } | null
   conceptos: SandboxConcepto[]
-  amounts: Amounts
+  amounts: ReturnType<typeof amountsOf>
   pago: SandboxPago | null
   nomina: SandboxNomina | null
   retencion: SandboxRetencion | null
@@ -229,7 +219,8 @@ const byName = (taxes: LocalTax[]): LocalTax[] => {
 
 export const signed = ({ isWithheld, importe }: LocalTax): number => (isWithheld ? -importe : importe)
 
-export function amountsOf(conceptos: SandboxConcepto[]): Amounts {
+/** The sums of a document's lines, with its taxes by tax and rate. */
+export function amountsOf(conceptos: SandboxConcepto[]) {
   const subtotal = sum(conceptos, (c) => c.importe)
   const descuento = sum(conceptos, (c) => c.descuento)
   const traslados = byRate(conceptos.flatMap((c) => c.traslados))

@@ -1,3 +1,4 @@
+import { addMonths } from '../../../platform/time/months.ts'
 import {
   cancellationAt,
   comprobante,
@@ -12,7 +13,7 @@ import {
   type SandboxComprobante,
   untaxed,
 } from './comprobante.ts'
-import { addMonths, CANCUN, type Locality, later, TIJUANA } from './places.ts'
+import { CANCUN, type Locality, later, TIJUANA } from './places.ts'
 import { isDue, type Random, random, uuidOf } from './seed.ts'
 import { circleOf, isCompany, type Product, productsOf, type Taxpayer, withCheckDigit } from './taxpayers.ts'
 

@@ -1,3 +1,4 @@
+import { addMonths } from '../../../platform/time/months.ts'
 import {
   amountsOf,
   cancellationAt,
@@ -16,8 +17,8 @@ import {
   untaxed,
 } from './comprobante.ts'
 import { afterStamp, invoicesOf, transfersOf } from './invoices.ts'
-import { addMonths, daysIn, FIRST_MONTH, later } from './places.ts'
-import { isDue, random, uuidOf } from './seed.ts'
+import { daysIn, FIRST_MONTH, later } from './places.ts'
+import { isDue, random, remembering, uuidOf } from './seed.ts'
 import { circleOf, isCompany, type Taxpayer } from './taxpayers.ts'
 
 /** How an invoice is paid in the months after its own. */
@@ -317,15 +318,10 @@ export function documentsOf(rfc: string, direction: Direction, month: string): S
   ].sort((a, b) => (a.fecha < b.fecha ? -1 : a.fecha > b.fecha ? 1 : a.uuid < b.uuid ? -1 : 1))
 }
 
-const KEPT = 48
-const drawn = new Map<string, PlannedInvoice[]>()
+const drawn = remembering(48, (key): PlannedInvoice[] => {
+  const [rfc, direction, month] = key.split('|') as [string, Direction, string]
+  return invoicesOf(rfc, direction, month).map((invoice) => ({ invoice, plan: paymentPlanOf(invoice) }))
+})
 
-function plannedInvoices(rfc: string, direction: Direction, month: string): PlannedInvoice[] {
-  if (month < FIRST_MONTH) return []
-  const key = `${rfc}|${direction}|${month}`
-  const invoices = drawn.get(key) ?? invoicesOf(rfc, direction, month).map((invoice) => ({ invoice, plan: paymentPlanOf(invoice) }))
-  drawn.delete(key)
-  drawn.set(key, invoices)
-  if (drawn.size > KEPT) drawn.delete(drawn.keys().next().value!)
-  return invoices
-}
+const plannedInvoices = (rfc: string, direction: Direction, month: string): PlannedInvoice[] =>
+  month < FIRST_MONTH ? [] : drawn(`${rfc}|${direction}|${month}`)

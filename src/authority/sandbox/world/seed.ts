@@ -1,17 +1,5 @@
 import { fnv1a } from '../../../platform/hash.ts'
 
-/** Pseudorandom draws. The same seed always gives the same draws. */
-export interface Random {
-  /** 32 random bits as an unsigned integer. */
-  bits(): number
-  /** An integer from `min` to `max`, inclusive. */
-  int(min: number, max: number): number
-  chance(probability: number): boolean
-  pick<T>(list: readonly T[]): T
-  /** `count` different members in the order in which they were drawn. */
-  sample<T>(list: readonly T[], count: number): T[]
-}
-
 /** FNV-1a, mixed with the finalizer of MurmurHash3 so that similar texts give unrelated hashes. */
 const hash = (text: string): number => {
   let h = fnv1a(text)
@@ -20,8 +8,11 @@ const hash = (text: string): number => {
   return (h ^ (h >>> 16)) >>> 0
 }
 
-/** Returns draws seeded with a text (mulberry32). */
-export function random(seed: string): Random {
+/** Pseudorandom draws (mulberry32). The same seed always gives the same draws. */
+export type Random = ReturnType<typeof random>
+
+/** Returns draws seeded with a text. */
+export function random(seed: string) {
   let state = hash(seed)
   const bits = () => {
     state = (state + 0x6d2b79f5) | 0
@@ -31,11 +22,14 @@ export function random(seed: string): Random {
   }
   const int = (min: number, max: number) => min + (bits() % (max - min + 1))
   return {
+    /** 32 random bits as an unsigned integer. */
     bits,
+    /** An integer from `min` to `max`, inclusive. */
     int,
-    chance: (probability) => bits() < probability * 0x1_0000_0000,
-    pick: (list) => list[bits() % list.length]!,
-    sample: (list, count) => {
+    chance: (probability: number) => bits() < probability * 0x1_0000_0000,
+    pick: <T>(list: readonly T[]): T => list[bits() % list.length]!,
+    /** `count` different members in the order in which they were drawn. */
+    sample: <T>(list: readonly T[], count: number): T[] => {
       const rest = [...list]
       return Array.from({ length: Math.min(count, rest.length) }, () => rest.splice(int(0, rest.length - 1), 1)[0]!)
     },
@@ -78,4 +72,16 @@ export function base64Of(seed: string, bytes: number): string {
 export function digitsOf(seed: string, length: number): string {
   const draws = random(seed)
   return Array.from({ length }, (_, i) => draws.int(i === 0 ? 1 : 0, 9)).join('')
+}
+
+/** Makes what a key stands for, and keeps the most recently used ones. */
+export function remembering<T>(most: number, make: (key: string) => T): (key: string) => T {
+  const kept = new Map<string, T>()
+  return (key) => {
+    const one = kept.get(key) ?? make(key)
+    kept.delete(key)
+    kept.set(key, one)
+    if (kept.size > most) kept.delete(kept.keys().next().value!)
+    return one
+  }
 }

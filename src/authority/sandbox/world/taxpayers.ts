@@ -1,6 +1,6 @@
 import { LISTED } from '../lists/listed.ts'
 import { CANCUN, CENTRAL_PLACES, type Locality, TIJUANA } from './places.ts'
-import { type Random, random } from './seed.ts'
+import { type Random, random, remembering } from './seed.ts'
 
 type LineOfBusiness = keyof typeof LINES
 
@@ -88,15 +88,8 @@ const LINES = {
 } as const satisfies Record<string, readonly Product[]>
 
 const OWN_COMPANY_LINES: readonly LineOfBusiness[] = [
-  'software',
-  'consultoria',
-  'computo',
-  'alimentos',
-  'cerveza',
-  'autotransporte',
-  'educacion',
-  'hospedaje',
-  'construccion',
+  ...(['software', 'consultoria', 'computo', 'alimentos', 'cerveza', 'autotransporte'] as const),
+  ...(['educacion', 'hospedaje', 'construccion'] as const),
 ]
 const OWN_PERSON_LINES: readonly LineOfBusiness[] = ['honorarios', 'honorarios', 'consultoria', 'educacion', 'papeleria']
 
@@ -265,17 +258,10 @@ function drawCircle(rfc: string): Circle {
     ...SUPPLIER_COMPANIES.map((trade, i) => party(companies[10 + i]!, { regimen: '601', ...trade })),
     ...SUPPLIER_PEOPLE.map(({ line, regimen }, i) => party(people[2 + i]!, { lines: [line], regimen })),
   ]
-  const foreigners = FOREIGNERS.map(
-    ({ nombre, pais, registro, moneda }): Taxpayer => ({
-      rfc: 'XEXX010101000',
-      nombre,
-      regimen: '616',
-      locality: self.locality,
-      lines: [],
-      moneda,
-      foreign: { pais, registro },
-    }),
-  )
+  const foreigners = FOREIGNERS.map(({ nombre, pais, registro, moneda }): Taxpayer => {
+    const { locality } = self
+    return { rfc: 'XEXX010101000', nombre, regimen: '616', locality, lines: [], moneda, foreign: { pais, registro } }
+  })
   const employees = isCompany(rfc) ? people.slice(7, 10).map((named) => party(named, { regimen: '605' })) : []
   const employer = isCompany(rfc) || draws.chance(0.3) ? null : party(companies[20]!, { regimen: '601' })
   LISTED.forEach(({ rfc: listed, nombre }, i) => {
@@ -286,14 +272,5 @@ function drawCircle(rfc: string): Circle {
   return { self, clients, foreigners, suppliers, employees, employer }
 }
 
-const KEPT = 64
-const circles = new Map<string, Circle>()
-
-/** Returns the circle of an RFC. Caches the most recently used ones. */
-export function circleOf(rfc: string): Circle {
-  const circle = circles.get(rfc) ?? drawCircle(rfc)
-  circles.delete(rfc)
-  circles.set(rfc, circle)
-  if (circles.size > KEPT) circles.delete(circles.keys().next().value!)
-  return circle
-}
+/** Returns the circle of an RFC. */
+export const circleOf = remembering(64, drawCircle)

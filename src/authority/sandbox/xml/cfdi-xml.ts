@@ -11,7 +11,7 @@ import {
 } from '../world/comprobante.ts'
 import { pacOf, stampedAt } from '../world/invoices.ts'
 import { withOffset } from '../world/places.ts'
-import { base64Of, digitsOf } from '../world/seed.ts'
+import { base64Of, digitsOf, remembering } from '../world/seed.ts'
 import { isCompany, type Taxpayer } from '../world/taxpayers.ts'
 import { decimal, element, group, money, rate } from './markup.ts'
 import { pagosXml } from './pagos-xml.ts'
@@ -118,16 +118,10 @@ const stampXml = (document: SandboxComprobante): string =>
     SelloSAT: base64Of(`${document.uuid}|sat`, 256),
   })
 
-const KEPT = 64
-const certificates = new Map<string, { number: string; text: string }>()
-
-function certificateOf(rfc: string): { number: string; text: string } {
-  const certificate = certificates.get(rfc) ?? { number: `0000100000${digitsOf(`${rfc}|csd`, 10)}`, text: base64Of(`${rfc}|csd`, 700) }
-  certificates.delete(rfc)
-  certificates.set(rfc, certificate)
-  if (certificates.size > KEPT) certificates.delete(certificates.keys().next().value!)
-  return certificate
-}
+const certificateOf = remembering(64, (rfc) => ({
+  number: `0000100000${digitsOf(`${rfc}|csd`, 10)}`,
+  text: base64Of(`${rfc}|csd`, 700),
+}))
 
 /** Returns a stamped CFDI de retenciones e información de pagos 2.0, or 1.0 before 2022. The two name nearly everything differently. */
 function retencionesXml(document: SandboxComprobante, retencion: SandboxRetencion): string {

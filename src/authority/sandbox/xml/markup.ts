@@ -17,10 +17,7 @@ export const group = (name: string, attributes: Attributes, ...children: string[
   children.some((child) => child !== '') ? element(name, attributes, ...children) : ''
 
 /** Formats cents: 1234567 gives `12345.67`. */
-export function money(cents: number): string {
-  const digits = String(cents).padStart(3, '0')
-  return `${digits.slice(0, -2)}.${digits.slice(-2)}`
-}
+export const money = (cents: number): string => decimal(cents, 2)
 
 /** Formats units of 10^-places as a decimal. */
 export function decimal(units: number | bigint, places: number): string {

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { connect } from '../../../platform/db/commit.ts'
-import { bare, prepared } from '../../../platform/db/statement.ts'
+import { bare, changesOf, prepared } from '../../../platform/db/statement.ts'
 import { RowLease } from '../../../platform/work/lease.ts'
 import type { PlannedRequest } from './rules/plan.ts'
 import type { AuthorityRequest, CfdiSource } from './rules/requests.ts'
@@ -42,13 +42,11 @@ const DUE_AT = bare(conversations.due_at)
 
 /** Makes the conversation due at an instant, unless it is earlier. Returns whether that changed anything. */
 export const makeDue = async (ledger: D1Database, entity: number, due_at: number): Promise<boolean> =>
-  (
-    await prepared(
-      ledger,
-      sql`insert into ${conversations} (${bare(conversations.entity)}, ${DUE_AT}) values (${entity}, ${due_at})
+  (await changesOf(
+    ledger,
+    sql`insert into ${conversations} (${bare(conversations.entity)}, ${DUE_AT}) values (${entity}, ${due_at})
         on conflict do update set ${DUE_AT} = excluded.${DUE_AT} where ${conversations.due_at} is null or ${conversations.due_at} > excluded.${DUE_AT}`,
-    ).run()
-  ).meta.changes > 0
+  )) > 0
 
 /** The lease of a worker on a conversation. Only its holder writes what belongs to it. */
 export const conversationLease = new RowLease<{ entity: number }>(conversations, ['entity'], { until: conversations.busy_until })
