@@ -17,7 +17,7 @@ const parsed = (text: string): Decimal => {
 const power = (exponent: number): bigint => 10n ** BigInt(exponent)
 
 /** A quotient as an integer, rounded half up in its size. */
-function quotient(dividend: bigint, divisor: bigint): bigint {
+export function quotient(dividend: bigint, divisor: bigint): bigint {
   const [over, under] = divisor < 0n ? [-dividend, -divisor] : [dividend, divisor]
   const size = over < 0n ? -over : over
   const rounded = (2n * size + under) / (2n * under)

@@ -1,11 +1,9 @@
-import { sql } from 'drizzle-orm'
 import { kindOf, LOGIN_KINDS, type Login, type LoginKind, loginValue } from '../authority/port/login.ts'
-import { raiseAlerts } from '../platform/alerts/alerts.ts'
+import { raiseAlertsOf } from '../platform/alerts/alerts.ts'
 import { auditedEach } from '../platform/audit/audit.ts'
 import type { System } from '../platform/context.ts'
 import { commit, type Statement } from '../platform/db/commit.ts'
 import { isConflict, retryOnConflict } from '../platform/db/retry.ts'
-import { prepared } from '../platform/db/statement.ts'
 import { Failure } from '../platform/failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../platform/outbox/outbox.ts'
 import type { RefusedReason } from '../platform/tenant/tenant.ts'
@@ -25,53 +23,37 @@ import {
 import type { ConnectionRow } from './taxpayers.ts'
 import { revokeGrantedRanges } from './widen-windows.ts'
 
-/** Says what happened to a login, and which other login remains. */
-const message = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason: RefusedReason): string => {
-  switch (reason) {
-    case 'rejected':
-      return `The tax authority rejected the CIEC of ${rfc}, and it was erased. Downloads go on with the e.firma.`
-    case 'efirma_refused':
-      return `The tax authority refused the e.firma ${efirma_number} of ${rfc}, and it was erased. Downloads go on with the CIEC.`
-    case 'efirma_expired':
-      return `The e.firma ${efirma_number} of ${rfc} expired at ${efirma_valid_to?.toISOString()}, and it was erased. Downloads go on with the CIEC.`
-  }
-}
-
-const message_es = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason: RefusedReason): string => {
-  switch (reason) {
-    case 'rejected':
-      return `El SAT rechazó la CIEC de ${rfc} y se borró. Las descargas continúan con la e.firma.`
-    case 'efirma_refused':
-      return `El SAT rechazó la e.firma ${efirma_number} de ${rfc} y se borró. Las descargas continúan con la CIEC.`
-    case 'efirma_expired':
-      return `La e.firma ${efirma_number} de ${rfc} venció el ${efirma_valid_to?.toISOString()} y se borró. Las descargas continúan con la CIEC.`
-  }
+/** What happened to a login, and which other login remains, in English and in Spanish. */
+const REFUSED: Record<RefusedReason, (row: ConnectionRow) => readonly [message: string, message_es: string]> = {
+  rejected: ({ rfc }) => [
+    `The tax authority rejected the CIEC of ${rfc}, and it was erased. Downloads go on with the e.firma.`,
+    `El SAT rechazó la CIEC de ${rfc} y se borró. Las descargas continúan con la e.firma.`,
+  ],
+  efirma_refused: ({ rfc, efirma_number }) => [
+    `The tax authority refused the e.firma ${efirma_number} of ${rfc}, and it was erased. Downloads go on with the CIEC.`,
+    `El SAT rechazó la e.firma ${efirma_number} de ${rfc} y se borró. Las descargas continúan con la CIEC.`,
+  ],
+  efirma_expired: ({ rfc, efirma_number, efirma_valid_to }) => [
+    `The e.firma ${efirma_number} of ${rfc} expired at ${efirma_valid_to?.toISOString()}, and it was erased. Downloads go on with the CIEC.`,
+    `La e.firma ${efirma_number} de ${rfc} venció el ${efirma_valid_to?.toISOString()} y se borró. Las descargas continúan con la CIEC.`,
+  ],
 }
 
 /**
  * Raises an alert for each organization of connections that lose one of their two logins, once for each version of the RFC's logins of that
  * kind. A repetition changes nothing.
  */
-async function notifyRefused(system: System, rows: readonly ConnectionRow[], reason: RefusedReason, version: number): Promise<void> {
-  if (rows.length === 0) return
-  const ids = JSON.stringify(rows.map(({ organization_id }) => organization_id))
-  const { results } = await prepared(
-    system.db.$client,
-    sql`select id, events_shard from organizations where id in (select value from json_each(${ids}))`,
-  ).all<{ id: string; events_shard: number }>()
-  const shards = new Map(results.map(({ id, events_shard }) => [id, events_shard]))
-  const drafts = rows.map((row) => ({
-    organization_id: row.organization_id,
-    events_shard: shards.get(row.organization_id)!,
-    kind: 'connection.login_refused' as const,
-    severity: 'warning' as const,
-    dedupe_key: `connection.login_refused:${row.fiscal_entity_id}:${reason}:${version}`,
-    resource_id: row.fiscal_entity_id,
-    message: message(row, reason),
-    message_es: message_es(row, reason),
-  }))
-  await raiseAlerts(system, drafts, system.now)
-}
+const notifyRefused = (system: System, rows: readonly ConnectionRow[], reason: RefusedReason, version: number): Promise<void> =>
+  raiseAlertsOf(
+    system,
+    rows.map((row) => {
+      const [message, message_es] = REFUSED[reason](row)
+      const { organization_id, fiscal_entity_id: resource_id } = row
+      const dedupe_key = `connection.login_refused:${resource_id}:${reason}:${version}`
+      return { organization_id, kind: 'connection.login_refused', severity: 'warning', dedupe_key, resource_id, message, message_es }
+    }),
+    system.now,
+  )
 
 /** The version of an RFC's logins of this kind, to read before the authority is asked about one. */
 export const loginVersionOf = ({ db }: System, login: Login): Promise<number> => loginVersion(db, login.rfc, kindOf(login))

@@ -23,18 +23,14 @@ export const pauseActive = (db: Database, organization_ids: readonly string[], p
       ),
     )
 
+const isSuspended = and(eq(connections.state, 'paused'), inArray(connections.paused_by, [...SUSPENSIONS]))
+
 /** Connections that a suspension paused, in the order in which they first became active. */
 export const suspendedConnections = (db: Database, organization_id: string) =>
   db
     .select(connectionColumns)
     .from(connections)
-    .where(
-      and(
-        eq(connections.organization_id, organization_id),
-        eq(connections.state, 'paused'),
-        inArray(connections.paused_by, [...SUSPENSIONS]),
-      ),
-    )
+    .where(and(eq(connections.organization_id, organization_id), isSuspended))
     .orderBy(asc(connections.first_active_at), asc(connections.connection))
 
 /**
@@ -58,8 +54,7 @@ export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: 
     .where(
       and(
         sql`${connections.connection} in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))}))`,
-        eq(connections.state, 'paused'),
-        inArray(connections.paused_by, [...SUSPENSIONS]),
+        isSuspended,
       ),
     )
 
@@ -68,10 +63,4 @@ export const leavePaused = (db: Database, organization_id: string) =>
   db
     .update(connections)
     .set({ paused_by: 'customer' })
-    .where(
-      and(
-        eq(connections.organization_id, organization_id),
-        eq(connections.state, 'paused'),
-        inArray(connections.paused_by, [...SUSPENSIONS]),
-      ),
-    )
+    .where(and(eq(connections.organization_id, organization_id), isSuspended))

@@ -8,7 +8,7 @@ import { sendMail, sendsMail } from '../../platform/mail/mail.ts'
 import { networkKey } from '../../platform/network.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { trialEmailOf } from '../billing/subscription/status.ts'
-import { digestOf, isConfirmationToken, newConfirmationToken } from '../credentials/key.ts'
+import { digestOf, isToken, newToken } from '../credentials/key.ts'
 import { findOrganization, updateOrganization } from '../organization/organization.ts'
 import type { Confirmation, ConfirmedEmail, RequestedConfirmation } from './contract.ts'
 import {
@@ -124,7 +124,7 @@ export async function mailConfirmation(system: System, confirmation_id: string):
   const row = await claimConfirmation(d1, confirmation_id, MOST_ATTEMPTS)
   if (!row) return
   await confirmationLease.work(d1, row, async () => {
-    const token = newConfirmationToken(settings.environment)
+    const token = newToken(settings.environment, 'confirmation')
     const digest = await digestOf(settings.apiSecretKeys.current, token)
     await commit(d1, [confirmationLease.assertLeased(d1, row), setLink(d1, row, digest, new Date(system.now.getTime() + VALID_MS))])
     await sendMail(system, { to: row.email, ...mailOf(`${originOf(system)}/console/#confirm=${token}`) })
@@ -166,7 +166,7 @@ const noConfirmation = () =>
 
 async function requireConfirmation({ db, settings, now }: System, token: string): Promise<ConfirmationRow> {
   const { environment, apiSecretKeys } = settings
-  const digests = isConfirmationToken(environment, token) ? await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, token))) : []
+  const digests = isToken(environment, 'confirmation', token) ? await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, token))) : []
   const row = digests.length === 0 ? undefined : await findOpenConfirmation(db.$client, digests, now)
   if (!row) throw noConfirmation()
   return row

@@ -7,7 +7,7 @@ import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Role } from '../../platform/tenant/tenant.ts'
 import { reserveQuota } from '../plans/reserve-quota.ts'
 import type { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
-import { digestOf, type KeyPair, newKeyPair } from './key.ts'
+import { digestOf, newKeyPair } from './key.ts'
 import { assertMaker, type CredentialRow, credentialsUsed, findCredential, insertCredential, listCredentialRows } from './store.ts'
 
 export { credentialsUsed, insertCredential, revokeMemberCredentials, setCredentialRole } from './store.ts'
@@ -28,7 +28,7 @@ export async function mintCredential(
   { settings, now }: System,
   organization_id: string,
   draft: Pick<CredentialRow, 'name' | 'role' | 'member_id' | 'created_by' | 'expires_at'>,
-): Promise<{ pair: KeyPair; row: CredentialRow; shown: NewCredential }> {
+): Promise<{ pair: ReturnType<typeof newKeyPair>; row: CredentialRow; shown: NewCredential }> {
   const pair = newKeyPair(settings.environment)
   const digest = await digestOf(settings.apiSecretKeys.current, pair.api_secret)
   const row = { digest, api_key: pair.api_key, organization_id, ...draft, created_at: now, last_used_on: null, revoked_at: null }

@@ -2,15 +2,6 @@ import { crc32 } from 'node:zlib'
 import type { Key } from '../../platform/crypto/keyring.ts'
 import type { PresentedCredential } from '../../platform/tenant/tenant.ts'
 
-/**
- * `fds_{env}_key_{id}` and `fds_{env}_secret_{random}{checksum}`: 22 and 43 characters of base62 (131 and 256 bits), then 6 characters of
- * CRC-32, with which secret scanners recognize a real secret offline.
- */
-export interface KeyPair {
-  api_key: string
-  api_secret: string
-}
-
 type Environment = 'test' | 'live'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -40,30 +31,25 @@ export function checksum(text: string): string {
 /** Secrets of credentials and tokens of invitations and confirmations have the same form and differ in this word. */
 type Noun = 'secret' | 'invitation' | 'confirmation'
 
-function randomText(environment: Environment, noun: Noun): string {
+/** Makes a secret, or a token. */
+export function newToken(environment: Environment, noun: Noun): string {
   const unchecked = `fds_${environment}_${noun}_${random62(RANDOM_LENGTH)}`
   return unchecked + checksum(unchecked)
 }
 
-export const newKeyPair = (environment: Environment): KeyPair => ({
+/**
+ * `fds_{env}_key_{id}` and `fds_{env}_secret_{random}{checksum}`: 22 and 43 characters of base62 (131 and 256 bits), then 6 characters of
+ * CRC-32, with which secret scanners recognize a real secret offline.
+ */
+export const newKeyPair = (environment: Environment) => ({
   api_key: `fds_${environment}_key_${random62(ID_LENGTH)}`,
-  api_secret: randomText(environment, 'secret'),
+  api_secret: newToken(environment, 'secret'),
 })
 
-export const newInvitationToken = (environment: Environment): string => randomText(environment, 'invitation')
-
-export const newConfirmationToken = (environment: Environment): string => randomText(environment, 'confirmation')
-
-const isWellFormed = (environment: Environment, noun: Noun, text: string): boolean =>
+/** Whether a text has the form and checksum of a secret, or of a token, of this environment. */
+export const isToken = (environment: Environment, noun: Noun, text: string): boolean =>
   new RegExp(`^fds_${environment}_${noun}_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`).test(text) &&
   checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
-
-/** Whether a text has the form and checksum of a secret of this environment. */
-export const isSecret = (environment: Environment, text: string): boolean => isWellFormed(environment, 'secret', text)
-
-export const isInvitationToken = (environment: Environment, text: string): boolean => isWellFormed(environment, 'invitation', text)
-
-export const isConfirmationToken = (environment: Environment, text: string): boolean => isWellFormed(environment, 'confirmation', text)
 
 export const isApiKey = (environment: Environment, text: string): boolean =>
   new RegExp(`^fds_${environment}_key_[0-9A-Za-z]{${ID_LENGTH}}$`).test(text)
@@ -82,7 +68,7 @@ export function faultOf(environment: Environment, { api_key, api_secret }: Prese
     if (its !== undefined && its !== environment)
       return `This is a credential for ${its}, and this is ${environment}. Each environment has credentials and an address of its own.`
   }
-  if (!isSecret(environment, api_secret))
+  if (!isToken(environment, 'secret', api_secret))
     return `The api_secret is not one: it begins with fds_${environment}_secret_ and has 49 characters after that, with a checksum. A part of it is missing, or a character is wrong.`
   if (api_key !== null && !isApiKey(environment, api_key))
     return `The api_key is not one: it begins with fds_${environment}_key_ and has 22 characters after that. A part of it is missing, or a character is wrong.`

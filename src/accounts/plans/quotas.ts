@@ -5,54 +5,32 @@ import { planOf, TRIAL_PLAN } from './plans.ts'
 const MIB = 1024 ** 2
 const GIB = 1024 ** 3
 
-/** What an organization may have of each thing; null is without limit. Imports are limited a day and in all. */
-export interface Limits {
-  /** Extractors, disabled ones included. */
-  extractors: number | null
-  webhooks: number | null
-  /** Storage connectors, paused ones included. */
-  storage_connectors: number | null
-  /** Exports that are made or kept. */
-  exports: number | null
-  /** Blacklists of its own, and the RFCs on all of them. */
-  blacklists: number | null
-  blacklist_entries: number | null
-  /** Connections without a CIEC or e.firma, paused ones included. */
-  drafts: number | null
-  /** Credentials that are not revoked. */
-  credentials: number | null
-  /** Invitations that are pending and have not expired. */
-  invitations: number | null
-  /** Bytes that are stored of imports: XML, rows and what they are found by. An upload counts until it is processed. */
-  import_bytes_per_day: number | null
-  import_bytes: number | null
-  /** Documents that are stored because an import brought them. */
-  import_documents_per_day: number | null
-  import_documents: number | null
-}
-export type Quota = keyof Limits
+/** The code of each refusal, and its words: the things counted, that they are taken, and what makes room. */
+const WORDS = {
+  extractors: ['extractor.plan_limit', 'extractors', 'exist', 'Delete an extractor'],
+  webhooks: ['webhook.plan_limit', 'webhooks', 'exist', 'Delete a webhook'],
+  storage_connectors: ['storage_connector.plan_limit', 'storage connectors', 'exist', 'Delete a storage connector'],
+  exports: ['export.plan_limit', 'exports', 'are made or kept', 'Delete an export'],
+  blacklists: ['blacklist.plan_limit', 'blacklists of your own', 'exist', 'Delete a blacklist'],
+  blacklist_entries: ['blacklist_entry.plan_limit', 'RFCs on blacklists of your own', 'would be on them', 'Send fewer'],
+  drafts: ['fiscal_entity.plan_limit', 'drafts', 'exist', 'Unlink a draft, send its CIEC or e.firma'],
+  credentials: ['credential.plan_limit', 'credentials', 'exist', 'Revoke a credential'],
+  invitations: ['invitation.plan_limit', 'pending invitations', 'exist', 'Withdraw an invitation'],
+  import_bytes_per_day: ['import.plan_limit', 'bytes of imports a day', 'were imported today', 'Try again tomorrow'],
+  import_bytes: ['import.plan_limit', 'bytes of imports', 'are in use', 'Delete an import'],
+  import_documents_per_day: ['import.plan_limit', 'imported documents a day', 'were imported today', 'Try again tomorrow'],
+  import_documents: ['import.plan_limit', 'imported documents', 'exist', 'Delete an import'],
+} as const satisfies Record<string, readonly [code: string, things: string, taken: string, remedy: string]>
+
+export type Quota = keyof typeof WORDS
+export type Limits = Record<Quota, number | null>
 
 interface LimitList {
   /** The first local day on which the list applies. */
   from: Day
   rule_ref: string
-  plans: Record<string, Limits>
-}
-
-const ENTERPRISE: Limits = {
-  extractors: null,
-  webhooks: 20,
-  storage_connectors: 20,
-  exports: 200,
-  blacklists: 100,
-  blacklist_entries: 500_000,
-  drafts: 10_000,
-  credentials: 1_000,
-  invitations: 500,
-  import_bytes_per_day: 20 * GIB,
-  import_bytes: 200 * GIB,
-  import_documents_per_day: 2_000_000,
-  import_documents: 5_000_000,
+  /** What an organization may have of each thing, by plan; null is without limit. Imports are limited a day and in all. */
+  limits: Record<Quota, readonly [trial: number | null, starter: number | null, api: number | null, enterprise: number | null]>
 }
 
 /** Newest first. New limits are a new list. */
@@ -60,102 +38,31 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
   {
     from: '2026-01-01',
     rule_ref: 'limits/2026-01-01',
-    plans: {
-      [TRIAL_PLAN]: {
-        extractors: 2,
-        webhooks: 20,
-        storage_connectors: 1,
-        exports: 5,
-        blacklists: 2,
-        blacklist_entries: 5_000,
-        drafts: 25,
-        credentials: 20,
-        invitations: 25,
-        import_bytes_per_day: 500 * MIB,
-        import_bytes: GIB,
-        import_documents_per_day: 250_000,
-        import_documents: 250_000,
-      },
-      starter: {
-        extractors: 2,
-        webhooks: 20,
-        storage_connectors: 2,
-        exports: 20,
-        blacklists: 5,
-        blacklist_entries: 20_000,
-        drafts: 10_000,
-        credentials: 100,
-        invitations: 50,
-        import_bytes_per_day: 2 * GIB,
-        import_bytes: 10 * GIB,
-        import_documents_per_day: 500_000,
-        import_documents: 1_000_000,
-      },
-      api: {
-        extractors: 5,
-        webhooks: 20,
-        storage_connectors: 5,
-        exports: 50,
-        blacklists: 20,
-        blacklist_entries: 100_000,
-        drafts: 10_000,
-        credentials: 100,
-        invitations: 100,
-        import_bytes_per_day: 5 * GIB,
-        import_bytes: 50 * GIB,
-        import_documents_per_day: 1_000_000,
-        import_documents: 2_000_000,
-      },
-      enterprise_bronze: ENTERPRISE,
-      enterprise_silver: ENTERPRISE,
-      enterprise_gold: ENTERPRISE,
+    limits: {
+      extractors: [2, 2, 5, null],
+      webhooks: [20, 20, 20, 20],
+      storage_connectors: [1, 2, 5, 20],
+      exports: [5, 20, 50, 200],
+      blacklists: [2, 5, 20, 100],
+      blacklist_entries: [5_000, 20_000, 100_000, 500_000],
+      drafts: [25, 10_000, 10_000, 10_000],
+      credentials: [20, 100, 100, 1_000],
+      invitations: [25, 50, 100, 500],
+      import_bytes_per_day: [500 * MIB, 2 * GIB, 5 * GIB, 20 * GIB],
+      import_bytes: [GIB, 10 * GIB, 50 * GIB, 200 * GIB],
+      import_documents_per_day: [250_000, 500_000, 1_000_000, 2_000_000],
+      import_documents: [250_000, 1_000_000, 2_000_000, 5_000_000],
     },
   },
 ]
 
-/** The words of a refusal: the things counted, that they are taken, and what makes room. */
-const NOTIFIED: Record<Quota, { code: string; things: string; taken: string; remedy: string }> = {
-  extractors: { code: 'extractor.plan_limit', things: 'extractors', taken: 'exist', remedy: 'Delete an extractor' },
-  webhooks: { code: 'webhook.plan_limit', things: 'webhooks', taken: 'exist', remedy: 'Delete a webhook' },
-  storage_connectors: {
-    code: 'storage_connector.plan_limit',
-    things: 'storage connectors',
-    taken: 'exist',
-    remedy: 'Delete a storage connector',
-  },
-  exports: { code: 'export.plan_limit', things: 'exports', taken: 'are made or kept', remedy: 'Delete an export' },
-  blacklists: { code: 'blacklist.plan_limit', things: 'blacklists of your own', taken: 'exist', remedy: 'Delete a blacklist' },
-  blacklist_entries: {
-    code: 'blacklist_entry.plan_limit',
-    things: 'RFCs on blacklists of your own',
-    taken: 'would be on them',
-    remedy: 'Send fewer',
-  },
-  drafts: { code: 'fiscal_entity.plan_limit', things: 'drafts', taken: 'exist', remedy: 'Unlink a draft, send its CIEC or e.firma' },
-  credentials: { code: 'credential.plan_limit', things: 'credentials', taken: 'exist', remedy: 'Revoke a credential' },
-  invitations: {
-    code: 'invitation.plan_limit',
-    things: 'pending invitations',
-    taken: 'exist',
-    remedy: 'Withdraw an invitation',
-  },
-  import_bytes_per_day: {
-    code: 'import.plan_limit',
-    things: 'bytes of imports a day',
-    taken: 'were imported today',
-    remedy: 'Try again tomorrow',
-  },
-  import_bytes: { code: 'import.plan_limit', things: 'bytes of imports', taken: 'are in use', remedy: 'Delete an import' },
-  import_documents_per_day: {
-    code: 'import.plan_limit',
-    things: 'imported documents a day',
-    taken: 'were imported today',
-    remedy: 'Try again tomorrow',
-  },
-  import_documents: { code: 'import.plan_limit', things: 'imported documents', taken: 'exist', remedy: 'Delete an import' },
+/** The column of each plan in a list. */
+const COLUMNS: Record<string, 0 | 1 | 2 | 3> = {
+  ...{ [TRIAL_PLAN]: 0, starter: 1, api: 2 },
+  ...{ enterprise_bronze: 3, enterprise_silver: 3, enterprise_gold: 3 },
 }
 
-export const QUOTAS = Object.keys(NOTIFIED) as Quota[]
+export const QUOTAS = Object.keys(WORDS) as Quota[]
 
 /** What a quota counts. */
 export const UNITS = ['items', 'bytes', 'documents'] as const
@@ -164,18 +71,18 @@ export const unitOf = (quota: Quota): (typeof UNITS)[number] =>
 
 /** The limits of a plan, by the list of a local day. Throws an Error when there is no such plan. */
 export function limitsOf(plan: string, day: Day): Limits & { rule_ref: string } {
-  const { rule_ref, plans } = LISTS.find(({ from }) => from <= day) ?? LISTS[LISTS.length - 1]!
-  const limits = plans[plan]
-  if (!limits) throw new Error(`There are no limits for the plan ${plan}.`)
-  return { ...limits, rule_ref }
+  const { rule_ref, limits } = LISTS.find(({ from }) => from <= day) ?? LISTS[LISTS.length - 1]!
+  const column = COLUMNS[plan]
+  if (column === undefined) throw new Error(`There are no limits for the plan ${plan}.`)
+  return { ...(Object.fromEntries(QUOTAS.map((quota) => [quota, limits[quota][column]])) as Limits), rule_ref }
 }
 
 /** The code of the refusal, which is also the name of its guard. */
-export const codeOf = (quota: Quota): string => NOTIFIED[quota].code
+export const codeOf = (quota: Quota): string => WORDS[quota][0]
 
 /** One sentence with both numbers and one with the way out. */
 export function explainLimit(plan: string, quota: Quota, limit: number, used: number): string {
-  const { things, taken, remedy } = NOTIFIED[quota]
+  const [, things, taken, remedy] = WORDS[quota]
   return `The plan ${planOf(plan).name} allows ${limit} ${things} and ${used} ${taken}. ${remedy} or change the plan.`
 }
 

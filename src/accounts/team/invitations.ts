@@ -6,7 +6,7 @@ import { newId } from '../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { changeAsMaker, credentialsUsed, insertCredential, isOwner, mintCredential, requireMaker } from '../credentials/credentials.ts'
-import { digestOf, isInvitationToken, newInvitationToken } from '../credentials/key.ts'
+import { digestOf, isToken, newToken } from '../credentials/key.ts'
 import { findOrganization, viewOrganization } from '../organization/organization.ts'
 import { reserveQuota } from '../plans/reserve-quota.ts'
 import type { Acceptance, Invitation, InvitationDraft, MemberQuery, NewInvitation, Signup } from './contract.ts'
@@ -77,7 +77,7 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
   requireOwnerFor(ctx, draft.role)
   await refuseDisposable(ctx, draft.email)
   const inviter = await requireMaker(ctx)
-  const token = newInvitationToken(settings.environment)
+  const token = newToken(settings.environment, 'invitation')
   const row: InvitationRow = {
     invitation_id: newId('ivt'),
     organization_id: organization.id,
@@ -149,14 +149,11 @@ const noInvitation = () =>
     'There is no open invitation with this token. A token can be used once, within 7 days. Ask for a new invitation.',
   )
 
-/** Every digest under which an invitation token may be stored; none for a text that cannot be a token of this environment. */
-const digestsOfToken = async ({ settings }: System, token: string): Promise<string[]> =>
-  isInvitationToken(settings.environment, token) ? Promise.all(settings.apiSecretKeys.all.map((key) => digestOf(key, token))) : []
-
 /** The open invitation of a token. Throws Failure 404 invitation.not_found. */
-export async function requireInvitation(system: System, token: string): Promise<InvitationRow> {
-  const digests = await digestsOfToken(system, token)
-  const invitation = digests.length === 0 ? undefined : await findOpenInvitation(system.db, digests, system.now)
+export async function requireInvitation({ db, settings, now }: System, token: string): Promise<InvitationRow> {
+  const { environment, apiSecretKeys } = settings
+  const digests = isToken(environment, 'invitation', token) ? await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, token))) : []
+  const invitation = digests.length === 0 ? undefined : await findOpenInvitation(db, digests, now)
   if (!invitation) throw noInvitation()
   return invitation
 }

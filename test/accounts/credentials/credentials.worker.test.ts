@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { checksum, isApiKey, isSecret, newKeyPair } from '../../../src/accounts/credentials/key.ts'
+import { checksum, isApiKey, isToken, newKeyPair } from '../../../src/accounts/credentials/key.ts'
 import { api, basic, type Caller } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
 import { signUp } from '../../support/tenants.ts'
@@ -22,8 +22,8 @@ describe('a secret by its looks', () => {
       expect(api_key).toMatch(new RegExp(`^fds_${environment}_key_[0-9A-Za-z]{22}$`))
       expect(api_secret).toMatch(new RegExp(`^fds_${environment}_secret_[0-9A-Za-z]{49}$`))
       expect(checksum(api_secret.slice(0, -6))).toBe(api_secret.slice(-6))
-      expect([isSecret(environment, api_secret), isApiKey(environment, api_key)]).toEqual([true, true])
-      expect([isSecret(environment, api_key), isApiKey(environment, api_secret)]).toEqual([false, false])
+      expect([isToken(environment, 'secret', api_secret), isApiKey(environment, api_key)]).toEqual([true, true])
+      expect([isToken(environment, 'secret', api_key), isApiKey(environment, api_secret)]).toEqual([false, false])
     }
     // CRC-32 of "123456789" is 0xcbf43926, the check value of the algorithm: six digits of base62.
     expect(checksum('123456789')).toBe('3jZRME')
@@ -35,10 +35,10 @@ describe('a secret by its looks', () => {
         const { api_secret } = newKeyPair('test')
         const position = at % api_secret.length
         const changed = api_secret.slice(0, position) + character + api_secret.slice(position + 1)
-        expect(isSecret('test', changed)).toBe(changed === api_secret)
-        expect(isSecret('test', api_secret.slice(0, position) + api_secret.slice(position + 1))).toBe(false)
-        expect(isSecret('test', api_secret.slice(0, position) + character + api_secret.slice(position))).toBe(false)
-        expect(isSecret('live', api_secret)).toBe(false)
+        expect(isToken('test', 'secret', changed)).toBe(changed === api_secret)
+        expect(isToken('test', 'secret', api_secret.slice(0, position) + api_secret.slice(position + 1))).toBe(false)
+        expect(isToken('test', 'secret', api_secret.slice(0, position) + character + api_secret.slice(position))).toBe(false)
+        expect(isToken('live', 'secret', api_secret)).toBe(false)
       }),
     )
   })

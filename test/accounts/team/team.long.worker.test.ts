@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { checksum, isInvitationToken, isSecret } from '../../../src/accounts/credentials/key.ts'
+import { checksum, isToken } from '../../../src/accounts/credentials/key.ts'
 import { domainsOf } from '../../../src/accounts/team/invitations.ts'
 import type { Role } from '../../../src/platform/tenant/tenant.ts'
 import { api, type Caller, type Reply, request } from '../../support/client.ts'
@@ -79,7 +79,7 @@ describe('an invitation', () => {
   it('has a token by its looks, which opens nothing else and is kept nowhere', async () => {
     const owner = await signUp()
     const { token } = (await invite(owner, 'member')).body
-    expect([isInvitationToken('test', token), isInvitationToken('live', token), isSecret('test', token)]).toEqual([true, false, false])
+    expect([isToken('test', 'invitation', token), isToken('live', 'invitation', token), isToken('test', 'secret', token)]).toEqual([true, false, false])
     expect(checksum(token.slice(0, -6))).toBe(token.slice(-6))
     expect((await send('GET', '/v1/organization', { authorization: `Bearer ${token}` })).status).toBe(401)
     const { results } = await env.DB.prepare('select * from invitations').all()

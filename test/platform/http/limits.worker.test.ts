@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { consoleApp } from '../../../src/accounts/console/routes.ts'
-import { newInvitationToken, newKeyPair } from '../../../src/accounts/credentials/key.ts'
+import { newKeyPair, newToken } from '../../../src/accounts/credentials/key.ts'
 import { networkOf } from '../../../src/platform/network.ts'
 import configuration from '../../../wrangler.toml?raw'
 import { basic } from '../../support/client.ts'
@@ -388,7 +388,7 @@ describe('requests without a valid credential, from one address', () => {
 
   it('a wrong token of an invitation counts for its address before it is looked up', async () => {
     const headers = { ...json({}).headers, 'cf-connecting-ip': freshAddress() }
-    const sent = { headers, body: JSON.stringify({ token: newInvitationToken('test'), name: 'Bea' }) }
+    const sent = { headers, body: JSON.stringify({ token: newToken('test', 'invitation'), name: 'Bea' }) }
     const accept = (success: boolean) =>
       metered('POST', '/v1/auth/invitations/accept', { ...sent, env: { ...env, PER_ADDRESS: heard([], () => success) } })
     const [admitted, refused] = [await accept(true), await accept(false)]

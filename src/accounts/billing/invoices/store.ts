@@ -3,7 +3,6 @@ import type { Database } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
 import { bare, prepared, rowsOf } from '../../../platform/db/statement.ts'
 import { organizations } from '../../../platform/tenant/tables.ts'
-import type { Suspension } from '../../../platform/tenant/tenant.ts'
 import { connections } from '../../../taxpayers/tables.ts'
 import { invoices } from '../tables.ts'
 
@@ -112,11 +111,7 @@ export const organizationZones = async (db: Database): Promise<string[]> =>
   ).flat()
 
 /** An organization whose current month is still to be invoiced. */
-export interface UnbilledOrganization {
-  id: string
-  plan: string
-  suspension: Suspension | null
-  billed_month: string | null
+export type UnbilledOrganization = Pick<typeof organizations.$inferSelect, 'id' | 'plan' | 'suspension' | 'billed_month'> & {
   active_rfcs: number
 }
 

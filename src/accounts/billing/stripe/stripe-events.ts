@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { change } from '../../../platform/audit/audit.ts'
+import { joined } from '../../../platform/bytes/bytes.ts'
 import type { System } from '../../../platform/context.ts'
 import type { Statement } from '../../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../../platform/db/guard.ts'
@@ -19,13 +20,8 @@ import { changeSubscription } from '../subscription/subscription.ts'
 const TOLERANCE_MS = 5 * 60_000
 const utf8 = new TextEncoder()
 
-interface SignatureHeader {
-  /** Kept as text, because the text is signed. */
-  timestamp: string
-  signatures: string[]
-}
-
-function parseHeader(header: string): SignatureHeader | null {
+/** The time, as text because the text is signed, and the signatures of a header; null when it has none. */
+function parseHeader(header: string) {
   const parts = header.split(',').map((part) => part.trim().split('=', 2) as [string, string?])
   const timestamp = parts.find(([name]) => name === 't')?.[1] ?? ''
   const signatures = parts.flatMap(([name, value = '']) => (name === 'v1' && /^[0-9a-f]{64}$/.test(value) ? [value] : []))
@@ -41,11 +37,8 @@ export async function isSigned(body: Uint8Array, header: string | undefined, sec
   if (!parsed || Math.abs(now.getTime() - Number(parsed.timestamp) * 1_000) > TOLERANCE_MS) return false
   const key = await crypto.subtle.importKey('raw', utf8.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   const prefix = utf8.encode(`${parsed.timestamp}.`)
-  const signed = new Uint8Array(prefix.length + body.length)
-  signed.set(prefix)
-  signed.set(body, prefix.length)
   // Once, however many signatures a stranger sends.
-  const right = await crypto.subtle.sign('HMAC', key, signed)
+  const right = await crypto.subtle.sign('HMAC', key, joined([prefix, body]))
   return parsed.signatures.some((hex) => crypto.subtle.timingSafeEqual(Uint8Array.fromHex(hex), right))
 }
 

@@ -15,14 +15,10 @@ const fields = (form: Form, within = ''): [string, string][] =>
     return typeof value === 'string' ? [[path, value] as [string, string]] : fields(value, path)
   })
 
-interface StripeApi {
-  get(path: string, query?: Form): Promise<unknown>
-  /** Repeats under the same key get the first answer again for 24 hours, also when it was a failure. */
-  post(path: string, idempotencyKey: string, form: Form): Promise<unknown>
-}
+type StripeApi = ReturnType<typeof stripeApi>
 
 /** A client of Stripe's HTTP API. Throws when the answer is not 2xx JSON. */
-function stripeApi({ stripeApiBase, stripeSecretKey }: Settings): StripeApi {
+function stripeApi({ stripeApiBase, stripeSecretKey }: Settings) {
   async function request(
     path: string,
     query: string,
@@ -45,8 +41,9 @@ function stripeApi({ stripeApiBase, stripeSecretKey }: Settings): StripeApi {
   const encoded = (form: Form): string => new URLSearchParams(fields(form)).toString()
 
   return {
-    get: (path, query) => request(path, query ? `?${encoded(query)}` : '', { method: 'GET', headers: {} }),
-    post: (path, idempotencyKey, form) =>
+    get: (path: string, query?: Form): Promise<unknown> => request(path, query ? `?${encoded(query)}` : '', { method: 'GET', headers: {} }),
+    /** Repeats under the same key get the first answer again for 24 hours, also when it was a failure. */
+    post: (path: string, idempotencyKey: string, form: Form): Promise<unknown> =>
       request(path, '', {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded', 'idempotency-key': idempotencyKey },

@@ -1,3 +1,4 @@
+import { fixed, quotient, shifted } from '../../../platform/money.ts'
 import type { Day } from '../../../platform/time/calendar.ts'
 
 /** An amount in centavos, hundredths of a Mexican peso. */
@@ -32,48 +33,30 @@ const LISTS: readonly [PriceList, ...PriceList[]] = [
 
 export const CURRENCY = 'MXN'
 
-/** Decimal amounts with two places. */
-interface Amounts {
-  subtotal: string
-  tax: string
-  total: string
-}
-
-interface Quote extends Amounts {
-  rule_ref: string
-}
-
-const decimal = (centavos: Centavos): string => {
-  const digits = centavos.toString().padStart(3, '0')
-  return `${digits.slice(0, -2)}.${digits.slice(-2)}`
-}
+const decimal = (centavos: Centavos): string => fixed(centavos, 2)
 
 /** Converts a decimal amount with at most two places to centavos. */
-export const centavosOf = (amount: string): Centavos => {
-  const [pesos = '', cents = ''] = amount.split('.')
-  return BigInt(pesos + cents.padEnd(2, '0'))
-}
-
-const rounded = (numerator: bigint, denominator: bigint): bigint => (2n * numerator + denominator) / (2n * denominator)
+export const centavosOf = (amount: string): Centavos => shifted(amount, 2)
 
 const listOn = (day: Day): PriceList => LISTS.find(({ from }) => from <= day) ?? LISTS[LISTS.length - 1]!
 
-const withTax = (subtotal: Centavos, iva: bigint): Amounts => {
-  const tax = rounded(subtotal * iva, 100n)
+/** Decimal amounts with two places. */
+const withTax = (subtotal: Centavos, iva: bigint) => {
+  const tax = quotient(subtotal * iva, 100n)
   return { subtotal: decimal(subtotal), tax: decimal(tax), total: decimal(subtotal + tax) }
 }
 
 /** Quotes a month of the plan with a number of active RFCs, by the price list of a day. Null when the plan is free. */
-export function quoteMonth(plan: string, active_rfcs: number, day: Day): Quote | null {
+export function quoteMonth(plan: string, active_rfcs: number, day: Day) {
   const { rule_ref, iva, plans } = listOn(day)
   const price = plans[plan]
   return price ? { rule_ref, ...withTax(price.month + price.rfc * BigInt(active_rfcs), iva) } : null
 }
 
 /** Splits an amount that includes tax into subtotal and tax. */
-export function splitTotal(amount: string, day: Day): Amounts {
+export function splitTotal(amount: string, day: Day) {
   const total = centavosOf(amount)
-  const subtotal = rounded(total * 100n, 100n + listOn(day).iva)
+  const subtotal = quotient(total * 100n, 100n + listOn(day).iva)
   return { subtotal: decimal(subtotal), tax: decimal(total - subtotal), total: decimal(total) }
 }
 

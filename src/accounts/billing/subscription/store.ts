@@ -75,29 +75,13 @@ export const listSubscriptions = async (db: Database, organization_ids: readonly
 export const APPLIED_ONCE = 'billing.applied_once'
 
 /** Refuses its batch unless the statements before it leave this subscription, and the stored suspension is still this one. */
-export const assertSubscription = (
-  db: Database,
-  organization_id: string,
-  read: Subscription,
-  suspended: Suspension | null,
-): D1PreparedStatement =>
-  assertThat(
-    db.$client,
-    sql`exists (select 1 from ${organizations} where ${id} = ${organization_id} and ${plan} = ${read.plan}
-      and ${rfc_allowance} is ${read.rfc_allowance} and ${trial_ends_at} is ${read.trial_ends_at?.getTime() ?? null}
-      and ${suspension} is ${suspended} and ${OLDEST_DUE} is ${read.oldest_due})`,
-    'subscription.unchanged',
-  )
+export const assertSubscription = (db: Database, id: string, read: Subscription, suspension: Suspension | null): D1PreparedStatement =>
+  assertSubscriptions(db, [{ ...read, id, suspension }])
 
 /** Refuses its batch unless each of these subscriptions and suspensions is as it was read. */
 export const assertSubscriptions = (db: Database, rows: readonly ListedSubscription[]): D1PreparedStatement => {
   const read = rows.map((row) => [
-    row.id,
-    row.plan,
-    row.rfc_allowance,
-    row.trial_ends_at?.getTime() ?? null,
-    row.suspension,
-    row.oldest_due,
+    ...[row.id, row.plan, row.rfc_allowance, row.trial_ends_at?.getTime() ?? null, row.suspension, row.oldest_due],
   ])
   return assertThat(
     db.$client,
