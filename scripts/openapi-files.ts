@@ -15,7 +15,7 @@ registerHooks({
 
 /** The files that are read off the code, the OpenAPI documents, the catalog of events and the types of the console's client: absolute paths and their texts. */
 export async function openApiFiles(): Promise<[file: string, text: string][]> {
-  const { fetcherApi, llmsText, openApiOf } = await import('../src/app/openapi.ts')
+  const { fetcherApi, llmsText, openApiOf } = await import('../tools/openapi/openapi.ts')
   const { listCatalog } = await import('../src/delivery/catalog/catalog.ts')
   const { SAMPLES } = await import('../src/delivery/catalog/catalog.ts')
   const recordings = readRecordings()

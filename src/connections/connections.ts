@@ -17,7 +17,7 @@ import { retryOnConflict } from '../platform/db/retry.ts'
 import { Failure, notFound } from '../platform/failures.ts'
 import { countHourly } from '../platform/locks/hourly.ts'
 import { log } from '../platform/log.ts'
-import { openCursor, paginate } from '../platform/paging/cursor.ts'
+import { listPage } from '../platform/paging/cursor.ts'
 import { daysLeft } from '../platform/time/calendar.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
 import { sourcesOf } from '../taxpayers/sources.ts'
@@ -127,12 +127,15 @@ export const getFiscalEntity = async (ctx: Ctx, fiscal_entity_id: string): Promi
   viewOf(ctx)(await requireConnection(ctx, fiscal_entity_id))
 
 /** Lists the organization's connections in the order of their ids. */
-export async function listFiscalEntities(ctx: Ctx, query: FiscalEntityQuery) {
-  const scope = { list: 'fiscal_entities', filters: query }
-  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listShown(ctx.db, ctx.organization.id, query, after === undefined ? undefined : String(after), query.limit + 1)
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewOf(ctx))
-}
+export const listFiscalEntities = (ctx: Ctx, query: FiscalEntityQuery) =>
+  listPage(
+    ctx,
+    'fiscal_entities',
+    query,
+    (after, limit) => listShown(ctx.db, ctx.organization.id, query, after, limit),
+    (row) => row.fiscal_entity_id,
+    viewOf(ctx),
+  )
 
 /**
  * Reads, decides and commits a change of a connection, again when a concurrent change refuses the commit. Throws Failure 409
@@ -294,11 +297,8 @@ const viewWith =
 
 /** Lists the organization's RFCs with their seats, in the order of their ids. */
 export async function listRfcs(ctx: Ctx, query: BillingRfcQuery) {
-  const scope = { list: 'billing_rfcs', filters: query }
-  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const from = after === undefined ? undefined : String(after)
-  const rows = await listConnections(ctx.db, ctx.organization.id, from, query.limit + 1)
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(await getSubscription(ctx)))
+  const read = (after: string | undefined, limit: number) => listConnections(ctx.db, ctx.organization.id, after, limit)
+  return listPage(ctx, 'billing_rfcs', query, read, (row) => row.fiscal_entity_id, viewWith(await getSubscription(ctx)))
 }
 
 /** Pauses or resumes an RFC, and returns it with its seat. Throws Failure 402, 404 and 409 as setActive does. */

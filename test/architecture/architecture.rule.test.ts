@@ -144,8 +144,8 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   ],
   [
     'a file of the Worker that writes the OpenAPI document',
-    { 'src/platform/http/problem.ts': `import { document } from './openapi.ts'`, 'src/platform/http/openapi.ts': '' },
-    'src/platform/http/problem.ts → src/platform/http/openapi.ts: no file of the Worker imports what writes the OpenAPI document',
+    { 'src/platform/http/problem.ts': `import { document } from '../../../tools/openapi/document.ts'` },
+    'src/platform/http/problem.ts → tools/openapi/document.ts: no file of the Worker imports a tool, such as the one that writes the OpenAPI document',
   ],
   [
     'routes that enter their own store',

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { ANSWERS, answerInSpanish, WARNINGS } from '../../console/pages/work/rfc/told.ts'
 import { errorInWords } from '../../src/authority/port/error-words.ts'
-import { MEANING_IN_WORDS, unansweredInWords } from '../../src/authority/sat/answers.ts'
+import { MEANINGS_OF_ANSWERS, unansweredInWords } from '../../src/authority/sat/answers.ts'
 
 const read = (file: string): string => readFileSync(`src/${file}`, 'utf8')
 /** The sentences that a file has as texts: between the same quotes, a capital at the beginning and a stop at the end. */
 const sentencesOf = (text: string): string[] => [...text.matchAll(/'(?:\w+: )?([A-Z][^'\n]*\.)'/g)].map(([, sentence]) => sentence!)
 
 const notified = [
-  ...Object.values(MEANING_IN_WORDS),
+  ...Object.values(MEANINGS_OF_ANSWERS).map(([words]) => words),
   ...sentencesOf(read('authority/sat/conversation/stated.ts')),
   ...sentencesOf(read('authority/port/error-words.ts')),
   ...sentencesOf(read('authority/sat/answers.ts').split('export class')[0]!),

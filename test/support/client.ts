@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { app } from '../../src/app/app.ts'
 import { CfdiPage, ListedCfdi } from '../../src/cfdi/search/contract.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
-import { impliedRefusals, type Route, routesOf } from '../../src/platform/http/route-table.ts'
+import { impliedRefusals, type Route, routesOf } from '../../tools/openapi/route-table.ts'
 import { record } from './recorder/record.ts'
 
 /** A credential, or what stands for one in a test of authentication. */

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import { app } from '../../src/app/app.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
-import { impliedRefusals, type Route, routesOf } from '../../src/platform/http/route-table.ts'
+import { impliedRefusals, type Route, routesOf } from '../../tools/openapi/route-table.ts'
 import { costOf } from './meter.ts'
 import { record } from './recorder/record.ts'
 

@@ -12,15 +12,9 @@ import { assertMaker, type CredentialRow, credentialsUsed, findCredential, inser
 
 export { credentialsUsed, insertCredential, revokeMemberCredentials, setCredentialRole } from './store.ts'
 
-const view = ({ api_key, name, role, member_id, created_by, created_at, expires_at, last_used_on }: CredentialRow): Credential => ({
-  api_key,
-  name,
-  role,
-  member_id,
-  created_by,
-  created_at: created_at.toISOString(),
-  expires_at: expires_at?.toISOString() ?? null,
-  last_used_on,
+const view = ({ digest: _, organization_id: __, revoked_at: ___, created_at, expires_at, ...row }: CredentialRow): Credential => ({
+  ...row,
+  ...{ created_at: created_at.toISOString(), expires_at: expires_at?.toISOString() ?? null },
 })
 
 /** Creates a key pair and the row to store for it. Only the pair has the secret. */

@@ -8,21 +8,10 @@ import { findConnection, type WithGrantedRanges } from '../../taxpayers/taxpayer
 import type { OrganizationChanges, OrganizationProfile } from './contract.ts'
 
 /** Shows a stored organization. */
-export const viewOrganization = ({
-  id,
-  name,
-  contact_email,
-  logo_url,
-  timezone,
-  email_confirmed_at,
-}: OrganizationRow): OrganizationProfile => ({
-  id,
-  name,
-  contact_email,
-  logo_url,
-  timezone,
-  email_confirmed_at: email_confirmed_at?.toISOString() ?? null,
-})
+export const viewOrganization = ({ email_confirmed_at, ...row }: OrganizationRow): OrganizationProfile => {
+  const { id, name, contact_email, logo_url, timezone } = row
+  return { id, name, contact_email, logo_url, timezone, email_confirmed_at: email_confirmed_at?.toISOString() ?? null }
+}
 
 export const getOrganization = async ({ db, organization }: Ctx): Promise<OrganizationProfile> =>
   viewOrganization(await findOrganization(db, organization.id))

@@ -4,7 +4,7 @@ import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
-import { openCursor, paginate } from '../../platform/paging/cursor.ts'
+import { listPage } from '../../platform/paging/cursor.ts'
 import { changeAsMaker, credentialsUsed, insertCredential, isOwner, mintCredential, requireMaker } from '../credentials/credentials.ts'
 import { digestOf, isToken, newToken } from '../credentials/key.ts'
 import { findOrganization, viewOrganization } from '../organization/organization.ts'
@@ -56,14 +56,9 @@ export { invitationsUsed } from './store.ts'
 
 const VALID_MS = 7 * 86_400_000
 
-const viewInvitation = ({ invitation_id, email, role, name, invited_by, created_at, expires_at }: InvitationRow): Invitation => ({
-  invitation_id,
-  email,
-  role,
-  name,
-  invited_by,
-  created_at: created_at.toISOString(),
-  expires_at: expires_at.toISOString(),
+const viewInvitation = ({ invitation_id, email, role, name, invited_by, ...row }: InvitationRow): Invitation => ({
+  ...{ invitation_id, email, role, name, invited_by },
+  ...{ created_at: row.created_at.toISOString(), expires_at: row.expires_at.toISOString() },
 })
 
 /**
@@ -118,11 +113,8 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
 
 /** Lists the pending invitations, oldest first. */
 export async function listInvitations(ctx: Ctx, query: MemberQuery) {
-  const { db, organization, now } = ctx
-  const scope = { list: 'invitations', filters: query }
-  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listOpenInvitations(db, organization.id, after === undefined ? undefined : String(after), query.limit + 1, now)
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.invitation_id], viewInvitation)
+  const read = (after: string | undefined, limit: number) => listOpenInvitations(ctx.db, ctx.organization.id, after, limit, ctx.now)
+  return listPage(ctx, 'invitations', query, read, (row) => row.invitation_id, viewInvitation)
 }
 
 /** Withdraws a pending invitation; its token fails at once. Throws Failure 403 member.owner_only and 404 invitation.not_found. */

@@ -5,7 +5,7 @@ import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
-import { openCursor, paginate } from '../../platform/paging/cursor.ts'
+import { listPage } from '../../platform/paging/cursor.ts'
 import type { Role } from '../../platform/tenant/tenant.ts'
 import { endSessionsOfMember } from '../console/store.ts'
 import { isOwner, revokeMemberCredentials, setCredentialRole } from '../credentials/credentials.ts'
@@ -22,11 +22,8 @@ import {
 
 export { insertMember, type MemberRow } from './store.ts'
 
-export const viewMember = ({ member_id, name, email, role, created_at }: MemberRow): Member => ({
-  member_id,
-  name,
-  email,
-  role,
+export const viewMember = ({ organization_id: _, status: __, created_at, ...row }: MemberRow): Member => ({
+  ...row,
   created_at: created_at.toISOString(),
 })
 
@@ -38,10 +35,8 @@ export function requireOwnerFor(ctx: Ctx, ...roles: (Role | undefined)[]): void 
 
 /** Lists the active members in the order in which they joined. */
 export async function listMembers(ctx: Ctx, query: MemberQuery) {
-  const scope = { list: 'members', filters: query }
-  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listActiveMembers(ctx.db, ctx.organization.id, after === undefined ? undefined : String(after), query.limit + 1)
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.member_id], viewMember)
+  const read = (after: string | undefined, limit: number) => listActiveMembers(ctx.db, ctx.organization.id, after, limit)
+  return listPage(ctx, 'members', query, read, (row) => row.member_id, viewMember)
 }
 
 /**

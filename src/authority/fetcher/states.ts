@@ -1,8 +1,7 @@
 import type { System } from '../../platform/context.ts'
 import type { DocumentFile } from '../port/authority.ts'
 import type { MailboxNotification } from '../port/mailbox.ts'
-
-export const FETCH_STATES = ['offered', 'leased', 'complete', 'failed'] as const
+import type { fetches } from './tables.ts'
 
 /** Why a fetcher could not bring something, besides a refused login. */
 export const FETCH_ERRORS = ['account_locked', 'sat_unavailable', 'rate_limited', 'not_delivered'] as const
@@ -32,23 +31,7 @@ export interface FetchedList {
 }
 
 /** A fetch as it is stored. */
-export interface FetchRow {
-  fetch: number
-  entity: number
-  source: string
-  month: string
-  asked_at: number
-  state: (typeof FETCH_STATES)[number]
-  due_at: number | null
-  token: string | null
-  leased_at: number | null
-  version: number | null
-  login: string | null
-  /** `{"metadata-0": FetchedFile}` as JSON. */
-  files: string
-  is_whole: number
-  error_class: string | null
-}
+export type FetchRow = typeof fetches.$inferSelect
 
 /** The uploads of a fetch by their names: `metadata-0`, `xml-12`, `document-3`. */
 export const filesOf = ({ files }: Pick<FetchRow, 'files'>): Record<string, FetchedFile> => JSON.parse(files) as Record<string, FetchedFile>

@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { FETCH_STATES } from './states.ts'
 
 /**
  * The task or result of an external fetcher for a job whose login is a CIEC. A row is deleted when its job needs it no longer. Times are
@@ -16,7 +15,7 @@ export const fetches = sqliteTable(
     month: text('month').notNull(),
     /** When its job was asked for. */
     asked_at: integer('asked_at').notNull(),
-    state: text('state', { enum: FETCH_STATES }).notNull(),
+    state: text('state', { enum: ['offered', 'leased', 'complete', 'failed'] }).notNull(),
     /** When it can be leased: at once, or when its lease runs out. Null when it is over. */
     due_at: integer('due_at'),
     /** The last lease, and when it was taken, which is the instant of its uploads. */

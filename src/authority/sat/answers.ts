@@ -1,73 +1,51 @@
 import { XmlReader } from '../../platform/xml-reader.ts'
 
-/** The meaning of an answer of the bulk download for the next step. */
-export type Meaning =
-  /** 5000: received, or delivered. */
-  | 'accepted'
+/** The meanings of the bulk download's answers for the next step, in words, and the codes that have each. */
+export const MEANINGS_OF_ANSWERS = {
+  accepted: ['The tax authority accepted the request.', '5000'],
   /** States 1 and 2: the request is not done yet. */
-  | 'waiting'
+  waiting: ['The tax authority is not done with the request yet.'],
   /** State 3: its packages can be downloaded. */
-  | 'finished'
-  /** 5004: no documents match. */
-  | 'nothing'
-  /** 300: the token is not valid, or no longer. */
-  | 'token_refused'
+  finished: ['The packages are ready.'],
+  nothing: ['The tax authority has no documents for the request.', '5004'],
+  token_refused: ['The session with the tax authority has ended. The service opens another one.', '300'],
   /** 301, by its message: the request is not right, asks for XML of cancelled received documents, reaches back too far, or names no receiver. */
-  | 'request_malformed'
-  | 'cancelled_refused'
-  | 'too_old'
-  | 'receiver_missing'
-  /** 302 and 303. */
-  | 'signature_refused'
-  /** 304 and 305: the certificate is revoked, expired, or no e.firma. */
-  | 'certificate_refused'
-  /** 404, 5006 and state 4: the authority failed. */
-  | 'failed'
-  /** 5001: the RFC does not let this one ask. */
-  | 'not_authorized'
-  /** 5002: a request with exactly these parameters is never accepted again. */
-  | 'parameters_used_up'
-  /** 5003: the request matches more documents than a request may. */
-  | 'too_many'
-  /** 5005: an equal request is not done yet. */
-  | 'duplicate'
+  request_malformed: ['The tax authority finds a fault in the request. The operator of the service has to look at it.'],
+  cancelled_refused: ['The tax authority delivers no XML of cancelled received documents.'],
+  too_old: ['The request goes back further than the documents that the tax authority delivers.'],
+  receiver_missing: ['The tax authority finds a fault in the request. The operator of the service has to look at it.'],
+  signature_refused: [
+    'The tax authority refuses the signature of the request. The operator of the service has to look at it.',
+    '302',
+    '303',
+  ],
+  certificate_refused: ['The tax authority refuses the e.firma: its certificate is revoked, has expired, or is no e.firma.', '304', '305'],
+  /** And state 4. */
+  failed: ['The tax authority failed. It is asked again later.', '404', '5006'],
+  not_authorized: ['The tax authority does not let this taxpayer ask for the documents.', '5001'],
+  /** A request with exactly these parameters is never accepted again. */
+  parameters_used_up: ['The tax authority does not accept exactly this period again. The service asks for another one.', '5002'],
+  too_many: ['The request matches more documents than one request may. The service divides its period.', '5003'],
+  /** An equal request is not done yet. */
+  duplicate: ['The tax authority is still busy with an equal request.', '5005'],
   /** State 6, and 5004 for a request that the authority does not know. */
-  | 'request_gone'
-  /** 5007, and 5004 for a package. */
-  | 'package_gone'
-  /** 5008: the package was downloaded twice. */
-  | 'package_used_up'
-  /** 5011: no more single documents today. */
-  | 'daily_limit'
-  /** 5012: the single document is cancelled, and the authority does not deliver it. */
-  | 'document_cancelled'
+  request_gone: ['The tax authority has deleted the request. The service asks anew.'],
+  /** And 5004 for a package. */
+  package_gone: ['The tax authority has deleted the package. The service asks anew.', '5007'],
+  /** The package was downloaded twice. */
+  package_used_up: ['The tax authority does not deliver the package again. The service asks anew.', '5008'],
+  daily_limit: ['The tax authority delivers no more single documents today.', '5011'],
+  document_cancelled: ['The document is cancelled, and the tax authority does not deliver it.', '5012'],
   /** Any other code or state. */
-  | 'unknown'
-
-const MEANINGS_MEANINGS: ReadonlyMap<string, Meaning> = new Map([
-  ['300', 'token_refused'],
-  ['302', 'signature_refused'],
-  ['303', 'signature_refused'],
-  ['304', 'certificate_refused'],
-  ['305', 'certificate_refused'],
-  ['404', 'failed'],
-  ['5000', 'accepted'],
-  ['5001', 'not_authorized'],
-  ['5002', 'parameters_used_up'],
-  ['5003', 'too_many'],
-  ['5004', 'nothing'],
-  ['5005', 'duplicate'],
-  ['5006', 'failed'],
-  ['5007', 'package_gone'],
-  ['5008', 'package_used_up'],
-  ['5011', 'daily_limit'],
-  ['5012', 'document_cancelled'],
-])
+  unknown: ['The tax authority gave an answer that the service does not know. It is asked again later.'],
+} as const
+export type Meaning = keyof typeof MEANINGS_OF_ANSWERS
 
 /** The meaning of a code, and of the message where the code is ambiguous. */
 export function meaningOf(code: string, message: string): Meaning {
   if (code === '301') return meaningOf301(folded(message))
-  return MEANINGS_MEANINGS.get(code) ?? 'unknown'
+  const [meaning] = Object.entries(MEANINGS_OF_ANSWERS).find(([, [, ...codes]]) => (codes as string[]).includes(code)) ?? ['unknown']
+  return meaning as Meaning
 }
 
 function meaningOf301(message: string): Meaning {
@@ -110,31 +88,7 @@ export const folded = (text: string): string =>
     .replace(/\s+/g, ' ')
     .trim()
 
-/** The meanings of the bulk download's answers, in words. */
-export const MEANING_IN_WORDS: Readonly<Record<Meaning, string>> = {
-  accepted: 'The tax authority accepted the request.',
-  waiting: 'The tax authority is not done with the request yet.',
-  finished: 'The packages are ready.',
-  nothing: 'The tax authority has no documents for the request.',
-  token_refused: 'The session with the tax authority has ended. The service opens another one.',
-  request_malformed: 'The tax authority finds a fault in the request. The operator of the service has to look at it.',
-  cancelled_refused: 'The tax authority delivers no XML of cancelled received documents.',
-  too_old: 'The request goes back further than the documents that the tax authority delivers.',
-  receiver_missing: 'The tax authority finds a fault in the request. The operator of the service has to look at it.',
-  signature_refused: 'The tax authority refuses the signature of the request. The operator of the service has to look at it.',
-  certificate_refused: 'The tax authority refuses the e.firma: its certificate is revoked, has expired, or is no e.firma.',
-  failed: 'The tax authority failed. It is asked again later.',
-  not_authorized: 'The tax authority does not let this taxpayer ask for the documents.',
-  parameters_used_up: 'The tax authority does not accept exactly this period again. The service asks for another one.',
-  too_many: 'The request matches more documents than one request may. The service divides its period.',
-  duplicate: 'The tax authority is still busy with an equal request.',
-  request_gone: 'The tax authority has deleted the request. The service asks anew.',
-  package_gone: 'The tax authority has deleted the package. The service asks anew.',
-  package_used_up: 'The tax authority does not deliver the package again. The service asks anew.',
-  daily_limit: 'The tax authority delivers no more single documents today.',
-  document_cancelled: 'The document is cancelled, and the tax authority does not deliver it.',
-  unknown: 'The tax authority gave an answer that the service does not know. It is asked again later.',
-}
+export const meaningInWords = (meaning: Meaning): string => MEANINGS_OF_ANSWERS[meaning][0]
 
 /**
  * Why a request has no answer: a page instead of SOAP, a SOAP fault, any other HTTP error, an answer that ends too early, is malformed, or

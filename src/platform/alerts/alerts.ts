@@ -4,7 +4,7 @@ import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit } from '../db/commit.ts'
 import { prepared } from '../db/statement.ts'
 import { notFound } from '../failures.ts'
-import { openCursor, paginate } from '../paging/cursor.ts'
+import { listPage } from '../paging/cursor.ts'
 import { each } from '../work/pages.ts'
 import type { Alert, AlertQuery } from './contract.ts'
 import { type AlertDraft, type AlertRow, alertStatements, findAlert, listAlertRows, markRead } from './store.ts'
@@ -56,18 +56,15 @@ const view = ({ organization_id: _, dedupe_key: __, notified: ___, created_at, r
 })
 
 /** Returns a page of the organization's alerts, newest first. */
-export async function listAlerts(ctx: Ctx, query: AlertQuery) {
-  const scope = { list: 'alerts', filters: query }
-  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listAlertRows(
-    eventsOf(ctx),
-    ctx.organization.id,
+export const listAlerts = (ctx: Ctx, query: AlertQuery) =>
+  listPage(
+    ctx,
+    'alerts',
     query,
-    after === undefined ? undefined : String(after),
-    query.limit + 1,
+    (after, limit) => listAlertRows(eventsOf(ctx), ctx.organization.id, query, after, limit),
+    (row) => row.alert_id,
+    view,
   )
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.alert_id], view)
-}
 
 /** Marks an alert as read; an alert that is read already keeps its time. Throws Failure 404 alert.not_found. */
 export async function readAlert(ctx: Ctx, alert_id: string): Promise<Alert> {

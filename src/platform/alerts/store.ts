@@ -3,6 +3,7 @@ import { type Database, jsonChunks } from '../db/commit.ts'
 import { assertThat } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
 import { bare, prepared, rowsOf } from '../db/statement.ts'
+import type { AlertQuery } from './contract.ts'
 import { NOTIFIED, type RESOLVABLE } from './kinds.ts'
 import { alerts } from './tables.ts'
 
@@ -57,17 +58,10 @@ export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], n
     ),
   )
 
-interface AlertFilters {
-  kind?: AlertRow['kind'] | undefined
-  severity?: AlertRow['severity'] | undefined
-  resource_id?: string | undefined
-  is_read?: boolean | undefined
-}
-
 export const listAlertRows = (
   db: Database,
   organization_id: string,
-  filters: AlertFilters,
+  filters: AlertQuery,
   after: string | undefined,
   limit: number,
 ): Promise<AlertRow[]> =>
@@ -134,12 +128,8 @@ export const markNotified = (d1: D1Database, rows: readonly AlertRow[]): D1Prepa
   ]
 }
 
-export interface OpenAlert {
-  alert_id: string
-  organization_id: string
+export interface OpenAlert extends Pick<AlertRow, 'alert_id' | 'organization_id' | 'dedupe_key' | 'resource_id'> {
   kind: (typeof RESOLVABLE)[number]
-  dedupe_key: string
-  resource_id: string
 }
 
 /** A page of the alerts whose causes can end and that are not resolved. */

@@ -7,7 +7,7 @@ import { bare, changesOf, prepared } from '../db/statement.ts'
 import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
 import { countHourly } from '../locks/hourly.ts'
-import { openCursor, paginate } from '../paging/cursor.ts'
+import { listPage } from '../paging/cursor.ts'
 import { leaveReceipt, UNUSED } from '../receipts/receipts.ts'
 import type { Actor } from '../tenant/tenant.ts'
 import { pageByPage } from '../work/pages.ts'
@@ -146,11 +146,14 @@ const view = ({ changed, created_at, organization_id: _, ...row }: typeof auditE
 
 /** Returns the organization's audit events, newest first: those of the control plane and those of its events shard. */
 export async function listAuditEvents(ctx: Ctx, query: AuditQuery) {
-  const scope = { list: 'audit_events', filters: query }
-  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const found = await Promise.all([ctx.db, eventsOf(ctx)].map((db) => rowsAfter(db, ctx.organization.id, query, after)))
-  const rows = found.flat().sort((a, b) => (a.audit_event_id < b.audit_event_id ? 1 : -1))
-  return paginate(ctx, scope, query.limit, rows.slice(0, query.limit + 1), (row) => [row.audit_event_id], view)
+  const read = async (after: string | undefined, limit: number) => {
+    const found = await Promise.all([ctx.db, eventsOf(ctx)].map((db) => rowsAfter(db, ctx.organization.id, query, after)))
+    return found
+      .flat()
+      .sort((a, b) => (a.audit_event_id < b.audit_event_id ? 1 : -1))
+      .slice(0, limit)
+  }
+  return listPage(ctx, 'audit_events', query, read, (row) => row.audit_event_id, view)
 }
 
 /** How far the time in an identifier may be from that of the change. */
@@ -169,7 +172,7 @@ const rowsAfter = (
   db: Database,
   organization_id: string,
   { resource_id, action, actor, since, until, limit }: AuditQuery,
-  after?: string | number,
+  after?: string,
 ) =>
   db
     .select()
@@ -177,7 +180,7 @@ const rowsAfter = (
     .where(
       and(
         eq(auditEvents.organization_id, organization_id),
-        after === undefined ? undefined : lt(auditEvents.audit_event_id, String(after)),
+        after === undefined ? undefined : lt(auditEvents.audit_event_id, after),
         resource_id === undefined ? undefined : eq(auditEvents.resource_id, resource_id),
         action === undefined ? undefined : eq(auditEvents.action, action),
         actor === undefined ? undefined : eq(auditEvents.actor, actor),

@@ -19,15 +19,7 @@ export interface OutboxEvent {
 }
 
 /** An outbox event as a row; `organizations` and `body` are JSON. */
-export interface StoredOutboxEvent {
-  outbox_event_id: string
-  kind: string
-  entity: number
-  organizations: string | null
-  body: string
-  /** Milliseconds since 1970. */
-  created_at: number
-}
+export type StoredOutboxEvent = Omit<typeof outbox.$inferSelect, 'progress' | 'attempts' | 'retry_at'>
 
 const { entity, outbox_event_id, kind, organizations, body, created_at } = outbox
 
@@ -46,11 +38,7 @@ export const insertOutboxEvents = (
 ): D1PreparedStatement[] =>
   jsonChunks(
     events.map(({ outbox_event_id, kind, entity, organizations, body }) => [
-      outbox_event_id,
-      kind,
-      entity,
-      organizations && JSON.stringify(organizations),
-      JSON.stringify(body),
+      ...[outbox_event_id, kind, entity, organizations && JSON.stringify(organizations), JSON.stringify(body)],
     ]),
   ).map((json) =>
     prepared(

@@ -113,3 +113,21 @@ export async function paginate<Row, T>(
     next_cursor: has_more && last !== undefined ? await sealCursor(ctx, scope, positionOf(last)) : null,
   }
 }
+
+/**
+ * Reads a page of a list that is sorted by one column. `read` gets the position after which the page begins, undefined at the beginning, and
+ * how many rows to read.
+ */
+export async function listPage<Row, T>(
+  ctx: Ctx,
+  list: string,
+  query: { limit: number; cursor?: string | undefined },
+  read: (after: string | undefined, limit: number) => PromiseLike<Row[]>,
+  positionOf: (row: Row) => string | number,
+  view: (row: Row) => T,
+): Promise<Page<T>> {
+  const scope = { list, filters: query }
+  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
+  const rows = await read(after === undefined ? undefined : String(after), query.limit + 1)
+  return paginate(ctx, scope, query.limit, rows, (row) => [positionOf(row)], view)
+}

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { fetcherApi, openApiOf } from '../../../src/app/openapi.ts'
 import { listCatalog } from '../../../src/delivery/catalog/catalog.ts'
+import { fetcherApi, openApiOf } from '../../../tools/openapi/openapi.ts'
 import { request } from '../../support/client.ts'
 import { isPublic, nameOf, ROUTES, send, shapeOf } from '../../support/wire.ts'
 

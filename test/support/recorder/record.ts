@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { operationOf, type Route } from '../../../src/platform/http/route-table.ts'
+import { operationOf, type Route } from '../../../tools/openapi/route-table.ts'
 
 /** One reply, as it is sent to the process that keeps examples (keep.ts). */
 export interface Recording {

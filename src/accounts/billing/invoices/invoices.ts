@@ -2,7 +2,7 @@ import { change } from '../../../platform/audit/audit.ts'
 import type { Ctx } from '../../../platform/context.ts'
 import type { Statement } from '../../../platform/db/commit.ts'
 import { notFound } from '../../../platform/failures.ts'
-import { openCursor, paginate } from '../../../platform/paging/cursor.ts'
+import { listPage } from '../../../platform/paging/cursor.ts'
 import { localDayOf } from '../../../platform/time/calendar.ts'
 import { graceEnd } from '../subscription/status.ts'
 import { commitBillingChange, effectsOf, getSubscription, type Resume, runAfterCommit } from '../subscription/subscription.ts'
@@ -12,21 +12,13 @@ import { assertInvoiceOpen, findInvoice, type InvoiceRow, insertInvoice, listInv
 const viewWith =
   ({ organization: { timezone }, now }: Ctx) =>
   (row: InvoiceRow): Invoice => ({
-    invoice_id: row.invoice_id,
-    number: String(row.sequence).padStart(6, '0'),
-    period: row.period,
-    subtotal: row.subtotal,
-    tax: row.tax,
-    total: row.total,
-    currency: row.currency,
-    status: row.status,
+    ...{ invoice_id: row.invoice_id, number: String(row.sequence).padStart(6, '0'), period: row.period },
+    ...{ subtotal: row.subtotal, tax: row.tax, total: row.total, currency: row.currency, status: row.status },
     issued_at: row.issued_at.toISOString(),
     due_at: row.issued_at.toISOString(),
     grace_until: graceEnd(row.due_on, timezone).toISOString(),
     is_overdue: row.status === 'open' && localDayOf(now, timezone) > row.due_on,
-    paid_at: row.paid_at?.toISOString() ?? null,
-    pdf_url: row.pdf_url,
-    rule_ref: row.rule_ref,
+    ...{ paid_at: row.paid_at?.toISOString() ?? null, pdf_url: row.pdf_url, rule_ref: row.rule_ref },
   })
 
 async function requireInvoice({ db, organization }: Ctx, invoice_id: string): Promise<InvoiceRow> {
@@ -40,10 +32,9 @@ export const getInvoice = async (ctx: Ctx, invoice_id: string): Promise<Invoice>
 
 /** Lists the organization's invoices, newest first. */
 export async function listInvoices(ctx: Ctx, query: InvoiceQuery) {
-  const scope = { list: 'invoices', filters: query }
-  const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listInvoiceRows(ctx.db, ctx.organization.id, before === undefined ? undefined : Number(before), query.limit + 1)
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.sequence], viewWith(ctx))
+  const read = (before: string | undefined, limit: number) =>
+    listInvoiceRows(ctx.db, ctx.organization.id, before === undefined ? undefined : Number(before), limit)
+  return listPage(ctx, 'invoices', query, read, (row) => row.sequence, viewWith(ctx))
 }
 
 /** Adds an open invoice to the organization, and returns it. */

@@ -1,5 +1,5 @@
-import { type SQL, sql } from 'drizzle-orm'
-import { MEANING_IN_WORDS, meaningForPackage, meaningOf, unansweredInWords } from '../answers.ts'
+import { getTableColumns, type SQL, sql } from 'drizzle-orm'
+import { meaningForPackage, meaningInWords, meaningOf, unansweredInWords } from '../answers.ts'
 import { fellShort, isDivided, isOpen } from './rules/divided.ts'
 import {
   type AuthorityRequest,
@@ -27,28 +27,11 @@ export interface StatedRequest extends Omit<AuthorityRequest, 'months' | 'reques
 const LOOKED_AT = 200
 
 const r = authorityRequests
-const NOTIFIED = [
-  ...[
-    r.n,
-    r.family,
-    r.source,
-    r.kind,
-    r.first,
-    r.last,
-    r.months,
-    r.state,
-    r.code,
-    r.message,
-    r.announced,
-    r.asked_at,
-    r.attempts,
-    r.heard_at,
-  ],
-]
+const { entity: _, request_id: __, packages: ___, ...STATED } = getTableColumns(r)
 
 /** Selects the newest requests about a taxpayer. */
 export const statedRequests = (entity: number): SQL =>
-  sql`select ${sql.join(NOTIFIED, sql`, `)},
+  sql`select ${sql.join(Object.values(STATED), sql`, `)},
       (select ${authorityConversations.due_at} from ${authorityConversations} where ${authorityConversations.entity} = ${entity}) as due_at
     from ${r} where ${r.entity} = ${entity} order by ${r.n} desc limit ${sql.raw(String(LOOKED_AT))}`
 
@@ -67,7 +50,7 @@ const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
  */
 function answerInWords({ code, message, announced }: StatedRequest): string {
   const meaning = ((announced ?? 0) > 0 ? meaningForPackage : meaningOf)(code!, message ?? '')
-  return `${code}: ${WRONG_IN_WORDS[code!] ?? unansweredInWords(code!) ?? MEANING_IN_WORDS[meaning]}`
+  return `${code}: ${WRONG_IN_WORDS[code!] ?? unansweredInWords(code!) ?? meaningInWords(meaning)}`
 }
 
 /** The end of the words of an answer when the same is asked for again; and when it was given up. */

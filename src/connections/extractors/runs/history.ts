@@ -7,7 +7,7 @@ import type { Ctx, System } from '../../../platform/context.ts'
 import { idsFrom } from '../../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../../platform/failures.ts'
 import { countHourly } from '../../../platform/locks/hourly.ts'
-import { openCursor, type Page, paginate } from '../../../platform/paging/cursor.ts'
+import { listPage, openCursor, type Page, paginate } from '../../../platform/paging/cursor.ts'
 import { localDayOf } from '../../../platform/time/calendar.ts'
 import { pageByPage } from '../../../platform/work/pages.ts'
 import { notActive } from '../../../taxpayers/connection.ts'
@@ -33,16 +33,8 @@ const viewRun = ({ organization_id: _, instant, after: __, created_at: ___, move
 /** Returns a page of the extractor's runs, newest first. Throws Failure 404 extractor.not_found. */
 export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) {
   await requireExtractor(ctx, extractor_id)
-  const scope = { list: `runs:${extractor_id}`, filters: query }
-  const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await runsOfExtractor(
-    ctx.db,
-    ctx.organization.id,
-    extractor_id,
-    before === undefined ? undefined : String(before),
-    query.limit + 1,
-  )
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.run_id], viewRun)
+  const read = (before: string | undefined, limit: number) => runsOfExtractor(ctx.db, ctx.organization.id, extractor_id, before, limit)
+  return listPage(ctx, `runs:${extractor_id}`, query, read, (row) => row.run_id, viewRun)
 }
 
 /** Deletes finished runs that are older than 30 days. A task. */
@@ -117,22 +109,27 @@ export async function listEntityRuns(ctx: Ctx, query: RunQuery): Promise<Page<Ru
   const { connection, organization, settings } = ctx
   if (!connection) throw notFound('fiscal_entity')
   const { entity, shard, state } = connection
-  const scope = { list: `entity_runs:${entity}`, filters: query }
-  const [before] = ((await openCursor(ctx, scope, query.cursor)) ?? []).map(String)
-  const known = await listRunsOf(settings.ledgers[shard]!, organization.id, entity)
-  const ids = known.filter((id) => before === undefined || id < before).slice(0, query.limit + 1)
-  const [rows, groups] = await Promise.all([
-    findRuns(ctx.db, organization.id, ids),
-    readRunGroups(settings.ledgers, organization.id, [{ entity, shard, isActive: state === 'active' }], ids),
-  ])
-  const groupsOf = Map.groupBy(groups, ({ run_id }) => run_id)
-  return paginate(
+  const read = async (before: string | undefined, limit: number) => {
+    const known = await listRunsOf(settings.ledgers[shard]!, organization.id, entity)
+    const ids = known.filter((id) => before === undefined || id < before).slice(0, limit)
+    const [rows, groups] = await Promise.all([
+      findRuns(ctx.db, organization.id, ids),
+      readRunGroups(settings.ledgers, organization.id, [{ entity, shard, isActive: state === 'active' }], ids),
+    ])
+    return rows.map((row) =>
+      view(
+        row,
+        groups.filter(({ run_id }) => run_id === row.run_id),
+      ),
+    )
+  }
+  return listPage(
     ctx,
-    scope,
-    query.limit,
-    rows,
-    (row) => [row.run_id],
-    (row) => view(row, groupsOf.get(row.run_id) ?? []),
+    `entity_runs:${entity}`,
+    query,
+    read,
+    ({ run_id }) => run_id,
+    (run) => run,
   )
 }
 

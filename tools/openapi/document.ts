@@ -1,8 +1,8 @@
 import type * as z from 'zod'
-import type { Output } from './operation.ts'
-import { Problem } from './problem.ts'
+import type { Output } from '../../src/platform/http/operation.ts'
+import { Problem } from '../../src/platform/http/problem.ts'
+import { type JsonSchema, jsonSchemaOf, type Side } from '../../src/platform/http/validation/json-schema.ts'
 import { furtherRefusals, impliedRefusals, isIdempotent, operationOf, type Route } from './route-table.ts'
-import { type JsonSchema, jsonSchemaOf, type Side } from './validation/json-schema.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
-import type { App } from '../context.ts'
-import { type Clause, clauseOf } from './operation.ts'
+import type { App } from '../../src/platform/context.ts'
+import { type Clause, clauseOf } from '../../src/platform/http/operation.ts'
 
 /** A route as its clauses declare it. */
 export interface Route {

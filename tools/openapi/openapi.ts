@@ -1,8 +1,8 @@
-import { notices } from '../delivery/catalog/catalog.ts'
-import { document } from '../platform/http/openapi.ts'
-import { operationOf, type Route, routesOf } from '../platform/http/route-table.ts'
-import type { Settings } from '../platform/settings.ts'
-import { app } from './app.ts'
+import { app } from '../../src/app/app.ts'
+import { notices } from '../../src/delivery/catalog/catalog.ts'
+import type { Settings } from '../../src/platform/settings.ts'
+import { document } from './document.ts'
+import { operationOf, type Route, routesOf } from './route-table.ts'
 
 type Environment = Settings['environment']
 
