@@ -56,6 +56,10 @@ const QUOTA_DESCRIPTIONS: Record<Quota, string> = {
   import_documents: 'Documents that are stored because an import brought them. One that several imports brought counts once.',
 }
 
+/** The same shape for each quota, with its description. */
+const eachQuota = <S extends z.ZodType>(shape: S) =>
+  Object.fromEntries(QUOTAS.map((quota) => [quota, shape.meta({ description: QUOTA_DESCRIPTIONS[quota] })])) as Record<Quota, S>
+
 const Prices = z
   .strictObject({
     rule_ref: z.string().meta({ description: 'Reference of the price list.' }),
@@ -72,14 +76,7 @@ export const OfferedPlan = z
     name: z.string(),
     is_current: z.boolean().meta({ description: 'Whether the organization has this plan.' }),
     seats_included: Limit.meta({ description: 'Seats in the plan. Null when there is no limit.' }),
-    limits: z
-      .strictObject(
-        Object.fromEntries(QUOTAS.map((quota) => [quota, Limit.meta({ description: QUOTA_DESCRIPTIONS[quota] })])) as Record<
-          Quota,
-          typeof Limit
-        >,
-      )
-      .meta({ description: 'The quotas of the plan. Null when there is no limit.' }),
+    limits: z.strictObject(eachQuota(Limit)).meta({ description: 'The quotas of the plan. Null when there is no limit.' }),
     prices: Prices,
     checkout: z
       .strictObject({
@@ -148,12 +145,7 @@ export const BillingUsage = z
         'with the status and the resource instead of the answer. [Limits](/docs/limits) has the details.',
     }),
     quotas: z
-      .strictObject(
-        Object.fromEntries(QUOTAS.map((quota) => [quota, QuotaUsage.meta({ description: QUOTA_DESCRIPTIONS[quota] })])) as Record<
-          Quota,
-          typeof QuotaUsage
-        >,
-      )
+      .strictObject(eachQuota(QuotaUsage))
       .meta({ description: 'What counts against each limit of the plan. What would exceed one is refused with 409.' }),
   })
   .meta({ id: 'BillingUsage' })

@@ -23,17 +23,6 @@ export function byDay(
   return `(case ${cases.join(' ')} else ${parts.at(-1)!.text} end)`
 }
 
-/** The same where a rule may say nothing, which no document meets: null when none of the days has one that does. */
-export function anyByDay(
-  rules: Rules,
-  column: string,
-  days: { first: Day; last: Day },
-  make: (rules: Rules) => string | null,
-): string | null {
-  const text = byDay(rules, column, days, (on) => make(on) ?? '0')
-  return text === '0' ? null : text
-}
-
 /** The days until an invoice without due date is due, as SQL over the column with its day, for invoices of any age up to a day. */
 export const daysUntilDue =
   (rules: Rules, last: Day) =>

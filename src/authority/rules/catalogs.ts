@@ -1,20 +1,8 @@
 import type { System } from '../../platform/context.ts'
-import type { Day } from '../../platform/time/calendar.ts'
 import type { Rules } from './dated.ts'
 import { findLabels } from './store.ts'
 
 const KEY_DIGITS = 8
-
-/**
- * Whether c_UsoCFDI opens a use to a receiver's regime, and to companies or natural persons. Null when the use or the regime is unknown.
- */
-export function isUsoAllowed(rules: Rules, day: Day, uso: string, regimen: string, isCompany: boolean): boolean | null {
-  const on = rules.on(day)
-  const row = on.find('catalog.uso_cfdi')?.[uso]
-  if (!row || on.find('catalog.regimen_fiscal')?.[regimen] === undefined) return null
-  const isInForce = row.valid_from <= day && (row.valid_to === null || day <= row.valid_to)
-  return isInForce && (isCompany ? row.moral : row.fisica) && row.regimenes.includes(regimen)
-}
 
 /**
  * Returns the Spanish labels of segments (2 digits), families (4), classes (6) and keys (8) of c_ClaveProdServ; null where none is known.

@@ -6,6 +6,21 @@ export const WITHHOLDING_CLASSES = [
   ...(['desperdicios', 'servicios_personal'] as const),
 ] as const
 
+/** The rules of withholding classes. */
+export const WITHHOLDING_KEYS = [
+  'withholding.resico_primario',
+  'withholding.resico_autotransporte',
+  'withholding.resico_desperdicios',
+  'withholding.resico_pf',
+  'withholding.autotransporte',
+  'withholding.desperdicios',
+  'withholding.servicios_personal',
+  'withholding.arrendamiento',
+  'withholding.comision',
+  'withholding.agentes',
+  'withholding.honorarios',
+] as const
+
 /** A rule that a figure rests on, as the `basis` of an aggregate cites it. */
 export const RuleBasis = z.strictObject({
   key: z.string(),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { WITHHOLDING_CLASSES } from './contract.ts'
+import { WITHHOLDING_CLASSES, WITHHOLDING_KEYS } from './contract.ts'
 
 /** A day, `YYYY-MM-DD`. */
 const day = z.iso.date()
@@ -54,6 +54,15 @@ const deduction = z.strictObject({
 })
 
 const investment = z.strictObject({ annual_rate: rate })
+
+const DEDUCTION_KEYS = (['D01', 'D02', 'D03', 'D04', 'D05', 'D06', 'D07', 'D08', 'D09', 'D10'] as const).map(
+  (uso) => `deduction.${uso}` as const,
+)
+const INVESTMENT_KEYS = (['I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I07', 'I08'] as const).map((uso) => `investment.${uso}` as const)
+
+/** The same shape for each of these keys. */
+const each = <Key extends string, Shape>(keys: readonly Key[], shape: Shape) =>
+  Object.fromEntries(keys.map((key) => [key, shape])) as Record<Key, Shape>
 
 /** The shape of each rule's value. Only the types reach the Worker; an operator's values are checked before they are stored. */
 export const SHAPES = {
@@ -124,17 +133,7 @@ export const SHAPES = {
   'indicator.ppd_overdue_share': rate,
   'indicator.repse_at_risk_share': rate,
 
-  'withholding.resico_primario': withholding,
-  'withholding.resico_autotransporte': withholding,
-  'withholding.resico_desperdicios': withholding,
-  'withholding.resico_pf': withholding,
-  'withholding.autotransporte': withholding,
-  'withholding.desperdicios': withholding,
-  'withholding.servicios_personal': withholding,
-  'withholding.arrendamiento': withholding,
-  'withholding.comision': withholding,
-  'withholding.agentes': withholding,
-  'withholding.honorarios': withholding,
+  ...each(WITHHOLDING_KEYS, withholding),
   /** The part of the expected amount by which a retention may differ. */
   'withholding.tolerance': rate,
   /** Kinds of operation of the DIOT. They are tried in their order: the first that fits the issuer's regime and the key of the largest line. */
@@ -146,16 +145,7 @@ export const SHAPES = {
     }),
   ),
 
-  'deduction.D01': deduction,
-  'deduction.D02': deduction,
-  'deduction.D03': deduction,
-  'deduction.D04': deduction,
-  'deduction.D05': deduction,
-  'deduction.D06': deduction,
-  'deduction.D07': deduction,
-  'deduction.D08': deduction,
-  'deduction.D09': deduction,
-  'deduction.D10': deduction,
+  ...each(DEDUCTION_KEYS, deduction),
   /** The smaller of so many annual UMAs and this part of the income. */
   'deduction.global_cap': z.strictObject({ uma: amount, income: rate }),
   /** A year and student, by `nivelEducativo` of the complement IEDU. */
@@ -180,14 +170,7 @@ export const SHAPES = {
     /** Regimes of companies of which it is not settled. */
     review_regimenes: regimes,
   }),
-  'investment.I01': investment,
-  'investment.I02': investment,
-  'investment.I03': investment,
-  'investment.I04': investment,
-  'investment.I05': investment,
-  'investment.I06': investment,
-  'investment.I07': investment,
-  'investment.I08': investment,
+  ...each(INVESTMENT_KEYS, investment),
 
   /** The least Herfindahl-Hirschman index of each level, 0 to 10000; lower ones are `low`. High is what exceeds it. */
   'concentration.levels': z.strictObject({ moderate: count, high: count }),

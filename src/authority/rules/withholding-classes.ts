@@ -1,20 +1,7 @@
+import { WITHHOLDING_KEYS } from './contract.ts'
 import type { Rules, RuleValues } from './dated.ts'
 
 export type WithholdingClass = RuleValues['withholding.honorarios']
-
-export const WITHHOLDING_KEYS = [
-  'withholding.resico_primario',
-  'withholding.resico_autotransporte',
-  'withholding.resico_desperdicios',
-  'withholding.resico_pf',
-  'withholding.autotransporte',
-  'withholding.desperdicios',
-  'withholding.servicios_personal',
-  'withholding.arrendamiento',
-  'withholding.comision',
-  'withholding.agentes',
-  'withholding.honorarios',
-] as const
 
 /** Whether a key of c_ClaveProdServ begins with one of these. */
 export const isAmong = (clave: string, prefixes: readonly string[]): boolean => prefixes.some((prefix) => clave.startsWith(prefix))

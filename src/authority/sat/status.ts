@@ -1,4 +1,4 @@
-import { type CfdiStatus, type PrintedCfdi, VALIDACION_EFOS } from '../port/status.ts'
+import { type CfdiStatus, ES_CANCELABLE, ESTATUS_CANCELACION, type PrintedCfdi, VALIDACION_EFOS } from '../port/status.ts'
 import { envelopeOf, find, folded, unexpected, type XmlNode } from './answers.ts'
 import { type SatRequest, soapRequest } from './exchange.ts'
 import { escapedText } from './session.ts'
@@ -44,19 +44,6 @@ export const expressionRequest = (expression: string): SatRequest =>
       `<c:Consulta xmlns:c="${NAMESPACE}"><c:expresionImpresa>${escapedText(expression)}</c:expresionImpresa></c:Consulta></s:Body></s:Envelope>`,
   )
 
-const CANCELABLE: Readonly<Record<string, NonNullable<CfdiStatus['es_cancelable']>>> = {
-  'cancelable sin aceptacion': 'cancelable_sin_aceptacion',
-  'cancelable con aceptacion': 'cancelable_con_aceptacion',
-  'no cancelable': 'no_cancelable',
-}
-const CANCELLATION: Readonly<Record<string, NonNullable<CfdiStatus['estatus_cancelacion']>>> = {
-  'en proceso': 'en_proceso',
-  'solicitud rechazada': 'rechazada',
-  'cancelado sin aceptacion': 'cancelado_sin_aceptacion',
-  'cancelado con aceptacion': 'cancelado_con_aceptacion',
-  'plazo vencido': 'plazo_vencido',
-}
-
 /** Stands for contradictory statements. It is none of the values. */
 const CONTRADICTION = 'contradiction'
 
@@ -73,9 +60,9 @@ export function readStatus(text: string): CfdiStatus {
   }
   return {
     estatus: estatusOf(stated('CodigoEstatus'), stated('Estado')),
-    es_cancelable: among(CANCELABLE, stated('EsCancelable')),
-    estatus_cancelacion: among(CANCELLATION, stated('EstatusCancelacion')),
-    validacion_efos: VALIDACION_EFOS.find((code) => code === stated('ValidacionEFOS')) ?? null,
+    es_cancelable: among(ES_CANCELABLE, stated('EsCancelable')),
+    estatus_cancelacion: among(ESTATUS_CANCELACION, stated('EstatusCancelacion').replace(/^solicitud (?=rechazada$)/, '')),
+    validacion_efos: among(VALIDACION_EFOS, stated('ValidacionEFOS')),
   }
 }
 
@@ -85,5 +72,6 @@ function estatusOf(code: string, estado: string): CfdiStatus['estatus'] {
   return /^n\b.*\b602\b/.test(code) && (estado === 'no encontrado' || estado === '') ? 'no_encontrado' : 'unknown'
 }
 
-const among = <T>(values: Readonly<Record<string, T>>, text: string): T | null =>
-  Object.entries(values).find(([name]) => name === text)?.[1] ?? null
+/** The value that the authority writes so, with spaces in the place of underscores. */
+const among = <T extends string>(values: readonly T[], text: string): T | null =>
+  values.find((value) => value.replaceAll('_', ' ') === text) ?? null

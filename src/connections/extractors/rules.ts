@@ -1,18 +1,14 @@
 import type { Fault } from '../../platform/failures.ts'
 import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../../platform/time/calendar.ts'
-import type { SCHEDULE_KINDS, SCOPES, TRIGGER_KINDS } from './tables.ts'
+import type { extractors } from './tables.ts'
 
-type TriggerKind = (typeof TRIGGER_KINDS)[number]
-export type ScheduleKind = (typeof SCHEDULE_KINDS)[number]
-export type ScopeKind = (typeof SCOPES)[number]
+type Stored = typeof extractors.$inferSelect
+export type ScheduleKind = NonNullable<Stored['schedule_kind']>
+export type ScopeKind = Stored['scope']
 
 /** Members of an extractor whose valid values depend on each other. */
-export interface DependentMembers {
-  trigger_kind: TriggerKind
-  schedule_kind: ScheduleKind | null
+export interface DependentMembers extends Pick<Stored, 'trigger_kind' | 'schedule_kind' | 'scope' | 'scope_months'> {
   schedule_spec: Readonly<Record<string, unknown>>
-  scope: ScopeKind
-  scope_months: number | null
 }
 
 type Bounds = readonly [min: number, max: number, note?: string]
@@ -118,11 +114,7 @@ export function nextDay(cadence: Cadence, armedDay: Day, after: Day): Day {
   return dayOfEpoch(epochDay)
 }
 
-interface ScheduledExtractor {
-  is_enabled: boolean
-  cadence: Cadence | null
-  armed_day: Day | null
-  timezone: string
+interface ScheduledExtractor extends Pick<Stored, 'is_enabled' | 'cadence' | 'armed_day' | 'timezone'> {
   /** The last local day of the zone whose cadences have been evaluated. It is ahead of today after a tick at a later time. */
   evaluated_day?: Day | null
 }
@@ -158,18 +150,10 @@ export function cadencesBetween(from: Day, to: Day): Cadence[] {
   return [...found]
 }
 
-interface Schedule {
-  schedule_kind: ScheduleKind | null
-  schedule_spec: Record<string, number>
-  timezone: string
-  is_enabled: boolean
-}
+type Schedule = Pick<Stored, 'schedule_kind' | 'schedule_spec' | 'timezone' | 'is_enabled'>
 
 /** A schedule with its cadence and the local day up to which it is never due. */
-interface ArmedSchedule extends Schedule {
-  cadence: Cadence | null
-  armed_day: Day | null
-}
+type ArmedSchedule = Schedule & Pick<Stored, 'cadence' | 'armed_day'>
 
 /** A common anchor, so that only the schedules are compared. */
 const ANY_DAY = '1970-01-01'

@@ -1,3 +1,5 @@
+import { joined } from '../bytes/bytes.ts'
+
 /**
  * The keys of one purpose, newest first, each of 32 bytes with a version: `2:base64,1:base64`. The first key makes everything new; the
  * others still read what was made with them.
@@ -46,10 +48,7 @@ export function keyOf(version: string, raw: Uint8Array): Key {
     async seal(plain, context) {
       const nonce = crypto.getRandomValues(new Uint8Array(NONCE))
       const cipher = new Uint8Array(await crypto.subtle.encrypt(parameters(nonce, context), await aesKey, bytesOf(plain)))
-      const sealed = new Uint8Array(NONCE + cipher.length)
-      sealed.set(nonce)
-      sealed.set(cipher, NONCE)
-      return sealed
+      return joined([nonce, cipher])
     },
     async open(sealed, context) {
       const plain = await openBytes(sealed, context)

@@ -1,4 +1,5 @@
 import { connect } from 'cloudflare:sockets'
+import { joined } from '../bytes/bytes.ts'
 import { log } from '../log.ts'
 import { AUTHORITY } from '../target.ts'
 import { bodyOf, type Head, IncomingBytes, isBodiless, readHead } from './answer.ts'
@@ -46,11 +47,7 @@ async function messageOf(request: Request): Promise<Uint8Array> {
   const given = [...request.headers].filter(([name]) => !['host', 'content-length', ...HOP].includes(name))
   const headers = [['host', host], ...given, ['content-length', body.length], ['connection', 'close']]
   const lines = [`${request.method} ${pathname}${search} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`), '', '']
-  const head = new TextEncoder().encode(lines.join('\r\n'))
-  const message = new Uint8Array(head.length + body.length)
-  message.set(head)
-  message.set(body, head.length)
-  return message
+  return joined([new TextEncoder().encode(lines.join('\r\n')), body])
 }
 
 async function answerOf(sink: SinkAddress, message: Uint8Array, longestMs: number): Promise<Response> {

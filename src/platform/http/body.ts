@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { free, joined } from '../bytes/bytes.ts'
+import { ObjectWriter } from '../bytes/object-writer.ts'
 import type { App, StoredUpload } from '../context.ts'
 import { Failure, invalid } from '../failures.ts'
 import { log } from '../log.ts'
@@ -101,9 +102,6 @@ export async function readUpload(c: Context, contentTypes: readonly string[], li
   return bytes
 }
 
-/** Smaller than this, a body of unknown length is stored at once; otherwise in parts of this size, the least that the bucket takes. */
-const PART = 5 * 1024 * 1024
-
 /**
  * Stores a raw body under a new key and counts its bytes as they arrive. When it is not admitted it is only counted. Throws Failure 413
  * beyond the limit in bytes, 415, 400 when its Content-Length is wrong, or 422 when it is empty; then nothing is stored.
@@ -188,31 +186,12 @@ async function streamed(files: R2Bucket, key: string, parts: Parts, length: numb
 }
 
 async function inParts(files: R2Bucket, key: string, parts: Parts): Promise<void> {
-  const buffer = new Uint8Array(PART)
-  let filled = 0
-  let upload: R2MultipartUpload | null = null
-  const uploaded: R2UploadedPart[] = []
+  const writer = new ObjectWriter(files, key)
   try {
-    for await (let part of parts) {
-      while (filled + part.length > PART) {
-        buffer.set(part.subarray(0, PART - filled), filled)
-        part = part.subarray(PART - filled)
-        upload ??= await files.createMultipartUpload(key)
-        uploaded.push(await upload.uploadPart(uploaded.length + 1, buffer))
-        filled = 0
-      }
-      buffer.set(part, filled)
-      filled += part.length
-    }
-    const last = buffer.subarray(0, filled)
-    if (upload === null) {
-      if (filled > 0) await files.put(key, last)
-      return
-    }
-    uploaded.push(await upload.uploadPart(uploaded.length + 1, last))
-    await upload.complete(uploaded)
+    for await (const part of parts) await writer.write(part)
+    if (writer.size > 0) await writer.complete()
   } catch (error) {
-    await upload?.abort().catch(() => {})
+    await writer.abort()
     throw error
   }
 }

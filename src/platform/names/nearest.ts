@@ -41,69 +41,38 @@ export function meant(written: unknown, known: readonly unknown[]): string {
   return one ? ` Did you mean ${one}?` : ''
 }
 
-const FROM = ['from', 'issued_from', 'since']
-const TO = ['to', 'issued_to', 'until']
-
-/** The names of members and parameters elsewhere, with those here, the likeliest first. Their spelling does not show them. */
-const USUAL: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(
-    [
-      'from',
-      'since',
-      'after',
-      'start',
-      'startdate',
-      'startat',
-      'datefrom',
-      'fromdate',
-      'createdfrom',
-      'desde',
-      'fechadesde',
-      'fechainicio',
-      'fechainicial',
-    ].map((name) => [name, FROM]),
-  ),
-  ...Object.fromEntries(
-    [
-      'to',
-      'until',
-      'before',
-      'end',
-      'enddate',
-      'endat',
-      'dateto',
-      'todate',
-      'createdto',
-      'hasta',
-      'fechahasta',
-      'fechafin',
-      'fechafinal',
-    ].map((name) => [name, TO]),
-  ),
-  ...Object.fromEntries(['status', 'estado', 'situacion'].map((name) => [name, ['estatus', 'status', 'state']])),
-  ...Object.fromEntries(['type', 'tipo', 'cfditype', 'documenttype'].map((name) => [name, ['tipo_comprobante', 'kind', 'type']])),
-  ...Object.fromEntries(['emisor', 'issuer', 'issuerrfc', 'rfcemisor'].map((name) => [name, ['emisor_rfc', 'counterparty_rfc']])),
-  ...Object.fromEntries(['receptor', 'receiver', 'receiverrfc', 'rfcreceptor'].map((name) => [name, ['receptor_rfc', 'counterparty_rfc']])),
-  rfc: ['rfc', 'fiscal_entity_id', 'counterparty_rfc'],
-  ...Object.fromEntries(['month', 'period', 'mes'].map((name) => [name, ['month', 'period', 'from']])),
-  ...Object.fromEntries(['year', 'ejercicio', 'anio'].map((name) => [name, ['year', 'from']])),
-  ...Object.fromEntries(['date', 'day', 'fecha', 'at'].map((name) => [name, ['date', 'as_of', 'from', 'issued_from']])),
-  currency: ['currency', 'moneda'],
-  moneda: ['currency'],
-  ...Object.fromEntries(['search', 'query', 'text', 'term'].map((name) => [name, ['q']])),
-  ...Object.fromEntries(['perpage', 'pagesize', 'size', 'count', 'maxresults', 'top'].map((name) => [name, ['limit']])),
-  ...Object.fromEntries(['page', 'offset', 'skip', 'startingafter', 'nextcursor', 'pagetoken'].map((name) => [name, ['cursor']])),
-  ...Object.fromEntries(['order', 'orderby', 'sortby'].map((name) => [name, ['sort']])),
-  ...Object.fromEntries(['events', 'eventtypes', 'enabledevents', 'topics'].map((name) => [name, ['event_keys']])),
-  ...Object.fromEntries(['sources', 'datasources'].map((name) => [name, ['data_source_keys', 'sources']])),
-  ...Object.fromEntries(['seats', 'quantity', 'allowance'].map((name) => [name, ['rfc_allowance']])),
-  ...Object.fromEntries(['entity', 'entityid', 'taxpayerid', 'companyid'].map((name) => [name, ['fiscal_entity_id']])),
-  password: ['ciec'],
-}
+/** Members and parameters here, the likeliest first, and their names elsewhere. Their spelling does not show them. */
+const MEMBERS: readonly (readonly [here: readonly string[], elsewhere: string])[] = [
+  [
+    ['from', 'issued_from', 'since'],
+    'from since after start startdate startat datefrom fromdate createdfrom desde fechadesde fechainicio fechainicial',
+  ],
+  [['to', 'issued_to', 'until'], 'to until before end enddate endat dateto todate createdto hasta fechahasta fechafin fechafinal'],
+  [['estatus', 'status', 'state'], 'status estado situacion'],
+  [['tipo_comprobante', 'kind', 'type'], 'type tipo cfditype documenttype'],
+  [['emisor_rfc', 'counterparty_rfc'], 'emisor issuer issuerrfc rfcemisor'],
+  [['receptor_rfc', 'counterparty_rfc'], 'receptor receiver receiverrfc rfcreceptor'],
+  [['rfc', 'fiscal_entity_id', 'counterparty_rfc'], 'rfc'],
+  [['month', 'period', 'from'], 'month period mes'],
+  [['year', 'from'], 'year ejercicio anio'],
+  [['date', 'as_of', 'from', 'issued_from'], 'date day fecha at'],
+  [['currency', 'moneda'], 'currency'],
+  [['currency'], 'moneda'],
+  [['q'], 'search query text term'],
+  [['limit'], 'perpage pagesize size count maxresults top'],
+  [['cursor'], 'page offset skip startingafter nextcursor pagetoken'],
+  [['sort'], 'order orderby sortby'],
+  [['event_keys'], 'events eventtypes enabledevents topics'],
+  [['data_source_keys', 'sources'], 'sources datasources'],
+  [['rfc_allowance'], 'seats quantity allowance'],
+  [['fiscal_entity_id'], 'entity entityid taxpayerid companyid'],
+  [['ciec'], 'password'],
+]
+const USUAL = new Map(MEMBERS.flatMap(([here, elsewhere]) => elsewhere.split(' ').map((name) => [name, here] as const)))
 
 /** Names the known member that was probably meant by another one, after a space; empty when none is usual or near. */
 export function meantMember(name: string, known: readonly string[]): string {
   const written = plain(name)
-  const usual = Object.hasOwn(USUAL, written) ? USUAL[written]!.find((one) => known.includes(one)) : undefined
+  const usual = USUAL.get(written)?.find((one) => known.includes(one))
   return usual === undefined ? meant(name, known) : ` Did you mean ${usual}?`
 }

@@ -26,7 +26,7 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
 }
 
 /** The local date and time of an instant in a zone, as the milliseconds at which UTC has the same date and time. */
-function wallClock(at: number, zone: string): number {
+export function wallClock(at: number, zone: string): number {
   const part: Record<string, number> = {}
   for (const { type, value } of formatterOf(zone).formatToParts(at)) part[type] = Number(value)
   return Date.UTC(part['year']!, part['month']! - 1, part['day'], part['hour'], part['minute'], part['second'])

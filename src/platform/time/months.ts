@@ -1,3 +1,5 @@
+import { wallClock } from './calendar.ts'
+
 /** The zone of documents whose place of issue is unknown, and of the authority's own times. */
 const CENTRAL = 'America/Mexico_City'
 
@@ -95,18 +97,7 @@ function offsetsOf(date: string, zone: string): DayOffsets {
   return found
 }
 
-const clocks = new Map<string, Intl.DateTimeFormat>()
-
-function offsetAt(instant: number, zone: string): number {
-  let clock = clocks.get(zone)
-  if (clock === undefined) {
-    clock = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
-    clocks.set(zone, clock)
-  }
-  const [, sign, hours = '0', minutes = '0', seconds = '0'] = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(clock.format(instant * 1000)) ?? []
-  const size = Number(hours) * HOUR + Number(minutes) * 60 + Number(seconds)
-  return sign === '-' ? -size : size
-}
+const offsetAt = (instant: number, zone: string): number => wallClock(instant * 1_000, zone) / 1_000 - instant
 
 const calendar = new Intl.DateTimeFormat('en-CA', { timeZone: CENTRAL })
 

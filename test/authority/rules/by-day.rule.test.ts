@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { anyByDay, byDay } from '../../../src/authority/rules/by-day.ts'
+import { byDay } from '../../../src/authority/rules/by-day.ts'
 import { type RuleRow, Rules } from '../../../src/authority/rules/dated.ts'
 import { dayOfEpoch, epochDayOf } from '../../../src/platform/time/calendar.ts'
 
@@ -34,14 +34,6 @@ it('a month or a year has the value of its last day', () => {
   expect(byDay(rules, 'day', DAYS, limit, 'year')).toBe('500')
   expect(byDay(rules, 'day', { first: '2024-05-01', last: '2025-02-28' }, limit, 'year')).toBe(
     "(case when day < '2025-01-01' then 2000 else 500 end)",
-  )
-})
-
-it('what no day can meet is null, and a day on which nothing can meet it is never met', () => {
-  const rules = Rules.of([rowOf('2025-03-15', '500')], [LAW], '2026-11-22')
-  expect(anyByDay(rules, 'day', DAYS, () => null)).toBeNull()
-  expect(anyByDay(rules, 'day', DAYS, (on) => (limit(on) === '500' ? 'total > 500' : null))).toBe(
-    "(case when day < '2025-03-15' then 0 else total > 500 end)",
   )
 })
 

@@ -5,7 +5,6 @@ import Big from 'big.js'
 import { describe, expect, it } from 'vitest'
 import defaults from '../../../assets/rules.json' with { type: 'json' }
 import { ownRulesIn } from '../../../scripts/rule-commands.ts'
-import { isUsoAllowed } from '../../../src/authority/rules/catalogs.ts'
 import { type RuleKey, type RuleRow, Rules } from '../../../src/authority/rules/dated.ts'
 import { SHAPES } from '../../../src/authority/rules/shapes.ts'
 import { dayOfEpoch, epochDayOf } from '../../../src/platform/time/calendar.ts'
@@ -109,12 +108,11 @@ describe('the rules that the service comes with', () => {
         for (const isCompany of [true, false]) {
           const isOpen = row.regimenes_fiscales_receptores.split(/,\s*/).includes(regimen)
           const applies = Boolean(isCompany ? row.aplica_moral : row.aplica_fisica)
-          expect(isUsoAllowed(today, '2026-01-01', row.id, regimen, isCompany)).toBe(isOpen && applies)
+          const use = today.get('catalog.uso_cfdi')[row.id]!
+          expect((isCompany ? use.moral : use.fisica) && use.regimenes.includes(regimen)).toBe(isOpen && applies)
         }
-    expect(isUsoAllowed(today, '2026-01-01', 'Z99', '601', true)).toBeNull()
-    expect(isUsoAllowed(today, '2026-01-01', 'G03', '999', true)).toBeNull()
     // The uses of CFDI 4.0 begin with it.
-    expect(isUsoAllowed(today, '2021-12-31', 'G03', '601', true)).toBe(false)
+    expect(today.get('catalog.uso_cfdi').G03).toMatchObject({ valid_from: '2022-01-01', valid_to: null })
   })
 
   it('label every segment that the sandbox and the authority use, and each family below a labelled segment', () => {

@@ -40,9 +40,3 @@ export async function ratesAt(system: System, wanted: readonly RateWanted[]): Pr
     return invented && { currency, ...invented, source: 'sandbox' }
   })
 }
-
-/** Returns the rate that applies on a day, as `ratesAt` does. */
-export async function rateAt(system: System, currency: string, day: Day): Promise<FxRate | null> {
-  const [rate] = await ratesAt(system, [{ currency, day }])
-  return rate!
-}

@@ -3,48 +3,34 @@ import type { SandboxCancellation, SandboxComprobante } from '../world/comproban
 import { pacOf, stampedAt } from '../world/invoices.ts'
 import { money } from '../xml/markup.ts'
 
-const COLUMNS = [
-  'Uuid',
-  'RfcEmisor',
-  'NombreEmisor',
-  'RfcReceptor',
-  'NombreReceptor',
-  'RfcPac',
-  'FechaEmision',
-  'FechaCertificacionSat',
-  'Monto',
-  'EfectoComprobante',
-  'Estatus',
-  'FechaCancelacion',
-  'Motivo',
-  'FolioSustitucion',
-]
-
 /** A document with its cancellation at the time of the download, null while it is valid. */
 export interface Reported {
   document: SandboxComprobante
   cancellation: SandboxCancellation | null
 }
 
-/** Returns a metadata TXT: the twelve columns of the bulk service and the portal's columns about cancellations. */
+/** The twelve columns of the bulk service and the portal's columns about cancellations. */
+const COLUMNS: Readonly<Record<string, (reported: Reported) => string>> = {
+  Uuid: ({ document }) => document.uuid,
+  RfcEmisor: ({ document }) => document.emisor.rfc,
+  NombreEmisor: ({ document }) => document.emisor.nombre,
+  RfcReceptor: ({ document }) => document.receptor.rfc,
+  NombreReceptor: ({ document }) => document.receptor.nombre,
+  RfcPac: ({ document }) => pacOf(document),
+  FechaEmision: ({ document }) => document.fecha.replace('T', ' '),
+  FechaCertificacionSat: ({ document }) => stampedAt(document).replace('T', ' '),
+  Monto: ({ document }) => money(document.amounts.total),
+  EfectoComprobante: ({ document }) => document.tipo ?? '',
+  Estatus: ({ cancellation }) => (cancellation ? '0' : '1'),
+  FechaCancelacion: ({ cancellation }) => cancellation?.at.replace('T', ' ') ?? '',
+  Motivo: ({ cancellation }) => cancellation?.motivo ?? '',
+  FolioSustitucion: ({ cancellation }) => cancellation?.folio_sustitucion ?? '',
+}
+
+/** Returns a metadata TXT. */
 export function metadataText(list: readonly Reported[]): string {
-  const rows = list.map(({ document, cancellation }) => [
-    document.uuid,
-    document.emisor.rfc,
-    document.emisor.nombre,
-    document.receptor.rfc,
-    document.receptor.nombre,
-    pacOf(document),
-    document.fecha.replace('T', ' '),
-    stampedAt(document).replace('T', ' '),
-    money(document.amounts.total),
-    document.tipo ?? '',
-    cancellation ? '0' : '1',
-    cancellation?.at.replace('T', ' ') ?? '',
-    cancellation?.motivo ?? '',
-    cancellation?.folio_sustitucion ?? '',
-  ])
-  return [COLUMNS, ...rows].map((row) => `${row.join('~')}\r\n`).join('')
+  const rows = list.map((reported) => Object.values(COLUMNS).map((value) => value(reported)))
+  return [Object.keys(COLUMNS), ...rows].map((row) => `${row.join('~')}\r\n`).join('')
 }
 
 const [LOCAL, CENTRAL, END] = [0x04034b50, 0x02014b50, 0x06054b50]

@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { Family } from '../exchange.ts'
-import { type CfdiSource, REQUEST_STATES, type RequestKind } from './rules/requests.ts'
 
 /**
  * Requests for documents to the authority, one for many months. They are the record of used periods: the authority refuses exactly the same
@@ -13,24 +12,28 @@ export const authorityRequests = sqliteTable(
     entity: integer('entity').notNull(),
     n: integer('n').notNull(),
     family: text('family').$type<Family>().notNull(),
-    source: text('source').$type<CfdiSource>().notNull(),
-    kind: text('kind').$type<RequestKind>().notNull(),
+    source: text('source', { enum: ['sat_cfdi_issued', 'sat_cfdi_received'] }).notNull(),
+    kind: text('kind', { enum: ['metadata', 'xml'] }).notNull(),
     /** FechaInicial and FechaFinal, literal times. */
     first: text('first').notNull(),
     last: text('last').notNull(),
     /** The months that it is for, `YYYY-MM`, as a JSON array. */
     months: text('months').notNull(),
-    state: text('state', { enum: REQUEST_STATES }).notNull(),
+    /**
+     * Planned, about to be sent, accepted, with packages, with packages that are in the bucket and read; without documents; given up;
+     * replaced by others.
+     */
+    state: text('state', { enum: ['planned', 'asked', 'waiting', 'ready', 'stored', 'empty', 'failed', 'replaced'] }).notNull(),
     /** IdSolicitud. */
     request_id: text('request_id'),
-    /** The last answer that was not only "not yet", in the authority's code and words. */
+    /** The last answer that was not only "not yet", in the authority's code and words; or the fault of its documents (SHORT, UNREADABLE, DENIED). */
     code: text('code'),
     message: text('message'),
-    /** NumeroCFDIs; of metadata without it, how many documents it lists. */
+    /** NumeroCFDIs; of metadata without it, how many documents it lists, once it is read. */
     announced: integer('announced'),
     /** RequestPackages (requests.ts) as a JSON array. Those that have lost their `size` are not in the bucket any more. */
     packages: text('packages').notNull().default('[]'),
-    /** When it was sent; while it is planned, when it may be. */
+    /** When it was sent, in milliseconds; while it is planned, when it may be. */
     asked_at: integer('asked_at').notNull(),
     /** How often it, or the request that it replaces, was tried. */
     attempts: integer('attempts').notNull().default(0),

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { rateAt, ratesAt } from '../../../../src/authority/rules/rates/rates.ts'
+import { ratesAt } from '../../../../src/authority/rules/rates/rates.ts'
 import type { LoadedRate } from '../../../../src/authority/rules/rates/rates-csv.ts'
 import { loadSql } from '../../../../src/authority/rules/rates/rates-csv.ts'
 import { refreshRates } from '../../../../src/authority/rules/rates/refresh.ts'
@@ -23,6 +23,7 @@ const stored = async (currency: string) =>
   )
 
 const system = contextOf(null)
+const rateAt = async (currency: string, day: Day) => (await ratesAt(system, [{ currency, day }]))[0]
 
 afterEach(async () => {
   await env.DB.exec('delete from fx_rates')
@@ -102,14 +103,14 @@ describe('the rate of a day', () => {
   it('is invented by the sandbox where none is loaded until then, the same every time, for business days', async () => {
     await load([{ currency: 'USD', date: '2026-03-04', rate: '17.1234' }])
     const loaded = { currency: 'USD', rate: '17.1234', date: '2026-03-04', source: 'banxico' }
-    expect(await rateAt(system, 'USD', '2026-03-06')).toEqual(loaded)
-    const before = await rateAt(system, 'USD', '2026-03-02')
+    expect(await rateAt('USD', '2026-03-06')).toEqual(loaded)
+    const before = await rateAt('USD', '2026-03-02')
     expect(before).toEqual({ currency: 'USD', ...sandboxRate('USD', '2026-03-02'), source: 'sandbox' })
     // A Monday: the rate of the Friday.
     expect(before!.date).toBe('2026-02-27')
     expect(Number(before!.rate)).toBeGreaterThan(10)
-    expect(await rateAt(system, 'EUR', '2026-03-02')).toMatchObject({ date: '2026-02-27', source: 'sandbox' })
-    expect(await rateAt(system, YEN, '2026-03-02')).toBeNull()
+    expect(await rateAt('EUR', '2026-03-02')).toMatchObject({ date: '2026-02-27', source: 'sandbox' })
+    expect(await rateAt(YEN, '2026-03-02')).toBeNull()
   })
 })
 

@@ -1,6 +1,5 @@
-import type { DataSourceKey } from '../../../port/authority.ts'
 import type { Family } from '../../exchange.ts'
-import type { Period } from './periods.ts'
+import type { authorityRequests } from '../tables.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -38,15 +37,8 @@ export const deadlineOf = (asked_at: number, factor: number): number => asked_at
 export const togetherMs = (factor: number): number => Math.ceil((MINUTE_MS / 3) * factor)
 
 export const FAMILIES: readonly Family[] = ['cfdi', 'retenciones']
-export type CfdiSource = Extract<DataSourceKey, 'sat_cfdi_issued' | 'sat_cfdi_received'>
-export type RequestKind = 'metadata' | 'xml'
-
-export const REQUEST_STATES = ['planned', 'asked', 'waiting', 'ready', 'stored', 'empty', 'failed', 'replaced'] as const
-/**
- * Planned, about to be sent, accepted, with packages, with packages that are in the bucket and read; without documents; given up; replaced
- * by others.
- */
-export type RequestState = (typeof REQUEST_STATES)[number]
+export type CfdiSource = AuthorityRequest['source']
+export type RequestKind = AuthorityRequest['kind']
 
 /** A package of a request. */
 export interface RequestPackage {
@@ -72,33 +64,10 @@ export interface RequestPackage {
  */
 export type DayCounts = Record<string, readonly [deliverable: number, missing: number, first: string, last: string]>
 
-/** A request for documents, as it is stored. */
-export interface AuthorityRequest extends Period {
-  /** Its number among those of the taxpayer. */
-  n: number
-  family: Family
-  source: CfdiSource
-  kind: RequestKind
-  /** The months that it is for, in order. Its documents of other months are not kept. */
+/** A request for documents, as it is stored, with its months in order. Its documents of other months are not kept. */
+export type AuthorityRequest = Omit<typeof authorityRequests.$inferSelect, 'entity' | 'months' | 'packages'> & {
   months: string[]
-  state: RequestState
-  /** IdSolicitud. */
-  request_id: string | null
-  /**
-   * The last answer that was not only "not yet", in the authority's code and words; or the fault of its documents (SHORT, UNREADABLE,
-   * DENIED).
-   */
-  code: string | null
-  message: string | null
-  /** NumeroCFDIs; of metadata without it, how many documents it lists, once it is read. */
-  announced: number | null
   packages: RequestPackage[]
-  /** When it was sent, in milliseconds; while it is planned, when it may be. */
-  asked_at: number
-  /** How often it, or the request that it replaces, was tried. */
-  attempts: number
-  /** When the authority last said of metadata that takes long that it is not done, and then, that it is; in milliseconds. */
-  heard_at: number | null
 }
 
 /**
@@ -163,7 +132,10 @@ export interface AnsweredRequest {
 }
 
 /** How often requests for the same have ended so since then. Failures do not count: nothing came then. */
-export const roundsOf = ({ request, requests, since }: AnsweredRequest, ended: { state: RequestState; code?: string }): number =>
+export const roundsOf = (
+  { request, requests, since }: AnsweredRequest,
+  ended: { state: AuthorityRequest['state']; code?: string },
+): number =>
   requests.filter(
     ({ family, source, kind, first, last, state, code, asked_at }) =>
       family === request.family &&
