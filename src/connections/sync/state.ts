@@ -111,7 +111,8 @@ export function judge(known: KnownOfSync): Judged {
   return { ...NOTHING, state: 'idle', cause: known.groups.length > 0 ? 'done' : 'nothing', n: sum(of('succeeded')) }
 }
 
-const WHY: Readonly<Record<string, readonly [en: string, es: string]>> = {
+type Words = readonly [en: string, es: string]
+const WHY: Readonly<Record<string, Words>> = {
   invalid_credentials: ['the tax authority refuses the CIEC or e.firma', 'el SAT rechaza la CIEC o la e.firma'],
   login_failed: ['the tax authority did not let the service log in', 'el SAT no permitió iniciar sesión'],
   sat_unavailable: ['the tax authority was not available', 'el SAT no estuvo disponible'],
@@ -157,14 +158,14 @@ function local(at: number, timeZone: string, zone = true): string {
 const downloads = (n: number): string => (n === 1 ? '1 download' : `${n} downloads`)
 const descargas = (n: number): string => (n === 1 ? '1 descarga' : `${n} descargas`)
 
-const REASONS: Readonly<Record<string, readonly [en: string, es: string]>> = {
+const REASONS: Readonly<Record<string, Words>> = {
   withdrawn: ['The stored CIEC or e.firma was withdrawn.', 'La CIEC o la e.firma guardada fue retirada.'],
   efirma_expired: ['The e.firma has expired.', 'La e.firma venció.'],
   efirma_refused: ['The tax authority refuses the e.firma.', 'El SAT rechaza la e.firma.'],
 }
 
 /** The state, its reason, when downloads continue, and what to do: in English and in Spanish. */
-export function inWords(judged: Judged, around: Around): readonly [summary: string, message_es: string] {
+export function inWords(judged: Judged, around: Around): Words {
   const { cause, n, attempts, error_class, next_attempt_at: next } = judged
   const { now, next_run_at, downloaded_to, timezone, total, partial_months: partial, takesCiec } = around
   const [why, porque] = WHY[error_class ?? ''] ?? [OTHER_EN, OTHER_ES]
@@ -184,92 +185,75 @@ export function inWords(judged: Judged, around: Around): readonly [summary: stri
     `Send a valid ${login} with PATCH /v1/fiscal-entities/{fiscal_entity_id}.`,
     `Envíe una ${o} válida para reanudar las descargas.`,
   ]
-  switch (cause) {
-    case 'draft':
-      return [
-        `The connection is a draft without an accepted ${login}, so nothing is downloaded. ${give}`,
-        `La conexión es un borrador sin ${ni} aceptada, por lo que no se descarga nada. ${envie}`,
-      ]
-    case 'invalid': {
-      const [reason, razon] = REASONS[around.invalid_reason ?? ''] ?? ['The tax authority refuses the CIEC.', 'El SAT rechaza la CIEC.']
-      return [
-        `${reason} Nothing is downloaded until there is another one. ${give}`,
-        `${razon} No se descarga nada hasta tener otra. ${envie}`,
-      ]
-    }
-    case 'paused':
-      return [
-        'The connection is paused, so nothing is downloaded. Resume it with PATCH /v1/billing/rfcs/{fiscal_entity_id} and {"active": true}.',
-        'La conexión está en pausa y no se descarga nada. Reactívela cuando quiera continuar.',
-      ]
-    case 'payment':
-      return [
-        'The connection is paused because an invoice is unpaid, so nothing is downloaded. GET /v1/billing/invoices shows what to pay.',
-        'La conexión está en pausa por una factura sin pagar y no se descarga nada. Pague la factura para continuar.',
-      ]
-    case 'trial':
-      return [
-        'The connection is paused because the trial has ended, so nothing is downloaded. GET /v1/billing/plans has a link where you can buy a plan.',
-        'La conexión está en pausa porque terminó el periodo de prueba y no se descarga nada. Contrate un plan para continuar.',
-      ]
-    case 'no_fetcher':
-      return [
-        `The CIEC is stored, and nothing is downloaded with it: this deployment has no fetcher, which alone can log in with a CIEC at the portal of the tax authority. ${give}`,
-        `La CIEC está guardada, pero no se descarga nada con ella: este servicio no tiene el programa que inicia sesión en el portal del SAT con una CIEC. ${envie}`,
-      ]
-    case 'verifying':
-      return [
-        `The tax authority has not verified the stored CIEC or e.firma yet. The service asks the authority ${at}. There is nothing to do.`,
-        `La CIEC o la e.firma guardada espera ser verificada por el SAT; el servicio lo hará ${cuando}. No hay nada que hacer.`,
-      ]
-    case 'beginning':
-      return [
-        'The first run of this connection begins in a moment. There is nothing to do.',
-        'La primera ejecución comienza en un momento. No hay nada que hacer.',
-      ]
-    case 'running':
-      return [
-        `${total - n} of ${downloads(total)} have ended, and the service continues automatically.${error_class === null ? '' : ` The last attempt of some failed because ${why}.`}`,
-        `Terminaron ${total - n} de ${descargas(total)} y el servicio continúa solo.${error_class === null ? '' : ` El último intento de algunas falló porque ${porque}.`}`,
-      ]
-    case 'failing':
-      return [
-        `${downloads(n)} ${n === 1 ? 'is' : 'are'} waiting because attempt ${attempts} failed: ${why}. The service tries again ${at}; there is nothing to do.`,
-        `${descargas(n)} en espera: el intento ${attempts} falló porque ${porque}. El servicio lo intenta de nuevo ${cuando}; no hay nada que hacer.`,
-      ]
-    case 'authority':
-      return [
-        `The tax authority is preparing ${downloads(n)}. The service asks again ${at}; there is nothing to do.`,
-        `El SAT está preparando ${descargas(n)}. El servicio pregunta de nuevo ${cuando}; no hay nada que hacer.`,
-      ]
-    case 'login':
-      return [
-        `${downloads(n)} ${n === 1 ? 'is' : 'are'} waiting for a login with the stored CIEC or e.firma. The service tries again ${next === null ? 'within an hour' : at}; there is nothing to do.`,
-        `${descargas(n)} en espera de iniciar sesión con la CIEC o e.firma guardada. El servicio lo intenta de nuevo ${next === null ? 'en menos de una hora' : cuando}; no hay nada que hacer.`,
-      ]
-    case 'failed':
-      return [
-        `${downloads(n)} failed after ${attempts} attempts because ${why}. The next run asks for them again ${at}; POST /v1/fiscal-entities/{fiscal_entity_id}/extractions does so at once.`,
-        `${descargas(n)} fallaron tras ${attempts} intentos porque ${porque}. La siguiente ejecución las pide de nuevo ${cuando}; también puede pedirlas ahora.`,
-      ]
-    case 'given_up':
-      return [
-        `${downloads(n)} failed after ${attempts} attempts because ${why}, and no scheduled run reaches all of them. Ask for them with POST /v1/fiscal-entities/{fiscal_entity_id}/extractions.`,
-        `${descargas(n)} fallaron tras ${attempts} intentos porque ${porque} y ninguna ejecución programada las alcanza. Pídalas de nuevo.`,
-      ]
-    case 'done': {
-      const [until, hasta] =
-        downloaded_to === null ? ['', ''] : [` up to ${utc(downloaded_to)}`, `, hasta ${local(downloaded_to, timezone)}`]
-      if (partial === 0)
-        return [`Everything that was asked for is downloaded${until}. ${run}`, `Está descargado todo lo solicitado${hasta}. ${corrida}`]
-      const [months, meses] =
-        partial === 1 ? ['1 month is', 'Falta parte de 1 mes'] : [`${partial} months are`, `Falta parte de ${partial} meses`]
-      return [
-        `All downloads have ended${until}, and ${months} partial: not everything of them is held. GET /v1/fiscal-entities/{fiscal_entity_id}/coverage lists them, and the next run that covers them asks for the rest. ${run}`,
-        `Terminaron todas las descargas${hasta}. ${meses}: la siguiente ejecución que los abarque pide el resto. ${corrida}`,
-      ]
-    }
-    case 'nothing':
-      return [`Nothing has been asked for yet. ${run}`, `Todavía no se ha solicitado nada. ${corrida}`]
+  const [reason, razon] = REASONS[around.invalid_reason ?? ''] ?? ['The tax authority refuses the CIEC.', 'El SAT rechaza la CIEC.']
+  const [until, hasta] = downloaded_to === null ? ['', ''] : [` up to ${utc(downloaded_to)}`, `, hasta ${local(downloaded_to, timezone)}`]
+  const [months, meses] =
+    partial === 1 ? ['1 month is', 'Falta parte de 1 mes'] : [`${partial} months are`, `Falta parte de ${partial} meses`]
+  const words: Record<Cause, Words> = {
+    draft: [
+      `The connection is a draft without an accepted ${login}, so nothing is downloaded. ${give}`,
+      `La conexión es un borrador sin ${ni} aceptada, por lo que no se descarga nada. ${envie}`,
+    ],
+    invalid: [
+      `${reason} Nothing is downloaded until there is another one. ${give}`,
+      `${razon} No se descarga nada hasta tener otra. ${envie}`,
+    ],
+    paused: [
+      'The connection is paused, so nothing is downloaded. Resume it with PATCH /v1/billing/rfcs/{fiscal_entity_id} and {"active": true}.',
+      'La conexión está en pausa y no se descarga nada. Reactívela cuando quiera continuar.',
+    ],
+    payment: [
+      'The connection is paused because an invoice is unpaid, so nothing is downloaded. GET /v1/billing/invoices shows what to pay.',
+      'La conexión está en pausa por una factura sin pagar y no se descarga nada. Pague la factura para continuar.',
+    ],
+    trial: [
+      'The connection is paused because the trial has ended, so nothing is downloaded. GET /v1/billing/plans has a link where you can buy a plan.',
+      'La conexión está en pausa porque terminó el periodo de prueba y no se descarga nada. Contrate un plan para continuar.',
+    ],
+    no_fetcher: [
+      `The CIEC is stored, and nothing is downloaded with it: this deployment has no fetcher, which alone can log in with a CIEC at the portal of the tax authority. ${give}`,
+      `La CIEC está guardada, pero no se descarga nada con ella: este servicio no tiene el programa que inicia sesión en el portal del SAT con una CIEC. ${envie}`,
+    ],
+    verifying: [
+      `The tax authority has not verified the stored CIEC or e.firma yet. The service asks the authority ${at}. There is nothing to do.`,
+      `La CIEC o la e.firma guardada espera ser verificada por el SAT; el servicio lo hará ${cuando}. No hay nada que hacer.`,
+    ],
+    beginning: [
+      'The first run of this connection begins in a moment. There is nothing to do.',
+      'La primera ejecución comienza en un momento. No hay nada que hacer.',
+    ],
+    running: [
+      `${total - n} of ${downloads(total)} have ended, and the service continues automatically.${error_class === null ? '' : ` The last attempt of some failed because ${why}.`}`,
+      `Terminaron ${total - n} de ${descargas(total)} y el servicio continúa solo.${error_class === null ? '' : ` El último intento de algunas falló porque ${porque}.`}`,
+    ],
+    failing: [
+      `${downloads(n)} ${n === 1 ? 'is' : 'are'} waiting because attempt ${attempts} failed: ${why}. The service tries again ${at}; there is nothing to do.`,
+      `${descargas(n)} en espera: el intento ${attempts} falló porque ${porque}. El servicio lo intenta de nuevo ${cuando}; no hay nada que hacer.`,
+    ],
+    authority: [
+      `The tax authority is preparing ${downloads(n)}. The service asks again ${at}; there is nothing to do.`,
+      `El SAT está preparando ${descargas(n)}. El servicio pregunta de nuevo ${cuando}; no hay nada que hacer.`,
+    ],
+    login: [
+      `${downloads(n)} ${n === 1 ? 'is' : 'are'} waiting for a login with the stored CIEC or e.firma. The service tries again ${next === null ? 'within an hour' : at}; there is nothing to do.`,
+      `${descargas(n)} en espera de iniciar sesión con la CIEC o e.firma guardada. El servicio lo intenta de nuevo ${next === null ? 'en menos de una hora' : cuando}; no hay nada que hacer.`,
+    ],
+    failed: [
+      `${downloads(n)} failed after ${attempts} attempts because ${why}. The next run asks for them again ${at}; POST /v1/fiscal-entities/{fiscal_entity_id}/extractions does so at once.`,
+      `${descargas(n)} fallaron tras ${attempts} intentos porque ${porque}. La siguiente ejecución las pide de nuevo ${cuando}; también puede pedirlas ahora.`,
+    ],
+    given_up: [
+      `${downloads(n)} failed after ${attempts} attempts because ${why}, and no scheduled run reaches all of them. Ask for them with POST /v1/fiscal-entities/{fiscal_entity_id}/extractions.`,
+      `${descargas(n)} fallaron tras ${attempts} intentos porque ${porque} y ninguna ejecución programada las alcanza. Pídalas de nuevo.`,
+    ],
+    done:
+      partial === 0
+        ? [`Everything that was asked for is downloaded${until}. ${run}`, `Está descargado todo lo solicitado${hasta}. ${corrida}`]
+        : [
+            `All downloads have ended${until}, and ${months} partial: not everything of them is held. GET /v1/fiscal-entities/{fiscal_entity_id}/coverage lists them, and the next run that covers them asks for the rest. ${run}`,
+            `Terminaron todas las descargas${hasta}. ${meses}: la siguiente ejecución que los abarque pide el resto. ${corrida}`,
+          ],
+    nothing: [`Nothing has been asked for yet. ${run}`, `Todavía no se ha solicitado nada. ${corrida}`],
   }
+  return words[cause]
 }
