@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { RuleKey, RuleRow } from '../src/authority/rules/dated.ts'
-import { quoted } from '../src/authority/rules/rates/rates-csv.ts'
 import { CONFIDENCES, SHAPES } from '../src/authority/rules/shapes.ts'
 import { recordsOf } from '../src/platform/csv.ts'
+import { quoted } from '../src/platform/db/statement.ts'
 
 /** What an operator asks of the rules. */
 export type RuleCommand = { kind: 'show'; key: RuleKey } | { kind: 'set' | 'products'; file: string }

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNotNull, or, sql } from 'drizzle-orm'
+import { and, desc, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
@@ -54,32 +54,25 @@ export const activeConnections = (db: Database, entity: number, organizations: r
     )
     .all()
 
+/** Selects columns of the connections with a login that is to be verified now, each by the index of its kind. */
+const due = (columns: SQL, now: number, withCiecs: boolean, more = sql``): SQL => sql`
+  select ${columns} from ${connections} ${c} indexed by connections_unverified
+    where ${c.ciec_verify_at} <= ${now} and ${Number(withCiecs)} ${more} union all
+  select ${columns} from ${connections} ${c} indexed by connections_efirmas_unverified where ${c.efirma_verify_at} <= ${now} ${more} union all
+  select ${columns} from ${connections} ${c} indexed by connections_efirmas_ending
+    where ${c.state} = 'active' and ${c.efirma_valid_to} < ${now} ${more}`
+
 /** The RFC's connections with a login that is to be verified now, of CIECs if `withCiecs`, or with an e.firma that has ended. */
 export const dueConnections = (db: Database, entity: number, now: number, withCiecs: boolean): Promise<VersionedRow[]> =>
   versioned(db)
-    .where(
-      sql`${connections.connection} in (
-        select ${c.connection} from ${connections} ${c} indexed by connections_unverified
-          where ${c.entity} = ${entity} and ${c.ciec_verify_at} <= ${now} and ${Number(withCiecs)} union all
-        select ${c.connection} from ${connections} ${c} indexed by connections_efirmas_unverified
-          where ${c.entity} = ${entity} and ${c.efirma_verify_at} <= ${now} union all
-        select ${c.connection} from ${connections} ${c} indexed by connections_efirmas_ending
-          where ${c.state} = 'active' and ${c.efirma_valid_to} < ${now} and ${c.entity} = ${entity})`,
-    )
+    .where(sql`${connections.connection} in (${due(sql`${c.connection}`, now, withCiecs, sql`and ${c.entity} = ${entity}`)})`)
     .all()
 
 /** RFCs with a login that is to be verified now, or with an e.firma that has ended. */
 export const dueEntities = (db: Database, now: number, limit: number, withCiecs: boolean): Promise<{ shard: number; entity: number }[]> =>
   rowsOf<{ shard: number; entity: number }>(
     db.$client,
-    sql`select distinct shard, entity from (
-        select ${connections.shard}, ${connections.entity} from ${connections} indexed by connections_unverified
-          where ${connections.ciec_verify_at} <= ${now} and ${Number(withCiecs)} union all
-        select ${connections.shard}, ${connections.entity} from ${connections} indexed by connections_efirmas_unverified
-          where ${connections.efirma_verify_at} <= ${now} union all
-        select ${connections.shard}, ${connections.entity} from ${connections} indexed by connections_efirmas_ending
-          where ${connections.state} = 'active' and ${connections.efirma_valid_to} < ${now}
-      ) limit ${limit}`,
+    sql`select distinct shard, entity from (${due(sql`${c.shard}, ${c.entity}`, now, withCiecs)}) limit ${limit}`,
   )
 
 /** The version of an RFC's logins of a kind; 0 while no organization connected the RFC. */

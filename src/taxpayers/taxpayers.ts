@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { prepared, rowsOf } from '../platform/db/statement.ts'
+import { rowsOf } from '../platform/db/statement.ts'
 import type { ConnectionState } from '../platform/tenant/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
@@ -41,13 +41,13 @@ export const findLinked = async (
   organization_id: string,
   fiscal_entity_ids: readonly string[],
 ): Promise<Set<string>> => {
-  const { results } = await prepared(
+  const rows = await rowsOf<{ id: string }>(
     $client,
     sql`select ${c.fiscal_entity_id} as id from json_each(${JSON.stringify(fiscal_entity_ids)}) j
       cross join ${connections} ${c} indexed by connections_organization
       on ${c.organization_id} = ${organization_id} and ${c.fiscal_entity_id} = j.value and ${c.state} <> 'unlinked'`,
-  ).all<{ id: string }>()
-  return new Set(results.map(({ id }) => id))
+  )
+  return new Set(rows.map(({ id }) => id))
 }
 
 const entityOf = (db: Database, rfc: string) =>

@@ -83,8 +83,7 @@ const isOpen = (now: Date): SQL =>
 
 /** The confirmation of a link that can be used, by the digests of its token. */
 export const findOpenConfirmation = async (d1: D1Database, digests: readonly string[], now: Date): Promise<ConfirmationRow | undefined> =>
-  (await prepared(d1, sql`select * from ${confirmations} where ${digest} in ${digests} and ${isOpen(now)} limit 1`).all<ConfirmationRow>())
-    .results[0]
+  (await rowsOf<ConfirmationRow>(d1, sql`select * from ${confirmations} where ${digest} in ${digests} and ${isOpen(now)} limit 1`))[0]
 
 /** Refuses its batch unless the link can be used. */
 export const assertConfirmationOpen = (d1: D1Database, id: string, now: Date, guard: string): D1PreparedStatement =>

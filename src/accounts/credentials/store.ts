@@ -130,19 +130,10 @@ export const listCredentialRows = (
 
 /** A credential with its organization, and with the connection that is asked for where there is one. */
 export type AuthenticatedRow = (Connection | { connection: null }) & {
-  api_key: string
-  role: Role
-  expires_at: number | null
-  revoked_at: number | null
-  last_used_on: string | null
-  organization_id: string
   organization_name: string
-  timezone: string
-  plan: string
-  extractor_count: number
-  events_shard: number
-  email_confirmed_at: number | null
-}
+} & Pick<CredentialRow, 'api_key' | 'role' | 'last_used_on' | 'organization_id'> &
+  Pick<typeof organizations.$inferSelect, 'timezone' | 'plan' | 'extractor_count' | 'events_shard'> &
+  Record<'expires_at' | 'revoked_at' | 'email_confirmed_at', number | null>
 
 const ofSession = ({ session_id, now }: { session_id: string; now: Date }): SQL =>
   sql`cross join ${consoleSessions} ${s} on ${s.session_id} = ${session_id} and ${s.api_key} = ${c.api_key} and ${s.until} > ${now.getTime()}`

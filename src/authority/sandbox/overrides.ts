@@ -8,33 +8,28 @@ import type { CancellationOverride } from './documents/port.ts'
 import type { MailboxOverrides } from './mailbox/mailbox.ts'
 import { sandboxCancellations, sandboxNotifications, sandboxRefusedLogins } from './tables.ts'
 
-/** The changes of test helpers in the sandbox, which has no other state. */
-export interface SandboxOverrides extends MailboxOverrides {
-  /** Returns whether a test helper made the sandbox refuse this login. */
-  isRefused(login: Login): Promise<boolean>
-  /** Returns the cancellations of the RFC's documents by UUID in upper case. */
-  cancellations(rfc: string): Promise<Map<string, CancellationOverride>>
-}
-
 /** A keyed digest, because a CIEC is short enough to be guessed from a plain one. */
 const digestOf = async (key: Key, login: Login): Promise<string> =>
   (await key.hmac(JSON.stringify(['refused', login.rfc, loginValue(login)]))).toHex()
 
-/** The overrides in the control plane. */
-export const sandboxOverrides = (db: Database, keys: Keyring): SandboxOverrides => ({
-  async isRefused(login) {
+/** The changes of test helpers in the sandbox, which has no other state: they are in the control plane. */
+export const sandboxOverrides = (db: Database, keys: Keyring) => ({
+  /** Returns whether a test helper made the sandbox refuse this login. */
+  async isRefused(login: Login): Promise<boolean> {
     const digests = await Promise.all(keys.all.map((key) => digestOf(key, login)))
     return (await db.select().from(sandboxRefusedLogins).where(inArray(sandboxRefusedLogins.digest, digests)).limit(1)).length > 0
   },
-  async cancellations(rfc) {
+  /** Returns the cancellations of the RFC's documents by UUID in upper case. */
+  async cancellations(rfc: string): Promise<Map<string, CancellationOverride>> {
     const rows = await db.select().from(sandboxCancellations).where(eq(sandboxCancellations.rfc, rfc))
-    return new Map(
-      rows.map(({ uuid, cancelled_at, cancellation_reason }): [string, CancellationOverride] => [
-        uuid,
-        { cancelled_at, cancellation_reason },
-      ]),
-    )
+    return new Map(rows.map(({ rfc: _, uuid, ...cancellation }) => [uuid, cancellation]))
   },
+  ...mailboxOverrides(db),
+})
+
+export type SandboxOverrides = ReturnType<typeof sandboxOverrides>
+
+const mailboxOverrides = (db: Database): MailboxOverrides => ({
   async mailbox(rfc) {
     const rows = await db.select().from(sandboxNotifications).where(eq(sandboxNotifications.rfc, rfc))
     return {

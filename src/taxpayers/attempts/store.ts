@@ -1,7 +1,7 @@
 import { and, eq, lte, or, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
-import { bare, prepared, rowsOf } from '../../platform/db/statement.ts'
+import { bare, changesOf, rowsOf } from '../../platform/db/statement.ts'
 import { ciecAttempts, connections, fiscalEntities } from '../tables.ts'
 
 const [a, c, f, n] = [alias(ciecAttempts, 'a'), alias(connections, 'c'), alias(fiscalEntities, 'f'), alias(ciecAttempts, 'n')]
@@ -46,15 +46,15 @@ export const insertAttempt = async (
       from ${ciecAttempts} where ${counted} and ${is_stranger} = 1 and ${since(ofStrangers)})
     where (every < ${ofStrangers.all} or (own = 0 and near = 0 and every < ${ofStrangers.most}))
       and (near < ${ofStrangers.network} or (own = 0 and near < ${ofStrangers.networkOfFirst})))`
-  const { meta } = await prepared(
+  const inserted = await changesOf(
     db.$client,
     sql`insert into ${ciecAttempts} ${COLUMNS}
       select ${row.attempt_id}, ${row.organization_id}, ${row.rfc}, ${row.kind}, ${row.network}, ${Number(row.is_stranger)}, ${row.state},
         ${row.attempted_at.getTime()}
       where ${own} < ${ofOrganization.attempts}
         and ${row.kind === 'ciec' && row.is_stranger ? admitted : sql`true`}`,
-  ).run()
-  return meta.changes > 0
+  )
+  return inserted > 0
 }
 
 /** The attempts that may count against one by this organization, in no order. */
@@ -77,11 +77,8 @@ export const refuseAttempt = (db: Database, id: string) => db.update(ciecAttempt
 export const deleteAttempts = (db: Database, until: Date) => db.delete(ciecAttempts).where(lte(attempted_at, until))
 
 /** A connection to an RFC for which others sent wrong CIECs or e.firmas, and the time of the attempt that causes its alert. */
-export interface GuessedRow {
-  organization_id: string
+export interface GuessedRow extends Pick<typeof connections.$inferSelect, 'organization_id' | 'fiscal_entity_id' | 'rfc'> {
   events_shard: number
-  fiscal_entity_id: string
-  rfc: string
   attempted_at: number
 }
 

@@ -52,13 +52,9 @@ const c = alias(connections, 'c')
 type EfirmaPosition = readonly [valid_to: number, connection: number]
 
 /** An e.firma of an active connection, with the facts of its alert. */
-interface EndingEfirma {
-  connection: number
-  organization_id: string
+interface EndingEfirma extends Pick<typeof connections.$inferSelect, 'connection' | 'organization_id' | 'fiscal_entity_id' | 'rfc'> {
   events_shard: number
   timezone: string
-  fiscal_entity_id: string
-  rfc: string
   number: string
   valid_to: number
 }

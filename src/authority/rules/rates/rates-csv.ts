@@ -1,5 +1,7 @@
 import { recordsOf } from '../../../platform/csv.ts'
+import { quoted } from '../../../platform/db/statement.ts'
 import { type Day, dayOfEpoch, epochDayOf } from '../../../platform/time/calendar.ts'
+import type { fxRates } from '../tables.ts'
 
 /** The currencies of ISO 4217, with the currencies withdrawn since 2014, which older CFDIs use. MXN, XXX and XTS are left out. */
 const CURRENCIES =
@@ -12,15 +14,7 @@ const CURRENCIES =
 
 const KNOWN: ReadonlySet<string> = new Set(CURRENCIES.split(' '))
 
-/** Whether a code is a foreign currency, as c_Moneda has it. */
-const isForeignCurrency = (code: string): boolean => KNOWN.has(code)
-
-export interface LoadedRate {
-  currency: string
-  /** The day of the publication in the Diario Oficial. */
-  date: Day
-  rate: string
-}
+export type LoadedRate = Omit<typeof fxRates.$inferSelect, 'source'>
 
 /** The file is refused as a whole. Each fault names its line. */
 export class RatesRefused extends Error {
@@ -92,7 +86,7 @@ function check(rates: readonly Read[], faults: string[]): void {
   const known = new Map<string, Read>()
   for (const one of rates) {
     const { currency, date, rate, line } = one
-    if (!isForeignCurrency(currency))
+    if (!KNOWN.has(currency))
       faults.push(`Line ${line}: “${currency}” is not a foreign currency of ISO 4217 (three capitals, as in c_Moneda).`)
     if (!RATE.test(rate) || Number(rate) === 0) faults.push(`Line ${line}: “${rate}” is not a rate (pesos for one unit, such as 17.4215).`)
     const before = known.get(currency + date)
@@ -152,9 +146,6 @@ export function ratesIn(
 
 /** Below 100 KB, the longest statement that D1 accepts. */
 const ROWS_A_STATEMENT = 2_000
-
-/** A text of SQL. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
  * The statements that load rates: for each currency, they replace what is stored between its first and last day in the file. Values stand in

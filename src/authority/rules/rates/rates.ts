@@ -1,24 +1,32 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { System } from '../../../platform/context.ts'
+import { rowsOf } from '../../../platform/db/statement.ts'
 import { isPesos } from '../../../platform/money.ts'
 import type { Day } from '../../../platform/time/calendar.ts'
 import { sandboxRate } from '../../sandbox/rates.ts'
-import { findRates } from '../store.ts'
+import { fxRates } from '../tables.ts'
 
-export interface FxRate {
-  currency: string
-  /** Pesos for one unit, decimal text. */
-  rate: string
-  /** The day of its publication in the Diario Oficial. */
-  date: Day
-  /** `banxico`, `sandbox`, or what the operator named; `MXN` where nothing is converted. */
-  source: string
-}
+/** A rate and its source: `banxico`, `sandbox`, or what the operator named; `MXN` where nothing is converted. */
+export type FxRate = typeof fxRates.$inferSelect
 
 /** A currency and the day on which an amount in it is to be converted. */
 export interface RateWanted {
   currency: string
   day: Day
 }
+
+const f = alias(fxRates, 'f')
+
+/** The last rates before these days, one for each `[currency, day]` that has one, with its place there. Reads two rows for each. */
+const findRates = (d1: D1Database, wanted: readonly (readonly [string, Day])[]) =>
+  rowsOf<FxRate & { n: number }>(
+    d1,
+    sql`select j.key as n, ${f.currency}, ${f.date}, ${f.rate}, ${f.source} from json_each(${JSON.stringify(wanted)}) j
+       cross join ${fxRates} ${f} on ${f.currency} = j.value->>0
+       and ${f.date} = (select max(${fxRates.date}) from ${fxRates} where ${fxRates.currency} = j.value->>0
+         and ${fxRates.date} < j.value->>1)`,
+  )
 
 /**
  * Returns the rate that applies on each day (CFF 20): the last one that the Diario Oficial published up to the day before. Null where none
@@ -35,7 +43,7 @@ export async function ratesAt(system: System, wanted: readonly RateWanted[]): Pr
     const { currency, day } = one
     if (isPesos(currency)) return { currency, rate: '1', date: day, source: 'MXN' }
     const known = loaded.get(keyOf(one))
-    if (known) return { currency, ...known }
+    if (known) return known
     const invented = isSandbox ? sandboxRate(currency, day) : null
     return invented && { currency, ...invented, source: 'sandbox' }
   })

@@ -6,12 +6,7 @@ import type { PlannedRequest } from './rules/plan.ts'
 import type { AuthorityRequest, CfdiSource } from './rules/requests.ts'
 import { authorityConversations as conversations, authorityRequests as requests } from './tables.ts'
 
-export interface ConversationRow {
-  due_at: number | null
-  busy_until: number
-  refused: string | null
-  failures: number
-}
+export type ConversationRow = Pick<typeof conversations.$inferSelect, 'due_at' | 'busy_until' | 'refused' | 'failures'>
 
 type StoredRequest = Omit<AuthorityRequest, 'months' | 'packages'> & { months: string; packages: string }
 
@@ -125,12 +120,7 @@ export const insertRequests = (
     ),
   )
 
-type Changes = Partial<
-  Pick<
-    AuthorityRequest,
-    'first' | 'last' | 'state' | 'request_id' | 'code' | 'message' | 'announced' | 'packages' | 'asked_at' | 'attempts' | 'heard_at'
-  >
->
+type Changes = Partial<Omit<AuthorityRequest, 'entity' | 'n' | 'family' | 'source' | 'kind' | 'months'>>
 
 export const updateRequest = (ledger: D1Database, entity: number, n: number, changes: Changes): D1PreparedStatement => {
   const names = Object.keys(changes) as (keyof Changes)[]
