@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
-import { prepared, rowsOf } from '../platform/db/statement.ts'
+import { prepared, readRows } from '../platform/db/statement.ts'
 import { connections, fiscalEntities } from './tables.ts'
 
 const [c, f] = [alias(connections, 'c'), alias(fiscalEntities, 'f')]
@@ -17,7 +17,7 @@ export const connectedStatement = ({ $client }: Database, organization_id: strin
 /** The RFCs among these that an organization has connected and not unlinked. Reads at most two rows each. One call, none without RFCs. */
 export async function connectedAmong(db: Database, organization_id: string, rfcs: readonly string[]): Promise<Set<string>> {
   if (rfcs.length === 0) return new Set()
-  const rows = await rowsOf<{ rfc: string }>(
+  const rows = await readRows<{ rfc: string }>(
     db.$client,
     sql`select ${f.rfc} from json_each(${JSON.stringify(rfcs)}) j cross join ${fiscalEntities} ${f} on ${f.rfc} = j.value
        cross join ${connections} ${c} on ${c.organization_id} = ${organization_id} and ${c.entity} = ${f.entity}

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { bare, changesOf, prepared, rowsOf } from '../platform/db/statement.ts'
+import { bare, changesOf, prepared, readRows } from '../platform/db/statement.ts'
 import type { InvalidReason } from '../platform/tenant/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 import { type ConnectionRow, holds, NO_LOGIN, type WithGrantedRanges } from './taxpayers.ts'
@@ -70,7 +70,7 @@ export const dueConnections = (db: Database, entity: number, now: number, withCi
 
 /** RFCs with a login that is to be verified now, or with an e.firma that has ended. */
 export const dueEntities = (db: Database, now: number, limit: number, withCiecs: boolean): Promise<{ shard: number; entity: number }[]> =>
-  rowsOf<{ shard: number; entity: number }>(
+  readRows<{ shard: number; entity: number }>(
     db.$client,
     sql`select distinct shard, entity from (${due(sql`${c.shard}, ${c.entity}`, now, withCiecs)}) limit ${limit}`,
   )

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { rowsOf } from '../platform/db/statement.ts'
+import { readRows } from '../platform/db/statement.ts'
 import type { ConnectionState } from '../platform/tenant/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
@@ -41,7 +41,7 @@ export const findLinked = async (
   organization_id: string,
   fiscal_entity_ids: readonly string[],
 ): Promise<Set<string>> => {
-  const rows = await rowsOf<{ id: string }>(
+  const rows = await readRows<{ id: string }>(
     $client,
     sql`select ${c.fiscal_entity_id} as id from json_each(${JSON.stringify(fiscal_entity_ids)}) j
       cross join ${connections} ${c} indexed by connections_organization
@@ -195,7 +195,7 @@ export const assertMetadataUnchanged = (db: Database, { connection, metadata }: 
 export const storedGrantedRangesOf = async (db: Database, numbers: readonly number[]): Promise<Map<number, StoredGrantedRanges>> =>
   new Map(
     (
-      await rowsOf<StoredGrantedRanges & { connection: number }>(
+      await readRows<StoredGrantedRanges & { connection: number }>(
         db.$client,
         sql`select ${c.connection}, ${c.issued_granted_ranges}, ${c.received_granted_ranges}, ${c.asked_ranges}
            from json_each(${JSON.stringify(numbers)}) j cross join ${connections} ${c} on ${c.connection} = j.value`,

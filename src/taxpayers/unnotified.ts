@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
-import { bare, prepared, rowsOf } from '../platform/db/statement.ts'
+import { bare, prepared, readRows } from '../platform/db/statement.ts'
 import type { Connection } from '../platform/tenant/tenant.ts'
 import { connections } from './tables.ts'
 
@@ -35,7 +35,7 @@ const SELECT = sql`select ${c.connection}, ${c.organization_id}, ${c.entity}, ${
 
 /** A page of these connections, behind `after`. */
 export const findUnnotified = ({ $client }: Database, after: number, limit: number): Promise<UnnotifiedConnection[]> =>
-  rowsOf<UnnotifiedConnection>($client, sql`${SELECT} and ${c.connection} > ${after} order by ${c.connection} limit ${limit}`)
+  readRows<UnnotifiedConnection>($client, sql`${SELECT} and ${c.connection} > ${after} order by ${c.connection} limit ${limit}`)
 
 export const findUnnotifiedConnection = ({ $client }: Database, connection: number): Promise<UnnotifiedConnection | null> =>
   prepared($client, sql`${SELECT} and ${c.connection} = ${connection}`).first<UnnotifiedConnection>()

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare, prepared, rowsOf } from '../../platform/db/statement.ts'
+import { bare, prepared, readRows } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { members } from '../team/tables.ts'
@@ -42,7 +42,7 @@ export const assertFewMails = (
 
 /** When the mails to an address were asked for since, the newest first: all of them, and which of them from this network. */
 export const mailsTo = (d1: D1Database, row: Pick<Stored, 'address' | 'network'>, since: number) =>
-  rowsOf<{ at: number; near: number }>(
+  readRows<{ at: number; near: number }>(
     d1,
     sql`select ${created_at} as at, ${network} = ${row.network} as near from ${confirmations}
         where ${address} = ${row.address} and ${created_at} > ${since} order by ${created_at} desc limit 100`,
@@ -62,7 +62,7 @@ export const claimConfirmation = async (d1: D1Database, id: string, most: number
 /** The mails that were not sent and that nobody is sending. */
 export const unsentConfirmations = async (d1: D1Database, most: number, limit: number): Promise<string[]> =>
   (
-    await rowsOf<Pick<ConfirmationRow, 'confirmation_id'>>(
+    await readRows<Pick<ConfirmationRow, 'confirmation_id'>>(
       d1,
       sql`select ${confirmation_id} from ${confirmations} indexed by email_confirmations_unsent
         where ${isUnsent(most)} and ${confirmationLease.isFree()} limit ${limit}`,
@@ -83,7 +83,7 @@ const isOpen = (now: Date): SQL =>
 
 /** The confirmation of a link that can be used, by the digests of its token. */
 export const findOpenConfirmation = async (d1: D1Database, digests: readonly string[], now: Date): Promise<ConfirmationRow | undefined> =>
-  (await rowsOf<ConfirmationRow>(d1, sql`select * from ${confirmations} where ${digest} in ${digests} and ${isOpen(now)} limit 1`))[0]
+  (await readRows<ConfirmationRow>(d1, sql`select * from ${confirmations} where ${digest} in ${digests} and ${isOpen(now)} limit 1`))[0]
 
 /** Refuses its batch unless the link can be used. */
 export const assertConfirmationOpen = (d1: D1Database, id: string, now: Date, guard: string): D1PreparedStatement =>

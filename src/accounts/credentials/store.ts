@@ -2,7 +2,7 @@ import { and, asc, eq, gt, inArray, isNull, lt, or, type SQL, sql } from 'drizzl
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { rendered, rowsOf } from '../../platform/db/statement.ts'
+import { readRows, rendered } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { type Connection, type Role, rolesAbove } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
@@ -155,7 +155,7 @@ export const findAuthenticated = async (
   session?: { session_id: string; now: Date },
 ) =>
   (
-    await rowsOf<AuthenticatedRow>(
+    await readRows<AuthenticatedRow>(
       db.$client,
       sql`select ${OF_CREDENTIAL}
         from ${credentials} ${c}

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
-import { bare, prepared, rowsOf } from '../../platform/db/statement.ts'
+import { bare, prepared, readRows } from '../../platform/db/statement.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { codeOf, type Limits, limitReached, limitsOf, type Quota } from './quotas.ts'
 import { quotaWarnings as kept } from './tables.ts'
@@ -56,7 +56,7 @@ export function warnStatements(
 
 /** The warnings of a database to report. */
 export const unnotifiedWarnings = (d1: D1Database, limit: number): Promise<QuotaWarning[]> =>
-  rowsOf<QuotaWarning>(
+  readRows<QuotaWarning>(
     d1,
     sql`select * from ${kept} indexed by quota_warnings_unnotified where ${kept.notified} = 0
         order by ${kept.organization_id}, ${kept.quota} limit ${limit}`,

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { connect } from '../../platform/db/commit.ts'
-import { bare, prepared, rowsOf } from '../../platform/db/statement.ts'
+import { bare, prepared, readRows } from '../../platform/db/statement.ts'
 import { RowLease } from '../../platform/work/lease.ts'
 import type { FetchedFile, FetchRow } from './states.ts'
 import { fetches } from './tables.ts'
@@ -46,7 +46,7 @@ const isFree = (entity: SQL, now: number): SQL =>
 
 /** Fetches that can be leased. An RFC has at most one lease at a time. */
 export const dueFetches = (ledger: D1Database, now: number, limit: number): Promise<FetchRow[]> =>
-  rowsOf<FetchRow>(
+  readRows<FetchRow>(
     ledger,
     sql`select ${f}.* from ${fetches} ${f} indexed by fetches_due where ${f.due_at} <= ${now} and ${isFree(sql`${f.entity}`, now)}
         order by ${f.due_at} limit ${limit}`,

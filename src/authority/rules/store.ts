@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm'
-import { prepared, rowsOf } from '../../platform/db/statement.ts'
+import { prepared, readRows } from '../../platform/db/statement.ts'
 import type { RuleRow } from './dated.ts'
 import { productKeys, rules } from './tables.ts'
 
 /** The deployment's own rows; they are few. */
 export async function findOwnRules(d1: D1Database): Promise<RuleRow[]> {
-  const rows = await rowsOf<typeof rules.$inferSelect>(
+  const rows = await readRows<typeof rules.$inferSelect>(
     d1,
     sql`select ${rules.key}, ${rules.value}, ${rules.rule_ref}, ${rules.valid_from}, ${rules.valid_to}, ${rules.source}, ${rules.confidence}
       from ${rules}`,

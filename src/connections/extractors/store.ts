@@ -2,7 +2,7 @@ import { and, asc, desc, eq, getTableColumns, inArray, isNull, lt, ne, or, type 
 import { type Database, jsonChunks } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
-import { bare, changesOf, prepared, rowsOf } from '../../platform/db/statement.ts'
+import { bare, changesOf, prepared, readRows } from '../../platform/db/statement.ts'
 import type { Day } from '../../platform/time/calendar.ts'
 import { extractors, runs, tickPages, zones } from './tables.ts'
 
@@ -97,7 +97,7 @@ export const listZones = (db: Database) => db.select().from(zones)
  */
 export const cadencesInUse = async (db: Database, timezone: string, cadences: readonly string[]): Promise<string[]> =>
   (
-    await rowsOf<{ cadence: string }>(
+    await readRows<{ cadence: string }>(
       db.$client,
       sql`select value as cadence from json_each(iif(
           exists (${inUse(timezone)} and ${extractors.cadence} >= 'e' and ${extractors.cadence} < 'f'),
@@ -140,7 +140,7 @@ export const findPage = async (db: Database, page: Pick<TickPage, 'timezone' | '
 
 /** Returns the page's next enabled extractors. `is_due` is 0 for those that were saved on or after the day on which they are due. */
 export const extractorsOfCadence = (db: Database, { timezone, cadence, due_day, after }: TickPage, limit: number) =>
-  rowsOf<{ extractor_id: string; organization_id: string; is_due: number }>(
+  readRows<{ extractor_id: string; organization_id: string; is_due: number }>(
     db.$client,
     sql`select ${extractors.extractor_id}, ${extractors.organization_id}, ${extractors.armed_day} < ${due_day} as is_due
         from ${extractors} indexed by extractors_due

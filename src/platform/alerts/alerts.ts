@@ -4,7 +4,7 @@ import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, jsonChunks } from '../db/commit.ts'
 import { assertThat } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
-import { bare, prepared, rowsOf } from '../db/statement.ts'
+import { bare, prepared, readRows } from '../db/statement.ts'
 import { notFound } from '../failures.ts'
 import { listPage } from '../paging/cursor.ts'
 import { each } from '../work/pages.ts'
@@ -76,7 +76,7 @@ export const resolveStatement = (d1: D1Database, keys: readonly (readonly [organ
 /** Alerts that have something to report as an event. */
 export const unnotifiedAlerts = async (d1: D1Database, limit: number): Promise<AlertRow[]> =>
   (
-    await rowsOf<Omit<AlertRow, 'created_at' | 'read_at' | 'resolved_at'> & Record<'created_at' | 'resolved_at', number | null>>(
+    await readRows<Omit<AlertRow, 'created_at' | 'read_at' | 'resolved_at'> & Record<'created_at' | 'resolved_at', number | null>>(
       d1,
       sql`select * from ${alerts} indexed by alerts_unnotified where ${alerts.notified} <> 1 order by ${alerts.alert_id} limit ${limit}`,
     )
@@ -104,7 +104,7 @@ export interface OpenAlert extends Pick<AlertRow, 'alert_id' | 'organization_id'
 
 /** A page of the alerts whose causes can end and that are not resolved. */
 export const openAlerts = (d1: D1Database, after: string, limit: number): Promise<OpenAlert[]> =>
-  rowsOf<OpenAlert>(
+  readRows<OpenAlert>(
     d1,
     sql`select ${alerts.alert_id}, ${alerts.organization_id}, ${alerts.kind}, ${alerts.dedupe_key}, ${alerts.resource_id}
         from ${alerts} indexed by alerts_open
@@ -128,7 +128,7 @@ export const raiseAlerts = ({ settings }: System, drafts: readonly AddressedDraf
 /** Raises alerts of organizations whose events shards are not known. A repetition changes nothing. */
 export async function raiseAlertsOf(system: System, drafts: readonly AlertDraft[], now: Date): Promise<void> {
   if (drafts.length === 0) return
-  const rows = await rowsOf<{ id: string; events_shard: number }>(
+  const rows = await readRows<{ id: string; events_shard: number }>(
     system.db.$client,
     sql`select id, events_shard from organizations where id in (select value
       from json_each(${JSON.stringify(drafts.map(({ organization_id }) => organization_id))}))`,

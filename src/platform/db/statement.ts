@@ -54,7 +54,7 @@ export function preparedWithLiterals(d1: D1Database, query: SQL): D1PreparedStat
 }
 
 /** Returns the rows of a statement. */
-export const readRows = async <Row>(d1: D1Database, query: SQL<Row>): Promise<Row[]> => (await prepared(d1, query).all<Row>()).results
+export const readRows = async <Row>(d1: D1Database, query: SQL<Row> | SQL): Promise<Row[]> => (await prepared(d1, query).all<Row>()).results
 
 /** Returns the first row of a statement; null without one. */
 export const readFirst = <Row>(d1: D1Database, query: SQL<Row>): Promise<Row | null> => prepared(d1, query).first<Row>()
@@ -62,9 +62,6 @@ export const readFirst = <Row>(d1: D1Database, query: SQL<Row>): Promise<Row | n
 /** Returns the values of a statement with one column. */
 export const readColumn = async <T>(d1: D1Database, query: SQL<T>): Promise<T[]> =>
   (await prepared(d1, query).raw<[T]>()).map(([value]) => value)
-/** Runs a select, and returns its rows. */
-export const rowsOf = async <Row>(d1: D1Database, query: SQL): Promise<Row[]> => (await prepared(d1, query).all<Row>()).results
-
 /** Runs a write, and returns how many rows it changed. */
 export const changesOf = async (d1: D1Database, query: SQL): Promise<number> => (await prepared(d1, query).run()).meta.changes
 

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../db/commit.ts'
-import { bare, prepared, rowsOf } from '../db/statement.ts'
+import { bare, prepared, readRows } from '../db/statement.ts'
 import type { StoredOutboxEvent } from './outbox.ts'
 import { outbox, outboxQuarantined } from './tables.ts'
 
@@ -35,7 +35,7 @@ export interface PagePart {
 /** Returns the entities after a number that have events in the outbox, in ascending order. Costs one seek for each. */
 export const pendingEntities = async (d1: D1Database, after: number, limit: number): Promise<number[]> =>
   (
-    await rowsOf<{ entity: number }>(
+    await readRows<{ entity: number }>(
       d1,
       sql`with recursive pending (entity) as (
             select (select ${outbox.entity} from ${outbox} where ${outbox.entity} > ${after} order by ${outbox.entity} limit 1)

@@ -1,7 +1,7 @@
 import { and, eq, lte, or, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
-import { bare, changesOf, rowsOf } from '../../platform/db/statement.ts'
+import { bare, changesOf, readRows } from '../../platform/db/statement.ts'
 import { ciecAttempts, connections, fiscalEntities } from '../tables.ts'
 
 const [a, c, f, n] = [alias(ciecAttempts, 'a'), alias(connections, 'c'), alias(fiscalEntities, 'f'), alias(ciecAttempts, 'n')]
@@ -92,7 +92,7 @@ export const findGuessed = (
   within: number,
   attempt_id?: string,
 ): Promise<GuessedRow[]> =>
-  rowsOf<GuessedRow>(
+  readRows<GuessedRow>(
     db.$client,
     sql`select ${c.organization_id}, o.events_shard, ${c.fiscal_entity_id}, ${a.rfc}, ${a.attempted_at}
         from ${ciecAttempts} ${a} cross join ${fiscalEntities} ${f} on ${f.rfc} = ${a.rfc}

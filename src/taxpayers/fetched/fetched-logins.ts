@@ -4,7 +4,7 @@ import { raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit, type Database } from '../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
-import { bare, changesOf, prepared, rowsOf } from '../../platform/db/statement.ts'
+import { bare, changesOf, prepared, readRows } from '../../platform/db/statement.ts'
 import { readLogin } from '../login.ts'
 import { rejectLogin } from '../login-answers.ts'
 import { connections, fiscalEntities } from '../tables.ts'
@@ -98,7 +98,7 @@ const [c, f] = [alias(connections, 'c'), alias(fiscalEntities, 'f')]
 
 /** Connections whose stored CIEC is to be verified by a fetcher now: drafts, invalid ones, and those whose login counts. */
 const dueForFetcher = (db: Database, now: number, limit: number) =>
-  rowsOf<{ organization_id: string; fiscal_entity_id: string; connection: number; due_at: number; version: number }>(
+  readRows<{ organization_id: string; fiscal_entity_id: string; connection: number; due_at: number; version: number }>(
     db.$client,
     sql`select ${c.organization_id}, ${c.fiscal_entity_id}, ${c.connection}, ${c.ciec_verify_at} as due_at, ${f.ciec_version} as version
         from ${connections} ${c} indexed by connections_unverified join ${fiscalEntities} ${f} on ${f.entity} = ${c.entity}

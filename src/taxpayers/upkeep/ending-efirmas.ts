@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { type AddressedDraft, raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import type { Database } from '../../platform/db/commit.ts'
-import { rowsOf } from '../../platform/db/statement.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { daysLeft, localDayOf } from '../../platform/time/calendar.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { connections } from '../tables.ts'
@@ -61,7 +61,7 @@ interface EndingEfirma extends Pick<typeof connections.$inferSelect, 'connection
 
 /** The first e.firmas of active connections after a place that end up to an instant, in milliseconds. */
 const endingEfirmas = (db: Database, [valid_to, connection]: EfirmaPosition, until: number, limit: number): Promise<EndingEfirma[]> =>
-  rowsOf<EndingEfirma>(
+  readRows<EndingEfirma>(
     db.$client,
     sql`select ${c.connection}, ${c.organization_id}, o.events_shard, o.timezone, ${c.fiscal_entity_id}, ${c.rfc},
         ${c.efirma_number} as number,

@@ -79,7 +79,11 @@ describe('an invitation', () => {
   it('has a token by its looks, which opens nothing else and is kept nowhere', async () => {
     const owner = await signUp()
     const { token } = (await invite(owner, 'member')).body
-    expect([isToken('test', 'invitation', token), isToken('live', 'invitation', token), isToken('test', 'secret', token)]).toEqual([true, false, false])
+    expect([isToken('test', 'invitation', token), isToken('live', 'invitation', token), isToken('test', 'secret', token)]).toEqual([
+      true,
+      false,
+      false,
+    ])
     expect(checksum(token.slice(0, -6))).toBe(token.slice(-6))
     expect((await send('GET', '/v1/organization', { authorization: `Bearer ${token}` })).status).toBe(401)
     const { results } = await env.DB.prepare('select * from invitations').all()

@@ -1,7 +1,7 @@
 import { and, desc, eq, lt, lte, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
-import { bare, prepared, rowsOf } from '../../../platform/db/statement.ts'
+import { bare, prepared, readRows } from '../../../platform/db/statement.ts'
 import { organizations } from '../../../platform/tenant/tables.ts'
 import { connections } from '../../../taxpayers/tables.ts'
 import { invoices } from '../tables.ts'
@@ -121,7 +121,7 @@ const unbilled = (zone: string): SQL => sql`select ${id}, ${plan}, ${suspension}
 
 /** A page of the unbilled organizations of a time zone, with the number of their active RFCs. */
 export const findUnbilled = (db: Database, zone: string, month: string, limit: number): Promise<UnbilledOrganization[]> =>
-  rowsOf<UnbilledOrganization>(
+  readRows<UnbilledOrganization>(
     db.$client,
     sql`${unbilled(zone)} ${billed_month} is null union all ${unbilled(zone)} ${billed_month} < ${month} limit ${limit}`,
   )

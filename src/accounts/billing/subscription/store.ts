@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
-import { bare, prepared, rowsOf } from '../../../platform/db/statement.ts'
+import { bare, prepared, readRows } from '../../../platform/db/statement.ts'
 import { organizations } from '../../../platform/tenant/tables.ts'
 import type { Suspension } from '../../../platform/tenant/tenant.ts'
 import { connections } from '../../../taxpayers/tables.ts'
@@ -65,7 +65,7 @@ export async function findSubscription(
 /** The subscriptions of several organizations. */
 export const listSubscriptions = async (db: Database, organization_ids: readonly string[]): Promise<ListedSubscription[]> =>
   (
-    await rowsOf<Raw<ListedSubscription>>(
+    await readRows<Raw<ListedSubscription>>(
       db.$client,
       sql`select ${id}, ${SUBSCRIPTION} from ${organizations} where ${id} in (select value from json_each(${JSON.stringify(organization_ids)}))`,
     )

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { System } from '../../../platform/context.ts'
-import { rowsOf } from '../../../platform/db/statement.ts'
+import { readRows } from '../../../platform/db/statement.ts'
 import { isPesos } from '../../../platform/money.ts'
 import type { Day } from '../../../platform/time/calendar.ts'
 import { sandboxRate } from '../../sandbox/rates.ts'
@@ -20,7 +20,7 @@ const f = alias(fxRates, 'f')
 
 /** The last rates before these days, one for each `[currency, day]` that has one, with its place there. Reads two rows for each. */
 const findRates = (d1: D1Database, wanted: readonly (readonly [string, Day])[]) =>
-  rowsOf<FxRate & { n: number }>(
+  readRows<FxRate & { n: number }>(
     d1,
     sql`select j.key as n, ${f.currency}, ${f.date}, ${f.rate}, ${f.source} from json_each(${JSON.stringify(wanted)}) j
        cross join ${fxRates} ${f} on ${f.currency} = j.value->>0
