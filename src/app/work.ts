@@ -23,6 +23,7 @@ import { runLookups, sweepLookups } from '../lists/repse/repse.ts'
 import { runRoundPage, sweepRounds } from '../lists/repse/rounds.ts'
 import { type System, systemOf } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
+import { clock } from '../platform/time/clock.ts'
 import { Budget } from '../platform/work/budget.ts'
 import { recordDeadLetter } from '../platform/work/dead-letters.ts'
 import { each } from '../platform/work/pages.ts'
@@ -212,7 +213,7 @@ export async function consume({ queue, messages }: MessageBatch, env: Env): Prom
   const purpose = purposeOf(queue)
   const budget = new Budget()
   await each(messages, (message) => {
-    const system = systemOf(env, new Date(), `msg_${message.id}`, budget)
+    const system = systemOf(env, clock.date(), `msg_${message.id}`, budget)
     return purpose === DEAD_LETTERS ? recordMessage(system, queue, message) : handle(system, purpose, message)
   })
 }

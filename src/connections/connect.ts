@@ -13,6 +13,7 @@ import type { Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
 import { Failure, invalid } from '../platform/failures.ts'
 import { shardAmong } from '../platform/hash.ts'
+import { clock } from '../platform/time/clock.ts'
 import { type Attempt, recordRefusal, releaseAttempt, reserveAttempt } from '../taxpayers/attempts/attempts.ts'
 import { canLogIn, sealLogin, type VersionedLogin } from '../taxpayers/login.ts'
 import { acceptance, loginVersionOf } from '../taxpayers/login-answers.ts'
@@ -167,7 +168,7 @@ async function storing(ctx: Ctx, entity: number, fiscal_entity_id: string, { acc
 async function columnsOf(ctx: Ctx, fiscal_entity_id: string, login: Login, isVerified: boolean): Promise<Partial<WithGrantedRanges>> {
   const { settings, organization, now } = ctx
   const sealed = await sealLogin(settings.ciecKeys, { organization_id: organization.id, fiscal_entity_id, rfc: login.rfc }, login)
-  const verify_at = isVerified ? null : new Date()
+  const verify_at = isVerified ? null : clock.date()
   if ('ciec' in login)
     return { ciec: sealed, ciec_accepted_at: now, ciec_verify_at: verify_at, ciec_verify_attempts: 0, invalid_reason: null }
   const { number, valid_from, valid_to } = login.efirma.certificate
@@ -426,7 +427,7 @@ const keeping = (row: ConnectionRow, gone: readonly LoginKind[]): Partial<WithGr
   Object.assign(
     {},
     ...LOGIN_KINDS.filter((kind) => isInvalid(row) && holds(row, kind) && !gone.includes(kind)).map((kind) => ({
-      [`${kind}_verify_at`]: row[`${kind}_verify_at`] ?? new Date(),
+      [`${kind}_verify_at`]: row[`${kind}_verify_at`] ?? clock.date(),
     })),
   )
 

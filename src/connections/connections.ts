@@ -19,6 +19,7 @@ import { countHourly } from '../platform/locks/hourly.ts'
 import { log } from '../platform/log.ts'
 import { listPage } from '../platform/paging/cursor.ts'
 import { daysLeft } from '../platform/time/calendar.ts'
+import { clock } from '../platform/time/clock.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
 import { sourcesOf } from '../taxpayers/sources.ts'
 import {
@@ -188,7 +189,7 @@ export async function startDownloads(
 export async function resolveInvalid(ctx: Ctx, { organization_id, fiscal_entity_id }: ConnectionRow): Promise<void> {
   const d1 = eventsOf(ctx).$client
   try {
-    await commit(d1, [resolveStatement(d1, [[organization_id, keyOfInvalid(fiscal_entity_id)]], new Date())])
+    await commit(d1, [resolveStatement(d1, [[organization_id, keyOfInvalid(fiscal_entity_id)]], clock.date())])
   } catch (error) {
     log.error(
       ctx,

@@ -3,6 +3,7 @@ import type { System } from '../platform/context.ts'
 import { commit, type Statement } from '../platform/db/commit.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
+import { clock } from '../platform/time/clock.ts'
 import type { EventPayload } from './catalog/payload-contract.ts'
 import { appendStatements, wakeAppended } from './relay/relay.ts'
 
@@ -20,7 +21,7 @@ type OwnEvent = EventPayload extends infer Payload
 export function ownEventStatements(organization_id: string, { event, ...members }: OwnEvent): SQL[] {
   const event_id = newId('evt')
   const body = JSON.stringify({ event, event_id, ...members })
-  return appendStatements([{ organization_id, event_id, body, isUnique: false }], Date.now())
+  return appendStatements([{ organization_id, event_id, body, isUnique: false }], clock.now())
 }
 
 /**

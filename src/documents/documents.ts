@@ -9,6 +9,7 @@ import { readFirst, readRows } from '../platform/db/statement.ts'
 import { notFound } from '../platform/failures.ts'
 import { log } from '../platform/log.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
+import { clock } from '../platform/time/clock.ts'
 import { openLedger, type ScopedLedger } from '../taxpayers/visibility/scoped-ledger.ts'
 import { changesOf, keptFields } from './changes.ts'
 import type { Document, DocumentQuery, TaxProfile } from './contract.ts'
@@ -94,7 +95,7 @@ export async function keepDocuments(
   delivered: readonly DocumentFile[],
   beforeFile: () => Promise<void>,
 ): Promise<{ statements: SQL[]; created: number }> {
-  const now = Date.now()
+  const now = clock.now()
   const rows = await Promise.all(delivered.map((file) => rowOf(job, file, now)))
   if (rows.length === 0) return { statements: [], created: 0 }
   const known = await knownDocuments(

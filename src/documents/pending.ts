@@ -2,6 +2,7 @@ import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { readFirst } from '../platform/db/statement.ts'
 import { wakeRelay } from '../platform/outbox/outbox.ts'
+import { clock } from '../platform/time/clock.ts'
 import { pageByPage } from '../platform/work/pages.ts'
 import { keptFields } from './changes.ts'
 import { objectOf, PENDING, type Reading, readFields, unreadable } from './documents.ts'
@@ -40,7 +41,7 @@ async function readOne(system: System, shard: number): Promise<boolean> {
   const { entity, document_id, series } = document
   const base = reading.fields === null ? undefined : (await basesOf(ledger, document, [series])).get(series)
   await commit(ledger, [
-    ...notifyRead(entity, [document_id], Date.now()),
+    ...notifyRead(entity, [document_id], clock.now()),
     readStatement(document, { ...reading, ...keptFields(reading.fields, base) }),
     ...insertObligationRules(entity, document.kind === 'csf' ? [document_id] : []),
   ])

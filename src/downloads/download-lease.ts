@@ -2,6 +2,7 @@ import type { Notify } from '../documents/mailbox/fetch.ts'
 import type { System } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
 import { wakeRelay } from '../platform/outbox/outbox.ts'
+import { clock } from '../platform/time/clock.ts'
 import { Logins } from '../taxpayers/login.ts'
 import type { DownloadHint } from './downloads.ts'
 import { handOverStatements, type JobKey, jobsLease, type LeasedJobs, releaseLease, takeLease } from './lease-store.ts'
@@ -53,7 +54,7 @@ export class DownloadLease {
   /** Takes the lease. Returns the jobs that are due, at most `limit`; null when somebody else has it, or nothing is due. */
   async take(limit: number): Promise<JobKey[] | null> {
     this.#until = jobsLease.end
-    const lease = await takeLease(this.ledger, this.held, Date.now(), limit)
+    const lease = await takeLease(this.ledger, this.held, clock.now(), limit)
     this.claimPerJob = lease?.claimPerJob ?? false
     this.isInteractive = lease?.isInteractive ?? true
     this.organizations = lease?.organizations ?? []
@@ -62,14 +63,14 @@ export class DownloadLease {
 
   /** Extends the lease when half of it has passed. */
   async extend(): Promise<void> {
-    if (this.#until - Date.now() > jobsLease.milliseconds / 2) return
+    if (this.#until - clock.now() > jobsLease.milliseconds / 2) return
     this.#until = jobsLease.end
     await jobsLease.extend(this.ledger, this.held).run()
   }
 
   /** Commits the end of a job. Changes are relayed at once. */
   async finish(job: Job, error_class: string | null, { isChanged = false, more = [], ...end }: JobEnd = {}): Promise<void> {
-    const now = Date.now()
+    const now = clock.now()
     const statements = [...more, ...finishJobStatements(this.ledger, job, error_class, now, end)]
     await commitJob(this.ledger, job, [...statements, ...(isChanged ? handOverStatements(this.ledger, job, now) : [])])
     if (!isChanged) return
@@ -86,7 +87,7 @@ export class DownloadLease {
 
   /** Ends the lease. Returns whether another job is due. */
   async release(): Promise<boolean> {
-    const { isNotified, isMore } = await releaseLease(this.ledger, this.held, Date.now())
+    const { isNotified, isMore } = await releaseLease(this.ledger, this.held, clock.now())
     if (isNotified || this.hasUnrelayedChanges) await wakeRelay(this.system, this.hint.shard)
     return isMore
   }

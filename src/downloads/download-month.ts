@@ -13,6 +13,7 @@ import {
 import { PackageRejected } from '../cfdi/package/central-record.ts'
 import { MOST_LISTED, MonthMetadata, type Rejection } from '../cfdi/package/rejections.ts'
 import { countMissingXml } from '../cfdi/summary/missing-xml.ts'
+import { clock } from '../platform/time/clock.ts'
 import { isShortOf, isWhole } from '../taxpayers/visibility/coverage.ts'
 import { countSlice } from '../taxpayers/visibility/slice-counts.ts'
 import { readBoundaries, readLastRun } from './counts/counts-store.ts'
@@ -94,7 +95,7 @@ class MonthDownload {
       files: worker.system.env.FILES,
       entity: job.entity,
       rfc,
-      now: new Date(),
+      now: clock.date(),
       provenance: 'authority',
       beforeSlice: () => this.#beforeSlice(),
       // Also when the attempt before ended without a word.

@@ -1,6 +1,7 @@
 import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { slotOf } from '../platform/hash.ts'
+import { clock } from '../platform/time/clock.ts'
 import { ledgerByLedger } from '../platform/work/pages.ts'
 import { sendHints } from '../platform/work/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
@@ -60,7 +61,7 @@ export async function requestJobs(
   demands: readonly ConnectionDemand[],
   spread: number,
 ): Promise<Queued & { waiting: ConnectionDemand[] }> {
-  const now = Date.now()
+  const now = clock.now()
   const spared_since = instant.getTime() - COOLDOWN_SECONDS * 1_000
   const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, spared_since, is_interactive, is_range }
   const queued = { dispatched: 0, gap_jobs: 0, waiting: [] as ConnectionDemand[] }
@@ -134,7 +135,7 @@ export async function announceLater(
   milliseconds: number,
 ): Promise<void> {
   const delaySeconds = Math.max(0, Math.ceil(milliseconds / 1_000))
-  if (isInteractive) await enterTurns(system, [{ shard, entity, organizations }], Date.now() + delaySeconds * 1_000)
+  if (isInteractive) await enterTurns(system, [{ shard, entity, organizations }], clock.now() + delaySeconds * 1_000)
   await queueOf(system, isInteractive).send({ shard, entity } satisfies DownloadHint, { delaySeconds })
 }
 
@@ -161,7 +162,7 @@ export async function sweepVerifications(system: System): Promise<void> {
 /** Announces jobs again after a lost message or the death of a worker, each in the queue of its kind. A task, whose cursor is a ledger. */
 export const sweepJobs = (system: System, cursor = ''): Promise<string | null> =>
   ledgerByLedger(system, cursor, async (shard, ledger) => {
-    const now = Date.now()
+    const now = clock.now()
     const { results } = await stuckStatement(ledger, now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT).all<{
       entity: number
       is_interactive: number

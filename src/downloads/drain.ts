@@ -9,6 +9,7 @@ import { refreshListed } from '../lists/listed/counterparties.ts'
 import type { System } from '../platform/context.ts'
 import { Unavailable } from '../platform/failures.ts'
 import { log } from '../platform/log.ts'
+import { clock } from '../platform/time/clock.ts'
 import { BudgetUsedUp } from '../platform/work/budget.ts'
 import type { DownloadLogin } from '../taxpayers/login.ts'
 import { rejectLogin } from '../taxpayers/login-answers.ts'
@@ -48,8 +49,7 @@ const PARKED_MS = 60 * 60_000
 const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS)
 
 /**
- * Verifies the CIECs of an RFC that are to be verified, and runs its due jobs one after the other, under one lease. Leases and retries use
- * the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails after
+ * Verifies the CIECs of an RFC that are to be verified, and runs its due jobs one after the other, under one lease. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails after
  * twelve attempts, or as soon as the authority will not deliver it. A job that the authority has not finished sleeps. One whose
  * organizations have no verified CIEC is parked. When the budget ends, the job that is running returns to the queue and another invocation
  * continues with it. The lease fences the progress and the end of jobs, and `cfdi_commits` fences slices: when two workers run the same
@@ -75,7 +75,7 @@ export async function drain(system: System, hint: DownloadHint, notify: Notify):
   }
   const { organizations, isInteractive } = worker
   if (isMore) return announce(system, [{ ...hint, organizations }], isInteractive)
-  const sleep = worker.asleepUntil - Date.now()
+  const sleep = worker.asleepUntil - clock.now()
   if (sleep <= LONGEST_DELAY_MS) await announceLater(system, { ...hint, organizations }, isInteractive, sleep)
 }
 
@@ -86,7 +86,7 @@ async function runJob(worker: DownloadLease, key: JobKey): Promise<'over' | 'aga
   const { system, ledger, hint } = worker
   await worker.extend()
   const { held, claimPerJob } = worker
-  const claimed = await claimJob(ledger, { ...held, now: Date.now(), claimPerJob }, key)
+  const claimed = await claimJob(ledger, { ...held, now: clock.now(), claimPerJob }, key)
   if (!claimed) return 'over'
   let job = claimed
   try {
@@ -132,7 +132,7 @@ async function runJob(worker: DownloadLease, key: JobKey): Promise<'over' | 'aga
   }
 }
 
-const atNow = (system: System): System => ({ ...system, now: new Date() })
+const atNow = (system: System): System => ({ ...system, now: clock.date() })
 
 /** The organizations that asked for a job, including those that wait for a login while it continues for others. */
 const organizationsOf = ({ organizations, deferred }: Job): string[] => [
@@ -165,7 +165,7 @@ async function loginFor({ system, hint, logins, claimPerJob }: DownloadLease, jo
 
 /** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one has been accepted since. */
 async function park({ system, ledger, hint, logins }: DownloadLease, job: Job): Promise<void> {
-  await commitJob(ledger, job, [parkStatement(ledger, job, Date.now() + PARKED_MS)])
+  await commitJob(ledger, job, [parkStatement(ledger, job, clock.now() + PARKED_MS)])
   logins.forget()
   if ((await logins.of(organizationsOf(job))) !== null) await resumeDownloads(system, [hint])
 }
@@ -177,14 +177,14 @@ async function postpone(worker: DownloadLease, job: Job, error: unknown): Promis
   log.error(system, 'An attempt of a download job failed.', { job: job.job_id, attempts: job.attempts, error_class }, error)
   if (job.attempts >= MAX_ATTEMPTS) return worker.finish(job, error_class)
   const wait = waitAfter(job.attempts)
-  await commitJob(ledger, job, [requeueStatement(ledger, job, error_class, Date.now() + wait)])
+  await commitJob(ledger, job, [requeueStatement(ledger, job, error_class, clock.now() + wait)])
   await announceLater(system, { ...hint, organizations: worker.organizations }, worker.isInteractive, wait)
 }
 
 async function download(worker: DownloadLease, job: Job, login: Login): Promise<void> {
   const { system, ledger } = worker
   // Continues the clock of its run: a cron can be tried with a later time.
-  const now = new Date(Date.now() + Math.max(0, job.as_of - job.created_at))
+  const now = new Date(clock.now() + Math.max(0, job.as_of - job.created_at))
   if (job.month !== '') return downloadMonth(worker, job, login, now)
   const step = await (await authorityOf(system)).documents({
     ...{ shard: worker.hint.shard, entity: job.entity, login, source: job.source as DataSourceKey, now },

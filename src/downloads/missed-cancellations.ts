@@ -3,6 +3,7 @@ import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import type { System } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../platform/outbox/outbox.ts'
+import { clock } from '../platform/time/clock.ts'
 import { sendHints } from '../platform/work/send.ts'
 import {
   findUnnotified,
@@ -67,13 +68,13 @@ async function notifyPage(system: System, row: UnnotifiedConnection): Promise<bo
   const page = await findCancellations(ledger, row.entity, unnotified.after ?? [firstOf(unnotified), ''], PAGE)
   const bodies = page.map(({ body }) => JSON.parse(body) as CancellationBody).filter((body) => shows(windows[body.direction], body))
   const events = bodies.map((body) => eventFor(row, body))
-  if (events.length > 0) await ledger.batch(insertOutboxEvents(ledger, events, Date.now()))
+  if (events.length > 0) await ledger.batch(insertOutboxEvents(ledger, events, clock.now()))
   const last = page.length === PAGE ? page.at(-1)! : null
   const next = last && JSON.stringify({ ...unnotified, after: [last.found_at, last.uuid] } satisfies Unnotified)
   return (await moveUnnotified(system.db, row, next)) && last !== null
 }
 
-const firstOf = ({ since }: Unnotified): number => Math.max(since - RELAY_LAG_MS, Date.now() - KEPT_MS)
+const firstOf = ({ since }: Unnotified): number => Math.max(since - RELAY_LAG_MS, clock.now() - KEPT_MS)
 
 /**
  * Announces cancellations that were found, and keeps them for those whose connections are not active, for the commit of the change.
@@ -87,7 +88,7 @@ export function cancellationStatements(
   detected_at: Date,
   requested: SQL = sql`'{}'`,
 ): D1PreparedStatement[] {
-  const now = Date.now()
+  const now = clock.now()
   const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, detected_at.getTime()))
   const events = bodies.map((body) => cancellationEvent(entity, body))
   const withRequests = (body: SQL) => sql`json_set(${body}, '$.requested', json(${requested}))`

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { authorityConversations } from '../authority/sat/conversation/tables.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
+import { clock } from '../platform/time/clock.ts'
 import type { CancellationBody } from './cancellation-events.ts'
 import { askedJobs, extractionsOf } from './counts/counts-store.ts'
 import { isJob } from './jobs/key.ts'
@@ -160,7 +161,7 @@ export const jobsOfOrganization = async (
   entity: number,
   { after, status, isActive, limit }: { after: JobPosition | null; status: string | null; isActive: boolean; limit: number },
 ) => {
-  const now = Date.now()
+  const now = clock.now()
   const [run, source, month] = after ?? [null, null, null]
   const state = stateOf(Number(isActive), now)
   const statement = prepared(

@@ -7,6 +7,7 @@ import { isConflict, retryOnConflict } from '../platform/db/retry.ts'
 import { Failure } from '../platform/failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../platform/outbox/outbox.ts'
 import type { RefusedReason } from '../platform/tenant/tenant.ts'
+import { clock } from '../platform/time/clock.ts'
 import { canLogIn, readLogin, type VersionedLogin } from './login.ts'
 import {
   assertLoginVersion,
@@ -95,7 +96,7 @@ export async function acceptance(system: System, entity: number, { login, versio
   const statements: Statement[] = [
     assertLoginVersion(db, login.rfc, kind, current),
     bumpLoginVersion(db, login.rfc, kind),
-    ...(others.length > 0 ? [requireVerification(db, others, kind, new Date())] : []),
+    ...(others.length > 0 ? [requireVerification(db, others, kind, clock.date())] : []),
     ...(isVerified && same.length > 0 ? [markVerified(db, same, kind)] : []),
   ]
   return { statements, isVerified, areOthersOutstanding: others.length > 0 }
@@ -126,9 +127,9 @@ export async function rejectLogin(
         ? [
             ...(await invalidation(system, entity, same, refused)),
             bumpLoginVersion(db, login.rfc, kind),
-            ...(others.length > 0 ? [requireVerification(db, others, kind, new Date())] : []),
+            ...(others.length > 0 ? [requireVerification(db, others, kind, clock.date())] : []),
           ]
-        : [requireVerification(db, same, kind, new Date())]
+        : [requireVerification(db, same, kind, clock.date())]
     await commit(db.$client, [assertLoginVersion(db, login.rfc, kind, current), ...outcome])
   }, changing)
   await wakeRelay(system, 'control')

@@ -5,6 +5,7 @@ import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import { bare, changesOf, prepared, readRows } from '../platform/db/statement.ts'
 import type { InvalidReason } from '../platform/tenant/tenant.ts'
+import { clock } from '../platform/time/clock.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 import { type ConnectionRow, holds, NO_LOGIN, type WithGrantedRanges } from './taxpayers.ts'
 
@@ -157,7 +158,7 @@ export async function requireIdle(db: Database, after: number, limit: number, si
       and max(coalesce(${column(kind, 'accepted_at')}, 0), coalesce(${column(kind, 'verified_at')}, 0),
         coalesce(${connections.issued_to}, 0), coalesce(${connections.received_to}, 0)) <= ${since.getTime()})`
   const asked = (kind: LoginKind) =>
-    sql`${bare(column(kind, 'verify_at'))} = iif(${idle(kind)}, ${Date.now()}, ${column(kind, 'verify_at')}),
+    sql`${bare(column(kind, 'verify_at'))} = iif(${idle(kind)}, ${clock.now()}, ${column(kind, 'verify_at')}),
       ${bare(column(kind, 'verify_attempts'))} = iif(${idle(kind)}, 0, ${column(kind, 'verify_attempts')})`
   const [last] = await db.$client.batch<{ connection: number | null }>([
     prepared(db.$client, sql`select max(connection) as connection from (${page}) having count(*) = ${limit}`),
@@ -177,7 +178,7 @@ export const markVerified = (db: Database, rows: readonly ConnectionRow[], kind:
     db.$client,
     sql`update ${connections}
       set ${bare(column(kind, 'verify_at'))} = null, ${bare(column(kind, 'verify_attempts'))} = 0,
-        ${bare(column(kind, 'verified_at'))} = ${Date.now()}
+        ${bare(column(kind, 'verified_at'))} = ${clock.now()}
       where ${listed(rows)} and ${column(kind, 'verify_at')} is not null`,
   )
 

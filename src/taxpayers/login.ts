@@ -3,6 +3,7 @@ import { isUsed } from '../authority/logins.ts'
 import { kindOf, LOGIN_KINDS, type Login, type LoginKind } from '../authority/port/login.ts'
 import type { System } from '../platform/context.ts'
 import { base64ToBytes, bytesToBase64, isCurrent, type Keyring, openText, sealText } from '../platform/crypto/keyring.ts'
+import { clock } from '../platform/time/clock.ts'
 import { activeConnections, type LoginRow, resealStored, type VersionedRow } from './login-store.ts'
 import { type ConnectionRow, holds } from './taxpayers.ts'
 
@@ -74,20 +75,20 @@ export const hasEnded = ({ efirma_valid_to }: EfirmaPart, now: number): boolean 
 type LoginPart = EfirmaPart & Pick<ConnectionRow, 'ciec' | 'ciec_verify_at' | 'efirma_number' | 'efirma_verify_at'>
 
 /** Whether a connection's login of a kind is verified and has not ended at an instant, in milliseconds. */
-export const isUsable = (row: LoginPart, kind: LoginKind, now = Date.now()): boolean =>
+export const isUsable = (row: LoginPart, kind: LoginKind, now = clock.now()): boolean =>
   kind === 'ciec'
     ? row.ciec !== null && row.ciec_verify_at === null
     : row.efirma_number !== null && row.efirma_verify_at === null && !hasEnded(row, now)
 
 /** Whether a connection has a login with which runs may download now. */
-export const isVerified = (row: LoginPart, now = Date.now()): boolean => LOGIN_KINDS.some((kind) => isUsable(row, kind, now))
+export const isVerified = (row: LoginPart, now = clock.now()): boolean => LOGIN_KINDS.some((kind) => isUsable(row, kind, now))
 
 /** Whether a connection holds a login of these kinds with which somebody can log in. Otherwise it downloads nothing, like a draft. */
 export const canLogIn = (system: System, row: Parameters<typeof holds>[0], kinds: readonly LoginKind[] = LOGIN_KINDS): boolean =>
   kinds.some((kind) => holds(row, kind) && isUsed(system, kind))
 
 /** When a login of a connection is first to be verified, or its e.firma ended; null when nothing is to be done. */
-export const dueAt = (row: LoginPart, now = Date.now()): Date | null => {
+export const dueAt = (row: LoginPart, now = clock.now()): Date | null => {
   const end = hasEnded(row, now) ? row.efirma_valid_to : null
   const instants = [row.ciec_verify_at, row.efirma_verify_at, end].flatMap((at) => at?.getTime() ?? [])
   return instants.length === 0 ? null : new Date(Math.min(...instants))
@@ -136,7 +137,7 @@ export class Logins {
   async of(organizations: readonly string[], first: LoginKind | null = null): Promise<DownloadLogin | null> {
     const { system, entity } = this
     const own = () => this.#verified.filter(({ row }) => organizations.includes(row.organization_id))
-    const now = Date.now()
+    const now = clock.now()
     if (own().length < organizations.length || now - this.#read_at > KEPT_MS) {
       this.#read_at = now
       this.#asked = [...new Set([...this.#asked, ...organizations])]

@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, or, sql } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
 import { SUSPENSIONS, type Suspension } from '../platform/tenant/tenant.ts'
+import { clock } from '../platform/time/clock.ts'
 import { connectionColumns, connections } from './tables.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
@@ -43,9 +44,9 @@ export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: 
     .set({
       state: sql`${connections.paused_from}`,
       active_since: sql`case ${connections.paused_from} when 'active' then ${now.getTime()} else ${connections.active_since} end`,
-      ciec_verify_at: sql`case when ${connections.paused_from} = 'active' and ${connections.ciec} is not null then ${Date.now()} end`,
+      ciec_verify_at: sql`case when ${connections.paused_from} = 'active' and ${connections.ciec} is not null then ${clock.now()} end`,
       ciec_verify_attempts: 0,
-      efirma_verify_at: sql`case when ${connections.paused_from} = 'active' and ${connections.efirma} is not null then ${Date.now()} end`,
+      efirma_verify_at: sql`case when ${connections.paused_from} = 'active' and ${connections.efirma} is not null then ${clock.now()} end`,
       efirma_verify_attempts: 0,
       paused_from: null,
       paused_by: null,

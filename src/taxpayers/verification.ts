@@ -5,6 +5,7 @@ import { commit } from '../platform/db/commit.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
 import { Unavailable } from '../platform/failures.ts'
 import { log } from '../platform/log.ts'
+import { clock } from '../platform/time/clock.ts'
 import { pageByPage } from '../platform/work/pages.ts'
 import { hasEnded, readLogin, type VersionedLogin } from './login.ts'
 import { acceptance, changing, expireEfirma, holdsThis, keepVerified, rejectLogin } from './login-answers.ts'
@@ -42,7 +43,7 @@ export const verifyIdle = (system: System, cursor = ''): Promise<string | null> 
   })
 
 /** RFCs with logins that are to be verified now, or e.firmas that have ended. */
-export const unverifiedEntities = (system: System, limit: number) => dueEntities(system.db, Date.now(), limit, asksAbout(system, 'ciec'))
+export const unverifiedEntities = (system: System, limit: number) => dueEntities(system.db, clock.now(), limit, asksAbout(system, 'ciec'))
 
 /** Whether the authority can be asked about logins of a kind. A fetcher verifies the others. */
 const asksAbout = (system: System, kind: LoginKind): boolean => loginsOf(system).kinds.includes(kind)
@@ -77,7 +78,7 @@ function dueLogins(system: System, found: readonly VersionedRow[], now: number):
 export async function verifyOutstanding(system: System, entity: number): Promise<boolean> {
   let isAnswered = false
   for (let n = 0; n < VALUES_A_CALL && system.budget.allows(VALUE_STATEMENTS); n++) {
-    const now = new Date()
+    const now = clock.date()
     const due = dueLogins(system, await dueConnections(system.db, entity, now.getTime(), asksAbout(system, 'ciec')), now.getTime())
     const [first] = due
     if (!first) break
@@ -129,7 +130,7 @@ export async function verifyStored(system: System, row: LoginRow): Promise<boole
   const later: LoginKind[] = []
   for (const kind of LOGIN_KINDS.filter((one) => row[one] !== null)) {
     const version = await loginVersion(system.db, row.rfc, kind)
-    if (kind === 'efirma' && hasEnded(row, Date.now())) {
+    if (kind === 'efirma' && hasEnded(row, clock.now())) {
       if (!(await expireEfirma(system, row.entity, row, version))) throw changing()
       continue
     }
@@ -154,7 +155,7 @@ export async function verifyStored(system: System, row: LoginRow): Promise<boole
   if (later.length > 0)
     await commit(
       system.db.$client,
-      later.map((kind) => requireVerification(system.db, [row], kind, new Date())),
+      later.map((kind) => requireVerification(system.db, [row], kind, clock.date())),
     )
   return areOthersOutstanding
 }

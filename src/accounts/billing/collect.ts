@@ -1,4 +1,5 @@
 import type { System } from '../../platform/context.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { each } from '../../platform/work/pages.ts'
 import { findOrganization } from '../organization/organization.ts'
 import { providerOf } from './adapters.ts'
@@ -35,7 +36,7 @@ async function sendInvoice(system: System, collector: InvoiceCollector, listed: 
     const provider_ref = invoice.provider_ref ?? (await createDraft(system, collector, invoice, customer_ref, attempt))
     await markSent(db, invoice, await collector.finalize(customer_ref, provider_ref, invoice, attempt))
   } catch (error) {
-    await postponeSending(db, invoice, new Date(Date.now() + RETRY_AFTER_MS))
+    await postponeSending(db, invoice, new Date(clock.now() + RETRY_AFTER_MS))
     throw error
   }
 }

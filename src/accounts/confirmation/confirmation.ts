@@ -6,6 +6,7 @@ import { newId } from '../../platform/db/id.ts'
 import { Failure } from '../../platform/failures.ts'
 import { sendMail, sendsMail } from '../../platform/mail/mail.ts'
 import { networkKey } from '../../platform/network.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { trialEmailOf } from '../billing/subscription/status.ts'
 import { digestOf, isToken, newToken } from '../credentials/key.ts'
@@ -128,7 +129,7 @@ export async function mailConfirmation(system: System, confirmation_id: string):
     const digest = await digestOf(settings.apiSecretKeys.current, token)
     await commit(d1, [confirmationLease.assertLeased(d1, row), setLink(d1, row, digest, new Date(system.now.getTime() + VALID_MS))])
     await sendMail(system, { to: row.email, ...mailOf(`${originOf(system)}/console/#confirm=${token}`) })
-    await markSent(d1, row, Date.now()).run()
+    await markSent(d1, row, clock.now()).run()
     return false
   })
 }

@@ -4,6 +4,7 @@ import type { Ctx, System } from '../../platform/context.ts'
 import type { Database } from '../../platform/db/commit.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { findConnection, type WithGrantedRanges } from '../../taxpayers/taxpayers.ts'
 import type { OrganizationChanges, OrganizationProfile } from './contract.ts'
 
@@ -81,7 +82,7 @@ export const addToExtractorCount = (db: Database, organization_id: string, chang
     .set({
       extractor_count: sql`${organizations.extractor_count} + ${change}`,
       ...(change === 1 && {
-        extractors_since: sql`case when ${organizations.extractor_count} = 0 then ${Date.now()} else ${organizations.extractors_since} end`,
+        extractors_since: sql`case when ${organizations.extractor_count} = 0 then ${clock.now()} else ${organizations.extractors_since} end`,
       }),
     })
     .where(eq(organizations.id, organization_id))

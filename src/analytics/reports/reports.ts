@@ -10,6 +10,7 @@ import { countHourly } from '../../platform/locks/hourly.ts'
 import { decimal } from '../../platform/money.ts'
 import { type CursorScope, openCursor, sealCursor, WHOLE } from '../../platform/paging/cursor.ts'
 import { epochDayOf } from '../../platform/time/calendar.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { EARLIEST_DAY, type Window, windowStateOf } from '../../taxpayers/visibility/window.ts'
@@ -352,7 +353,7 @@ const LIFTING = JSON.stringify({ data_source_keys: ['sat_cfdi_issued', 'sat_cfdi
 /** Asks for the reports to be made or brought up to date; with a round, even if nothing has changed. */
 async function ask(ctx: Ctx, ledger: ScopedLedger, round: string | null): Promise<void> {
   const { connection, shard } = ctx.connection!
-  await askStatement(ledger, connection, Date.now(), round).run()
+  await askStatement(ledger, connection, clock.now(), round).run()
   await wakeReports(ctx, [{ shard, connection }])
 }
 
@@ -495,7 +496,7 @@ export async function refreshReport(ctx: Ctx, name: string): Promise<ReportQueue
   const ledger = openWhole(ctx)
   const { fiscal_entity_id } = ledger
   const cooldown = ctx.env.COOLDOWNS.getByName(`report:${fiscal_entity_id}:${key}`)
-  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
+  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, clock.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
     await countHourly(ctx, 'report_refreshes')

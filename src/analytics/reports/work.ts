@@ -6,6 +6,7 @@ import { syncWork } from '../../downloads/jobs/tables.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { centralDayOf } from '../../platform/time/months.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { ledgerByLedger } from '../../platform/work/pages.ts'
@@ -134,7 +135,7 @@ export const wakeReports = (system: System, hints: readonly ReportHint[]): Promi
 /** Wakes the reports that are due, ledger by ledger. A task. */
 export const sweepReports = (system: System, cursor = ''): Promise<string | null> =>
   ledgerByLedger(system, cursor, async (shard, ledger) => {
-    const due = await dueStates(ledger, Date.now(), SWEPT)
+    const due = await dueStates(ledger, clock.now(), SWEPT)
     await wakeReports(
       system,
       due.map((connection) => ({ shard, connection })),
@@ -147,7 +148,7 @@ export const sweepReports = (system: System, cursor = ''): Promise<string | null
  */
 export async function workOnReports(system: System, { shard, connection }: ReportHint): Promise<void> {
   const d1 = system.settings.ledgers[shard]!
-  const row = await claimState(d1, connection, Date.now())
+  const row = await claimState(d1, connection, clock.now())
   if (row && (await reportLease.work(d1, row, () => continueReport(system, { d1, row }))))
     await wakeReports(system, [{ shard, connection }])
 }
@@ -168,7 +169,7 @@ async function continueReport(system: System, leased: LeasedReports): Promise<bo
     return false
   }
   if (row.round === null && (await isDownloading(ledger))) {
-    await save(leased, { due_at: Date.now() + SETTLE_MS })
+    await save(leased, { due_at: clock.now() + SETTLE_MS })
     return false
   }
   const today = centralDayOf(system.now.getTime())
@@ -188,7 +189,7 @@ async function continueReport(system: System, leased: LeasedReports): Promise<bo
     left = rest
   }
   const { to, basis, watermark } = round
-  await save(leased, { ...to, basis, watermark }, { generated_at: Date.now(), round: null })
+  await save(leased, { ...to, basis, watermark }, { generated_at: clock.now(), round: null })
   return false
 }
 
@@ -208,7 +209,7 @@ const isDownloading = async ({ d1, entity, organization_id, window }: ScopedLedg
   (await prepared(
     d1,
     sql`select 1 from ${syncWork} where ${syncWork.entity} = ${entity}
-      and (${syncWork.lease_until} > ${Date.now()} or ${syncWork.due_at} <= ${Date.now() + SETTLE_MS})
+      and (${syncWork.lease_until} > ${clock.now()} or ${syncWork.due_at} <= ${clock.now() + SETTLE_MS})
       and (${Number(window.ceiling === null)} or exists (select 1 from json_each(${syncWork.runs}) r where r.value->>0 = ${organization_id}))`,
   ).first()) !== null
 

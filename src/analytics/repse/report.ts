@@ -10,6 +10,7 @@ import { isStale, registrationStatus } from '../../lists/repse/status.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { decimal } from '../../platform/money.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { GENERIC_RFCS, isRfc } from '../../taxpayers/rfc.ts'
 import { viewWindows } from '../../taxpayers/visibility/contract.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -78,7 +79,7 @@ export async function reportSuppliers(ctx: Ctx, { months, limit, blacklist }: Su
     await requestLookups(
       db,
       outdated.map(({ rfc }) => ({ rfc, name: nameOf(rfc) })),
-      new Date(),
+      clock.date(),
     ).run()
     await announceLookups(
       ctx,

@@ -1,6 +1,7 @@
 import { bytesOfObject } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'
 import { Unavailable } from '../../platform/failures.ts'
+import { clock } from '../../platform/time/clock.ts'
 import {
   AuthorityFailed,
   type DocumentsRequest,
@@ -75,7 +76,7 @@ async function broughtFor(
     await deleteFetch(ledger, row.fetch).run()
     throw failureOf(row.error_class as FetchError)
   }
-  if (deadline <= Date.now()) {
+  if (deadline <= clock.now()) {
     if (row) await deleteFetch(ledger, row.fetch).run()
     throw new AuthorityFailed('sat_unavailable', 'No fetcher brought the documents in seven days.')
   }

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { connect } from '../../platform/db/commit.ts'
 import { bare, prepared, readRows } from '../../platform/db/statement.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { RowLease } from '../../platform/work/lease.ts'
 import type { FetchedFile, FetchRow } from './states.ts'
 import { fetches } from './tables.ts'
@@ -34,7 +35,7 @@ export const offer = (ledger: D1Database, { entity, source, month }: FetchKey, a
     sql`insert into ${fetches} ${OFFERED} values (${entity}, ${source}, ${month}, ${asked_at}, 'offered', ${asked_at})
       on conflict do update set ${ASKED_AT} = excluded.${ASKED_AT}, ${DUE_AT} = excluded.${DUE_AT}, ${STATE} = 'offered', ${TOKEN} = null,
         ${ERROR_CLASS} = null
-      where ${fetches.state} <> 'leased' or ${fetches.due_at} <= ${Date.now()}`,
+      where ${fetches.state} <> 'leased' or ${fetches.due_at} <= ${clock.now()}`,
   )
 
 export const deleteFetch = (ledger: D1Database, fetch: number) =>

@@ -34,7 +34,7 @@ export interface DownloadRequest {
   month: Month
   /** Documents that were issued after this instant are not delivered. */
   until: Date
-  /** When the download was asked for, by the real clock. */
+  /** When the download was asked for. */
   asked_at: Date
   /** Whether an earlier download brought everything that the month had. */
   is_complete: boolean

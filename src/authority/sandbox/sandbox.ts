@@ -1,4 +1,5 @@
 import { bytesInMemory } from '../../platform/bytes/bytes.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { type DownloadRequest, type Login, LoginRejected, type Package, type Step, type TaxAuthority } from '../port/authority.ts'
 import { cancellationOf } from './cancelled.ts'
 import { filesOf } from './documents/documents.ts'
@@ -62,7 +63,7 @@ export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
     async step(request): Promise<Step> {
       const scenario = await enter(request.login)
       const ready_at = request.asked_at.getTime() + 1_000 * scenario.takes_seconds
-      if (scenario.takes_seconds > 0 && ready_at > Date.now()) return { state: 'waiting', ask_again_at: new Date(ready_at) }
+      if (scenario.takes_seconds > 0 && ready_at > clock.now()) return { state: 'waiting', ask_again_at: new Date(ready_at) }
       return { state: 'ready', until: request.until, is_whole: true, packages: packagesOf(request, scenario) }
     },
     async documents({ login, source, now }) {

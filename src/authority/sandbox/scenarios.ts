@@ -1,4 +1,5 @@
 import { Unavailable } from '../../platform/failures.ts'
+import { clock } from '../../platform/time/clock.ts'
 import type { TaxCertificate } from '../efirma/efirma.ts'
 import type { AuthorityLogins } from '../port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../port/authority.ts'
@@ -71,7 +72,7 @@ export const sandboxLogins = (overrides: Pick<SandboxOverrides, 'isRefused'>): A
 })
 
 function isGood(login: Login): boolean {
-  if ('efirma' in login) return accepts(login.rfc, login.efirma.certificate, new Date())
+  if ('efirma' in login) return accepts(login.rfc, login.efirma.certificate, clock.date())
   const { accepted, locked } = scenarioOf(login.ciec)
   if (locked) throw new Unavailable('login_failed', 'The CIEC makes the sandbox authority lock the account.', true)
   return accepted

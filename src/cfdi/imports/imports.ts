@@ -6,6 +6,7 @@ import { notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { markImported } from '../../taxpayers/taxpayers.ts'
 import type { Import, ImportQuery, ImportSummary } from './contract.ts'
@@ -88,7 +89,7 @@ export async function importFiles(ctx: Ctx, upload: StoredUpload): Promise<Impor
     rfc,
     bytes: upload.size,
     created_at,
-    lease_until: Date.now(),
+    lease_until: clock.now(),
   })
   // The request that this one repeats had inserted the row, with bytes of its own.
   upload.isKept = object === upload.key

@@ -5,6 +5,7 @@ import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { log } from '../../platform/log.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { BudgetUsedUp } from '../../platform/work/budget.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { each, ledgerByLedger } from '../../platform/work/pages.ts'
@@ -233,7 +234,7 @@ async function workOn(system: System, turn: Turn, markDue: MarkDue): Promise<boo
 /** An import whose worker has ended without a word is deleted as soon as its lease ends. */
 async function deleteLater(system: System, ledger: D1Database, { import_id, shard }: Turn): Promise<void> {
   const row = await readImport(ledger, import_id)
-  const left = row?.status === 'deleting' ? row.lease_until - Date.now() : 0
+  const left = row?.status === 'deleting' ? row.lease_until - clock.now() : 0
   if (left > 0) await announce(system, [{ shard, import_id }], Math.ceil(left / 1_000) + 1)
 }
 
@@ -284,7 +285,7 @@ async function ingestRest(
     // When another consumer has taken the import over, it still needs the upload.
     importLease.assertLeased(ledger, row),
     ...insertFileResults(ledger, import_id, results),
-    completeImport(ledger, row, Date.now()),
+    completeImport(ledger, row, clock.now()),
   ])
   await system.env.FILES.delete(row.object)
   await recordUsage(system, row.organization_id, new Map([[import_id, done.at(-1)!.results[0]!]]), true)
@@ -367,7 +368,7 @@ async function ingest(
  * those whose completion was not recorded use what their import says.
  */
 export async function sweepUploads(system: System): Promise<void> {
-  const open = await openUploads(system, Date.now() - ABANDONED_MS, SWEEP_LIMIT)
+  const open = await openUploads(system, clock.now() - ABANDONED_MS, SWEEP_LIMIT)
   await each(open, async ({ import_id, shard }) => {
     const row = await readImport(system.settings.ledgers[shard]!, import_id)
     if (row) await settle(system, row)
@@ -385,7 +386,7 @@ async function settle(system: System, { import_id, organization_id, status, obje
 /** Announces the imports that lost their message or their consumer. A task, whose cursor is a ledger. */
 export const sweepImports = (system: System, cursor = ''): Promise<string | null> =>
   ledgerByLedger(system, cursor, async (shard, ledger) => {
-    const unfinished = await unfinishedImports(ledger, Date.now() - STALLED_MS, SWEEP_LIMIT)
+    const unfinished = await unfinishedImports(ledger, clock.now() - STALLED_MS, SWEEP_LIMIT)
     await announce(
       system,
       unfinished.map(({ import_id }) => ({ shard, import_id })),

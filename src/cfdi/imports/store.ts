@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { packed, unpacked } from '../../platform/db/packed.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { EntryResult, ImportSource, ImportSourcePart, Room, XmlContent } from '../ingest/ingest.ts'
@@ -256,7 +257,7 @@ export const importLease = new RowLease<ImportRow>(imports, ['import_id'], {
   release: (ledger, { import_id, token }) =>
     prepared(
       ledger,
-      sql`update ${imports} set ${TOKEN} = null, ${LEASE_UNTIL} = iif(${imports.status} = 'deleting', 0, ${Date.now()}) where ${imports.import_id} = ${import_id}
+      sql`update ${imports} set ${TOKEN} = null, ${LEASE_UNTIL} = iif(${imports.status} = 'deleting', 0, ${clock.now()}) where ${imports.import_id} = ${import_id}
         and (${imports.token} = ${token} or (${imports.status} = 'deleting' and ${imports.token} is null))`,
     ),
 })

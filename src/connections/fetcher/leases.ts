@@ -21,6 +21,7 @@ import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'
 import { Failure, type Fault, invalid } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
+import { clock } from '../../platform/time/clock.ts'
 import {
   assertLeased,
   type LeasedLogin,
@@ -46,7 +47,7 @@ function loginOfLease(lease_id: string): LeasedLogin | null {
 
 /** The end of the lease of a login, which is never extended. Throws Failure 409 fetcher.lease_lost when it has run out or there is none. */
 async function untilOfLogin(system: System, leased: LeasedLogin): Promise<Date> {
-  if (leased.until <= Date.now() || (await leasedLogin(system, leased)) === null) throw leaseLost()
+  if (leased.until <= clock.now() || (await leasedLogin(system, leased)) === null) throw leaseLost()
   return new Date(leased.until)
 }
 
@@ -280,13 +281,13 @@ function leasedOf({ settings }: System, lease_id: string): Leased {
 
 /** Leases a job to the fetcher; null when nothing is to be done. Nothing else of its RFC is leased at the same time. */
 export async function leaseJob(system: System): Promise<Lease | null> {
-  const login = await leaseVerification(system, Date.now() + LEASE_MS)
+  const login = await leaseVerification(system, clock.now() + LEASE_MS)
   if (login !== null) return login
   const { ledgers } = system.settings
   const first = Math.floor(Math.random() * ledgers.length)
   for (const n of ledgers.keys()) {
     const shard = (first + n) % ledgers.length
-    for (const row of await dueFetches(ledgers[shard]!, Date.now(), LOOKED_AT)) {
+    for (const row of await dueFetches(ledgers[shard]!, clock.now(), LOOKED_AT)) {
       const lease = await leaseFetch(system, shard, row)
       if (lease) return lease
     }
@@ -303,7 +304,7 @@ async function leaseFetch(system: System, shard: number, row: FetchRow): Promise
     await wakeJob(system, { ...row, shard }, [deleteFetch(ledger, row.fetch)])
     return null
   }
-  const now = Date.now()
+  const now = clock.now()
   const lease = { token: crypto.randomUUID(), now, until: now + LEASE_MS, version: found.version, login: await hashOf(system, row, found) }
   if (!(await takeFetch(ledger, row, lease))) return null
   await deleteUploads(system, row)
@@ -343,7 +344,7 @@ export async function renewLease(system: System, lease_id: string): Promise<{ un
   const leased = leasedOf(system, lease_id)
   const { ledger, fetch, token } = leased
   await readWanted(system, leased)
-  const until = Date.now() + LEASE_MS
+  const until = clock.now() + LEASE_MS
   const { meta } = await extendFetch(ledger, fetch, token, until).run()
   if (meta.changes === 0) throw leaseLost()
   return { until: new Date(until).toISOString() }
@@ -439,7 +440,7 @@ export async function failLease(system: System, lease_id: string, { error_class 
   const found = await loginOf(system, row, job)
   if (job && found && row.login === (await hashOf(system, row, found, row.login?.split(':')[0])))
     await rejectLogin(
-      { ...system, now: new Date() },
+      { ...system, now: clock.date() },
       row.entity,
       { login: found.login, version: row.version! },
       await stoppedWith(system, { ...row, shard, job_id: job.job_id }),

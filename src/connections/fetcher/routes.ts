@@ -24,8 +24,7 @@ const ALTERED = 'The body is not the one of Fetcher-Digest.'
 /** Admits requests that the fetcher signed. Throws Failure 404 where there is none, 401, and 429 when an address sends too many others. */
 const signed: MiddlewareHandler<App> = async (c, next) => {
   const { req } = c
-  const { settings, now } = c.var.system
-  const { fetcherKeys } = settings
+  const { fetcherKeys } = c.var.system.settings
   if (fetcherKeys === null) {
     await limitPublic(c)
     throw unknownPath()
@@ -36,7 +35,7 @@ const signed: MiddlewareHandler<App> = async (c, next) => {
     ...{ timestamp: req.header('fetcher-timestamp') ?? '', digest: req.header('fetcher-digest') ?? '' },
   }
   await limitUnsigned(c, async () => {
-    if (!(await isSigned(fetcherKeys, request, req.header('fetcher-signature') ?? '', now)))
+    if (!(await isSigned(fetcherKeys, request, req.header('fetcher-signature') ?? '', new Date())))
       throw new Failure('unauthenticated', 'fetcher.signature', 'The signature of the fetcher is absent, wrong or older than 5 minutes.')
   })
   return next()

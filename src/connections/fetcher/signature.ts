@@ -43,8 +43,8 @@ export async function isSigned(keys: Keyring, request: SignedRequest, signature:
 }
 
 /** Admits a signature that is right once, as long as its timestamp is good. Throws Failure 409 fetcher.repeated. */
-export async function admitOnce({ db, now }: System, signature: string, timestamp: string): Promise<void> {
-  if (!(await keepSignature(db, macOf(signature), endOf(timestamp), now.getTime())))
+export async function admitOnce({ db }: System, signature: string, timestamp: string): Promise<void> {
+  if (!(await keepSignature(db, macOf(signature), endOf(timestamp), Date.now())))
     throw new Failure('conflict', 'fetcher.repeated', 'A lease was asked for with this signature before. Sign another request.')
 }
 

@@ -6,6 +6,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { notFound } from '../../platform/failures.ts'
 import { openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { canLogIn, dueAt, isVerified } from '../../taxpayers/login.ts'
 import {
   type ConnectionRow,
@@ -159,7 +160,7 @@ function view(
   const total = queued + running + waiting + succeeded + failed
   const { timezone } = ctx.organization
   const around = {
-    now: Date.now(),
+    now: clock.now(),
     invalid_reason: isInvalid(row) ? row.invalid_reason : null,
     next_run_at,
     downloaded_to: jobs.downloaded_to,

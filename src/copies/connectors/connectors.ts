@@ -7,6 +7,7 @@ import { readRows } from '../../platform/db/statement.ts'
 import { Failure, invalid, refuseFaults } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
+import { clock } from '../../platform/time/clock.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { findLinked } from '../../taxpayers/taxpayers.ts'
 import { configOf, openDestination, requireConnector, scopeOf, sealCredentials } from '../connector.ts'
@@ -56,7 +57,7 @@ const WRITE_MS = 8_000
  */
 async function stopCopying(d1: D1Database, connector: number, token: string): Promise<Leased<WorkRow> | undefined> {
   const until = performance.now() + WAIT_MS
-  const take = (isForced: boolean) => takeConnector(d1, connector, token, Date.now(), connectorLease.end, isForced)
+  const take = (isForced: boolean) => takeConnector(d1, connector, token, clock.now(), connectorLease.end, isForced)
   let row = await take(false)
   while (!row && performance.now() < until) {
     await scheduler.wait(LOOK_EVERY_MS)
@@ -70,7 +71,7 @@ async function listRest(system: System, d1: D1Database, row: Leased<WorkRow>): P
   if (!isUnlisted(row)) return
   try {
     const destination = await openDestination(system, d1, row)
-    const writing = writeManifests(system, d1, row, destination, new Date().toISOString().slice(0, 10))
+    const writing = writeManifests(system, d1, row, destination, clock.date().toISOString().slice(0, 10))
     writing.catch(() => null)
     await Promise.race([writing, scheduler.wait(WRITE_MS)])
   } catch (error) {
@@ -106,7 +107,7 @@ function backfillOf({ backfill: json, connector_status }: CountedConnector): Bac
 function view(row: CountedConnector): StorageConnector {
   const { connector_id, name, provider, connector_status, copied_count, failed_count } = row
   const config = configOf(row)
-  const isWaiting = connector_status === 'active' && row.retry_at > Date.now()
+  const isWaiting = connector_status === 'active' && row.retry_at > clock.now()
   return {
     ...{ connector_id, name, provider, connector_status, config },
     scope: scopeOf(row),
@@ -341,7 +342,7 @@ const [DOCUMENTS_PER_SECOND, SHORTEST_WAIT, LONGEST_WAIT] = [10, 60, 86_400]
 /** Seconds until another backfill may begin after one that is completed; not above 0 when it may. */
 function waitAfter({ copied, completed_at }: Backfill): number {
   const seconds = Math.min(Math.max(copied / DOCUMENTS_PER_SECOND, SHORTEST_WAIT), LONGEST_WAIT)
-  return Math.ceil((Date.parse(completed_at!) - Date.now()) / 1_000 + seconds)
+  return Math.ceil((Date.parse(completed_at!) - clock.now()) / 1_000 + seconds)
 }
 
 /**

@@ -2,6 +2,7 @@ import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import { Failure } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { openDestination, requireConnector } from '../connector.ts'
 import { type Destination, DestinationError } from '../drivers/port.ts'
 import type { ConnectorTest } from '../provider-contract.ts'
@@ -16,7 +17,7 @@ export async function testConnector(ctx: Ctx, connector_id: string): Promise<Con
   const row = await requireConnector(ctx, connector_id)
   // It outlives the connector: one that is made again for the same destination waits too.
   const cooldown = ctx.env.COOLDOWNS.getByName(`connector-test:${ctx.organization.id}:${row.provider}:${row.config}`)
-  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
+  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, clock.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   await countHourly(ctx, 'connector_tests')
   await changeEvents(ctx, { action: 'storage_connector.tested', resource_id: connector_id }, [])

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { assignments, bare, insertion } from '../../platform/db/statement.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { exports_ } from './tables.ts'
 
@@ -19,7 +20,7 @@ export const insertExport = (row: NewRow): SQL =>
   insertion(exports_, {
     ...row,
     ...{ status: 'queued', rows: 0, documents: 0, without_xml: 0, bytes: 0 },
-    lease_until: Date.now(),
+    lease_until: clock.now(),
     attempts: 0,
   })
 

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { System } from '../../platform/context.ts'
+import { clock } from '../../platform/time/clock.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { configOf } from '../connector.ts'
 import { type Destination, DestinationError, isRefusal } from '../drivers/port.ts'
@@ -84,7 +85,7 @@ export const isUnlisted = (row: WorkRow): boolean => row.parts > LAST(row).parts
 
 /** The day for which a manifest is due: that of the daily review, or the present one when there is enough for a whole one; null when none is. */
 export const dueManifest = (row: WorkRow): string | null =>
-  (isUnlisted(row) && LAST(row).due) || (row.parts - LAST(row).parts >= PARTS ? new Date().toISOString().slice(0, 10) : null)
+  (isUnlisted(row) && LAST(row).due) || (row.parts - LAST(row).parts >= PARTS ? clock.date().toISOString().slice(0, 10) : null)
 
 const folderOf = ({ connector_id }: Pick<WorkRow, 'connector_id'>): string => `manifests/${connector_id}`
 
@@ -100,7 +101,7 @@ async function putText(destination: Destination, path: string, bytes: Uint8Array
 /** Whether a destination takes a valid object of ours. */
 export async function takesObjects(destination: Destination, row: Pick<WorkRow, 'connector_id'>): Promise<boolean> {
   try {
-    await putText(destination, `${folderOf(row)}/check.txt`, encoded(`${new Date().toISOString()}\n`), 'text/plain')
+    await putText(destination, `${folderOf(row)}/check.txt`, encoded(`${clock.date().toISOString()}\n`), 'text/plain')
     return true
   } catch (error) {
     if (!(error instanceof DestinationError)) throw error

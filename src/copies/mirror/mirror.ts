@@ -18,6 +18,7 @@ import type { System } from '../../platform/context.ts'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
 import { bare, excluded, readColumn, readRows, type Values } from '../../platform/db/statement.ts'
+import { clock } from '../../platform/time/clock.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -357,11 +358,11 @@ async function copyBatch(system: System, leased: LeasedConnector, ledger: Scoped
   const isOver = at.leg >= legs.length
   const left: CopyRound = { ...round, legs, at }
   // Another worker's part may have this number once the lease is over.
-  if (Date.now() >= row.lease_until) await connectorLease.commit(d1, row, [])
+  if (clock.now() >= row.lease_until) await connectorLease.commit(d1, row, [])
   if (lines.length > 0) await putPart(system, row, lines)
   const refused = copying.refused.map(({ item, error }): Refusal => ({ document: documentOf(item), path: item.path, error }))
   const statements = [
-    ...insertRefused(mirror, refused, new Date()),
+    ...insertRefused(mirror, refused, clock.date()),
     ...(mirror.refused ? deleteRefused(mirror, [...copied.map(documentOf), ...gone]) : []),
     ...(settled > 0 ? [setConnector(row.connector, countedColumns(leased, copying, round.total !== undefined))] : []),
     setMirror(
@@ -399,7 +400,7 @@ const countedColumns = (
   failed_count: sql`${connectors.failed_count} + ${refused}`,
   ...(copied > 0 && {
     copied_count: sql`${connectors.copied_count} + ${copied}`,
-    ...{ last_copied_at: Date.now(), parts: row.parts + 1 },
+    ...{ last_copied_at: clock.now(), parts: row.parts + 1 },
   }),
   ...(isBackfill && {
     backfill: sql`json_set(${connectors.backfill}, '$.copied', ${connectors.backfill}->>'copied' + ${copied},

@@ -6,6 +6,7 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { uuidOf } from '../../platform/db/id.ts'
 import { readColumn, readRows } from '../../platform/db/statement.ts'
+import { clock } from '../../platform/time/clock.ts'
 import type { Budget } from '../../platform/work/budget.ts'
 import { each, pageByPage } from '../../platform/work/pages.ts'
 import { sendHints } from '../../platform/work/send.ts'
@@ -286,7 +287,7 @@ export async function reviewPage(system: System, d1: D1Database, row: WorkRow, a
 
 /** Reads for which RFCs a document of the mailbox was fetched lately. One statement for each ledger. */
 async function readFetched({ settings }: System, connections: readonly ConnectionRow[]): Promise<Set<number>> {
-  const since = Date.now() - FETCHED_MS
+  const since = clock.now() - FETCHED_MS
   const found = await Promise.all(
     [...Map.groupBy(connections, ({ shard }) => shard)].map(([shard, own]) => {
       const entities = own.map(({ entity }) => entity)
@@ -338,7 +339,7 @@ export const sweepConnectors = (system: System): Promise<void> =>
   each([...system.settings.events.entries()], async ([shard, d1]) => {
     let after = 0
     for (let page = 0; page < PAGES; page++) {
-      const found = await readColumn(d1, findIdle(Date.now(), after, CONNECTORS))
+      const found = await readColumn(d1, findIdle(clock.now(), after, CONNECTORS))
       await wake(system, shard, found)
       if (found.length < CONNECTORS) return
       after = found.at(-1)!

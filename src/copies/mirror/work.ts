@@ -4,6 +4,7 @@ import { alertStatements } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { readFirst } from '../../platform/db/statement.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { inBackground } from '../../platform/work/background.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
@@ -61,7 +62,7 @@ export const mirrorInBackground = (system: System, message: StorageMessage): Pro
  */
 export async function workOnConnector(system: System, message: StorageMessage): Promise<void> {
   const d1 = system.settings.events[message.shard]!
-  const claimant = await readFirst(d1, findClaimant(message.connector, Date.now()))
+  const claimant = await readFirst(d1, findClaimant(message.connector, clock.now()))
   if (!claimant) return
   const key = {}
   const until = performance.now() + WAIT_MS
@@ -151,7 +152,7 @@ async function copyDue(system: System, shard: number, leased: LeasedConnector): 
   }
   const isEnding = backfill !== null && backfill.status !== 'completed' && (await isCopied(d1, row.connector))
   if (!isEnding) return false
-  const now = new Date()
+  const now = clock.date()
   if (await writeManifests(system, d1, row, destination, now.toISOString().slice(0, 10))) return true
   // The manifest comes first, so that a crash in between does not leave it to the next day.
   await connectorLease.commit(d1, row, [completeBackfill(row.connector, now)])
@@ -167,7 +168,7 @@ async function recordFailure(
   { code, message, retry_after_seconds }: DestinationError,
   failed: number,
 ): Promise<void> {
-  const now = new Date()
+  const now = clock.date()
   const failures = ++row.failures
   const wait = waitAfter(failures, { retry_after_seconds })
   const last_error = JSON.stringify({ code, message, at: now.toISOString() })

@@ -5,6 +5,7 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { readColumn } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { connections } from '../../taxpayers/tables.ts'
 
@@ -27,7 +28,7 @@ export const resolveAlerts = (system: System, cursor = ''): Promise<string | nul
         resolveStatement(
           d1,
           over.map(({ organization_id, dedupe_key }) => [organization_id, dedupe_key] as const),
-          new Date(),
+          clock.date(),
         ),
       ])
     if (page.length === PAGE) return JSON.stringify([shard, page.at(-1)!.alert_id])

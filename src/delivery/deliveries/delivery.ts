@@ -3,6 +3,7 @@ import type { System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { readColumn, readFirst } from '../../platform/db/statement.ts'
 import { targetFault } from '../../platform/target.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { inBackground } from '../../platform/work/background.ts'
 import { each } from '../../platform/work/pages.ts'
 import type { Digests } from '../endpoints/endpoints.ts'
@@ -76,7 +77,7 @@ interface Opened {
 async function deliverBatch(system: System, key: string): Promise<boolean> {
   const [shard, webhook] = key.split('.').map(Number)
   const d1 = system.settings.events[shard!]!
-  const row = await readFirst(d1, findEndpoint(webhook!, Date.now(), 2 * CONCURRENT_ATTEMPTS))
+  const row = await readFirst(d1, findEndpoint(webhook!, clock.now(), 2 * CONCURRENT_ATTEMPTS))
   if (!row) return false
   if (row.deleted_at !== null) return clearLog(d1, row.webhook)
   const endpoint = { ...row, key, d1 }
@@ -110,7 +111,7 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
 /** Claims at most `limit` deliveries and attempts them. */
 async function attemptClaimed(system: System, endpoint: Endpoint, opened: Opened, token: string, limit: number): Promise<void> {
   const { d1, organization_id } = endpoint
-  const now = Date.now()
+  const now = clock.now()
   const [, claimed] = await commit<ClaimedDelivery>(d1, claimStatements(d1, endpoint, { token, now, limit }))
   const hidden = await hiddenOf(system, organization_id, claimed!.results)
   const results = await Promise.allSettled(
@@ -134,7 +135,7 @@ async function attempt(
   const number = delivery.attempt_count + 1
   const obstacle = delivery.isUnlinked ? 'The RFC is no longer linked.' : targetFault(endpoint.url, system.settings.publicHosts)
   if (obstacle !== null) {
-    const record = { at: Date.now(), duration_ms: 0, status_code: null, error: `Not sent: ${obstacle}`, response_body: null }
+    const record = { at: clock.now(), duration_ms: 0, status_code: null, error: `Not sent: ${obstacle}`, response_body: null }
     return recordAttempt(system, endpoint, token, delivery, record, { status: 'failed' })
   }
   const { payload, isTest } = sentOf(delivery.body)
@@ -160,7 +161,7 @@ async function recordAttempt(
 ): Promise<void> {
   const { d1, webhook, key } = endpoint
   const claim = { webhook, seq: delivery.seq, redelivery: delivery.redelivery, token }
-  const now = Date.now()
+  const now = clock.now()
   const wait = verdict.status === 'pending' ? verdict.wait_seconds : 0
   await commit(d1, [
     // A delivery that ends because its RFC was unlinked says nothing about the receiver.
@@ -215,7 +216,7 @@ async function sweepShard(system: System, shard: number, d1: D1Database): Promis
       system,
       webhooks.map((webhook) => endpointKey(shard, webhook)),
     )
-  const now = Date.now()
+  const now = clock.now()
   const pages = Math.ceil(SWEEP_PAGES / system.settings.events.length)
   let stuck: number[] = []
   for (let page = 0; page === 0 || (page < pages && stuck.length === SWEEP_ENDPOINTS); page++) {

@@ -6,6 +6,7 @@ import { readFirst } from '../../platform/db/statement.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { type EventCatalog, type EventPayload, TEST_KEY } from '../catalog/payload-contract.ts'
 import { changeEndpoint, endpointKey, requireWebhook, wakeEndpoints } from '../endpoints/endpoints.ts'
 import type { WebhookRow } from '../endpoints/store.ts'
@@ -61,7 +62,7 @@ export async function testWebhook(ctx: Ctx, webhook_id: string, { event_key }: D
   const body =
     event_key === undefined ? JSON.stringify(test) : storedSample({ ...test, sample_of: event_key }, await sampleOf(ctx, event_key))
   const event = { organization_id: ctx.organization.id, event_id, body, isUnique: false }
-  const now = Date.now()
+  const now = clock.now()
   const results = await changeLog(ctx, 'webhook.tested', endpoint, [...insertEvents([event], now), insertDelivery(endpoint, now)])
   await wake(ctx, endpoint)
   const { seq } = results[1]!.results[0] as { seq: number }
@@ -105,7 +106,7 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
   const newest = await requireDelivery(ctx, endpoint, event_id)
   if (newest.status === 'pending') throw isPending()
   await countHourly(ctx, 'deliveries')
-  const now = Date.now()
+  const now = clock.now()
   try {
     await changeLog(ctx, 'webhook.redelivered', endpoint, [insertRedelivery(newest, now)])
   } catch (error) {
@@ -124,7 +125,7 @@ export async function sendNow(ctx: Ctx, webhook_id: string, event_id: string): P
   const d1 = eventsOf(ctx).$client
   const newest = await requireDelivery(ctx, endpoint, event_id)
   await countHourly(ctx, 'deliveries')
-  const now = Date.now()
+  const now = clock.now()
   try {
     await changeLog(ctx, 'webhook.delivery_hastened', endpoint, hasten(d1, newest, now))
   } catch (error) {
@@ -153,7 +154,7 @@ const REDELIVERY_LIMIT = 1_000
 export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, statuses }: RedeliveryRequest): Promise<Redelivered> {
   const endpoint = await requireWebhook(ctx, webhook_id)
   await countHourly(ctx, 'deliveries')
-  const again = sendAgain(eventsOf(ctx).$client, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERY_LIMIT)
+  const again = sendAgain(eventsOf(ctx).$client, endpoint.webhook, statuses, Date.parse(since), clock.now(), REDELIVERY_LIMIT)
   const results = await changeLog(ctx, 'webhook.redelivered', endpoint, again).catch((error: unknown) => {
     if (isGuardViolation(error, 'deliveries.found')) return null
     throw error

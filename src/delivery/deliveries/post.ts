@@ -1,4 +1,5 @@
 import { answerStatus, faultOf } from '../../platform/egress/answer-status.ts'
+import { clock } from '../../platform/time/clock.ts'
 import type { AttemptRecord } from './tables.ts'
 
 /** Seconds to wait before each attempt, counted from the end of the previous one. */
@@ -30,15 +31,21 @@ const MAX_BODY_BYTES = 1_024
 
 /** Makes one attempt. The headers must arrive within five seconds; redirects are not followed. Never throws. */
 export async function post(egress: Fetcher, url: string, headers: Record<string, string>, body: Uint8Array): Promise<AttemptRecord> {
-  const at = Date.now()
+  const [at, began] = [clock.now(), Date.now()]
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   try {
     const response = await egress.fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
-    const duration_ms = Date.now() - at
-    return { at, duration_ms, status_code: answerStatus(response), error: null, response_body: await firstBytes(response, at + TIMEOUT_MS) }
+    const duration_ms = Date.now() - began
+    return {
+      at,
+      duration_ms,
+      status_code: answerStatus(response),
+      error: null,
+      response_body: await firstBytes(response, began + TIMEOUT_MS),
+    }
   } catch (thrown) {
     const error = signal.aborted ? 'No answer within 5 seconds.' : faultOf(thrown)
-    return { at, duration_ms: Date.now() - at, status_code: null, error, response_body: null }
+    return { at, duration_ms: Date.now() - began, status_code: null, error, response_body: null }
   }
 }
 

@@ -7,6 +7,7 @@ import { commit } from '../../platform/db/commit.ts'
 import { readRows } from '../../platform/db/statement.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import type { Page } from '../../platform/paging/cursor.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
@@ -87,7 +88,7 @@ async function notifyPage(
   }
   const outdated = outdatedOf(marked)
   if (outdated.length + events.length === 0) return true
-  const [kept] = await commit(d1, [keepListed(outdated), ...insertOutboxEvents(d1, events, Date.now())])
+  const [kept] = await commit(d1, [keepListed(outdated), ...insertOutboxEvents(d1, events, clock.now())])
   if (events.length > 0) await wakeRelay(system, 'control')
   return kept!.results.length === outdated.length
 }

@@ -4,6 +4,7 @@ import { bare, readFirst, readRows } from '../../platform/db/statement.ts'
 import type { Outbox } from '../../platform/outbox/outbox.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { connections } from '../../taxpayers/tables.ts'
 import { type Appended, ofAppended } from '../deliveries/insert-store.ts'
 import { webhooks } from '../endpoints/tables.ts'
@@ -48,7 +49,7 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
   const results = await readRows(
     d1,
     sql<RecipientRow>`with planned as materialized (
-         select organization_id, coalesce(fiscal_entity_id, '') from runs indexed by runs_planned where status = 'planned' and moved_at <= ${Date.now()}),
+         select organization_id, coalesce(fiscal_entity_id, '') from runs indexed by runs_planned where status = 'planned' and moved_at <= ${clock.now()}),
        found as materialized (
          select r.value->>0 as request, ${c.connection}
          from json_each(${JSON.stringify(all)}) r cross join ${connections} ${c} on ${c.connection} in (

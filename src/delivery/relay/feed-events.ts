@@ -17,6 +17,7 @@ import { uuidOf } from '../../platform/db/id.ts'
 import { errorMessage, log } from '../../platform/log.ts'
 import type { Outbox, StoredOutboxEvent } from '../../platform/outbox/outbox.ts'
 import { detachStatements, failStatement, type PendingEvent, quarantineStatements } from '../../platform/outbox/pending.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { recordDeadLetter } from '../../platform/work/dead-letters.ts'
 import type { InvalidBody } from '../../taxpayers/login-answers.ts'
 import { boundsAt, parseGrantedRanges, reachedAt } from '../../taxpayers/visibility/granted-ranges.ts'
@@ -300,7 +301,7 @@ export class Records {
     await Promise.all(
       missing.map(async ([shard, d1]) => {
         const record = await findRecord(d1, this.#outbox)
-        const kept = [...record.known].filter(([, at]) => at > Date.now() - KEPT_MS).slice(-MAX_KNOWN)
+        const kept = [...record.known].filter(([, at]) => at > clock.now() - KEPT_MS).slice(-MAX_KNOWN)
         this.#shards.set(shard, { ...record, known: new Map(kept), isChanged: false })
       }),
     )
@@ -316,7 +317,7 @@ export class Records {
   async append(shard: number, events: readonly FeedEvent[], statements: readonly Statement[]): Promise<D1Result<Appending>[]> {
     const d1 = this.#system.settings.events[shard]!
     const record = this.#shards.get(shard)!
-    const known = new Map([...record.known, ...events.map((event) => [factOf(event), Date.now()] as const)])
+    const known = new Map([...record.known, ...events.map((event) => [factOf(event), clock.now()] as const)])
     try {
       const [, ...results] = await commit<Appending>(d1, [replaceRecord(this.#outbox, record.version, known), ...statements])
       this.#shards.set(shard, { version: record.version + 1, known, isChanged: false })
@@ -393,7 +394,7 @@ export async function handleFailures(system: System, outbox: Outbox, source: D1D
   if (over.length > 0) await source.batch([...detachStatements(source, eventsOf(over)), ...quarantineStatements(source, eventsOf(over))])
   if (waiting.length > 0) {
     log.error(system, 'Outbox events could not be relayed. They are tried again.', { outbox, events: waiting.length }, waiting[0]!.error)
-    await source.batch([...detachStatements(source, eventsOf(waiting)), failStatement(source, eventsOf(waiting), Date.now())])
+    await source.batch([...detachStatements(source, eventsOf(waiting)), failStatement(source, eventsOf(waiting), clock.now())])
   }
   return waiting.length > 0
 }

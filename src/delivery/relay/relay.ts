@@ -18,6 +18,7 @@ import {
   readPage,
   strikeStatements,
 } from '../../platform/outbox/pending.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { repeatAlone } from '../../platform/work/alone.ts'
 import { each, ledgerByLedger } from '../../platform/work/pages.ts'
 import { sendHints } from '../../platform/work/send.ts'
@@ -86,7 +87,7 @@ async function fanOutPage(system: System, shard: number, organization_id: string
   const next = await findEndpointAfter(d1, organization_id, found.webhook, Math.floor(DELIVERIES / found.seqs.length))
   const range = { from: found.webhook, before: next ?? Number.MAX_SAFE_INTEGER }
   const [inserted] = await commit<{ webhook: number }>(d1, [
-    insertDeliveriesInRange(organization_id, found.seqs, range, Date.now()),
+    insertDeliveriesInRange(organization_id, found.seqs, range, clock.now()),
     ...moveFanOut(organization_id, found, next),
   ])
   await wakeEndpoints(system, new Set(inserted!.results.map(({ webhook }) => endpointKey(shard, webhook))))
@@ -210,7 +211,7 @@ export async function wakeAppended(system: System, shard: number, rows: readonly
 async function append(system: System, records: Records, shard: number, events: readonly FeedEvent[]): Promise<Appending[]> {
   if (events.length === 0) return []
   const d1 = system.settings.events[shard]!
-  const now = Date.now()
+  const now = clock.now()
   const alerts = alertStatements(
     d1,
     events.flatMap(({ alert }) => alert ?? []),
@@ -309,7 +310,7 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   const parts = fairShares.next(PAGE)
   if (parts.length === 0) return false
   await work.records.read()
-  const read = await readPage(source, parts, Date.now())
+  const read = await readPage(source, parts, clock.now())
   const isRead = (event: PendingEvent): event is RelayEvent => event.body !== null
   const lists = await endedJobs(source, read.filter(isRead).filter(listsJobs))
   const ofList = new Map(lists.map((it) => [it.list, it]))
@@ -411,7 +412,7 @@ async function readRecipientBatches(system: System, events: readonly RelayEvent[
   const answers = Map.groupBy(rows, ({ request }) => request)
   const recipientBatchOfEvent = new Map<RelayEvent, RecipientBatch>()
   for (const [n, { events: same }] of asked.entries())
-    for (const event of same) recipientBatchOfEvent.set(event, recipientBatchOf(event, answers.get(n) ?? [], Date.now()))
+    for (const event of same) recipientBatchOfEvent.set(event, recipientBatchOf(event, answers.get(n) ?? [], clock.now()))
   return events.flatMap((event) => recipientBatchOfEvent.get(event) ?? [])
 }
 

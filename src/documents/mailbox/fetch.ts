@@ -6,6 +6,7 @@ import { commit } from '../../platform/db/commit.ts'
 import { readRows } from '../../platform/db/statement.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
+import { clock } from '../../platform/time/clock.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { type DownloadLogin, Logins } from '../../taxpayers/login.ts'
 import { rejectLogin } from '../../taxpayers/login-answers.ts'
@@ -64,10 +65,10 @@ async function listedFor(
   requests: readonly MailboxRequest[],
 ): Promise<Map<string, MailboxNotification> | null> {
   try {
-    const listed = await (await authorityOf(system)).mailbox.list(login.login, new Date())
+    const listed = await (await authorityOf(system)).mailbox.list(login.login, clock.date())
     return new Map(listed.map((one) => [one.notification, one]))
   } catch (error) {
-    if (error instanceof LoginRejected) await rejectLogin({ ...system, now: new Date() }, entity, login)
+    if (error instanceof LoginRejected) await rejectLogin({ ...system, now: clock.date() }, entity, login)
     else if (!(error instanceof Unavailable)) throw error
     log.error(system, 'A mailbox could not be listed. Its requests are tried again.', { entity, requests: requests.length }, error)
     return null
@@ -83,7 +84,7 @@ async function fulfil(
 ): Promise<void> {
   const { notification, acknowledged_by } = request
   const { mailbox } = await authorityOf(system)
-  const now = new Date()
+  const now = clock.date()
   try {
     const found = listed.get(notification)
     const isOpening = found !== undefined && acknowledged_by !== null && isPending(found, now)
@@ -120,6 +121,6 @@ async function postpone(
     await commit(system.db.$client, [deleteRequest(request)])
     return
   }
-  await postponeRequest(system.db.$client, request, Date.now() + wait).run()
+  await postponeRequest(system.db.$client, request, clock.now() + wait).run()
   await announceRequests(system, [{ organization_id, entity }], Math.ceil(wait / 1_000))
 }

@@ -5,6 +5,7 @@ import { commit } from '../../platform/db/commit.ts'
 import { readColumn, readRows } from '../../platform/db/statement.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import { type Day, epochDayOf } from '../../platform/time/calendar.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { addMonths, centralDayOf } from '../../platform/time/months.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { combinedWindowOf, windowsOf } from '../../taxpayers/visibility/window.ts'
@@ -54,7 +55,7 @@ async function notifyPage(system: System, shard: number, after: number): Promise
   const listeners = await readRows(system.db.$client, listenersOf(page))
   const events = await eventsOf(ledger, listeners, rules, day)
   if (events.length > 0) {
-    await commit(ledger, insertOutboxEvents(ledger, events, Date.now()))
+    await commit(ledger, insertOutboxEvents(ledger, events, clock.now()))
     await wakeRelay(system, shard)
   }
   return page

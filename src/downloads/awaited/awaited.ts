@@ -1,6 +1,7 @@
 import { deleteFetch } from '../../authority/fetcher/fetches.ts'
 import { deleteUploads } from '../../authority/fetcher/states.ts'
 import type { System } from '../../platform/context.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { announce } from '../downloads.ts'
 import { waitingSince } from '../progress-store.ts'
@@ -46,7 +47,7 @@ export const sweepFetches = async (system: System, cursor = ''): Promise<string 
     : pageByPage(system, SWEEP_STATEMENTS, cursor, async (from, fail) => {
         const shard = Number(from)
         const ledger = system.settings.ledgers[shard]!
-        for (const row of await overFetches(ledger, Date.now(), SWEEP_LIMIT)) await settle(system, shard, row).catch(fail)
+        for (const row of await overFetches(ledger, clock.now(), SWEEP_LIMIT)) await settle(system, shard, row).catch(fail)
         return shard + 1 < system.settings.ledgers.length ? `${shard + 1}` : null
       })
 

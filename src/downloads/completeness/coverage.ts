@@ -7,6 +7,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { invalid, notFound } from '../../platform/failures.ts'
 import { openCursor, type Page, paginate } from '../../platform/paging/cursor.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { addMonths, lastDayOf, offsetText } from '../../platform/time/months.ts'
 import { openLedger, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { earliestOf, lastBegunDay, latestOf, type Window } from '../../taxpayers/visibility/window.ts'
@@ -92,7 +93,7 @@ async function viewsOf(ctx: Ctx, ledger: ScopedLedger, wanted: readonly MonthOfS
   const directions = ([0, 1] as const).filter((direction) => wanted.some(({ source }) => directionOf(source) === direction))
   const span = { first: `${first}-01`, last: lastDayOf(last), directions }
   const { ofMonth, found } = await countStored(ledger, span, now, [
-    latestJobs(ledger, { first, last, now: Date.now() }),
+    latestJobs(ledger, { first, last, now: clock.now() }),
     statedRequests(ledger.entity),
   ])
   const [jobs, requests] = found as [LatestJob[], StatedRequest[]]
@@ -137,7 +138,7 @@ function progressOf({ connection, settings }: Ctx, job: LatestJob | undefined, r
   if (job === undefined) return NO_PROGRESS
   // A job that has not ended continues for others while the connection is not active.
   if (job.open === 1 && connection!.state !== 'active') return { ...NO_PROGRESS, last_code: errorInWords('invalid_credentials') }
-  const now = Date.now()
+  const now = clock.now()
   const { source, month, requested_at: since, attempts_before } = job
   const stated = statedOf(requests, { source, month, since, now, factor: settings.authorityWaitFactor })
   const attempts = Math.max(0, job.attempts - attempts_before)
@@ -181,7 +182,7 @@ export async function listMissingXml(
   const limits = { direction, since: earliestOf(first), until: latestOf(last), days, after, limit: query.limit + 1 }
   const statements = [
     dataStatusRows(ledger),
-    latestJobs(ledger, { first: month, last: month, source, now: Date.now() }, true),
+    latestJobs(ledger, { first: month, last: month, source, now: clock.now() }, true),
     missingXmlRows(partition, limits),
   ]
   const [statusRows, jobs, rows] = await ledger.d1.batch<unknown>(statements.map((one) => prepared(ledger.d1, one)))

@@ -9,6 +9,7 @@ import { stuckConversations } from '../../authority/sat/conversation/upkeep.ts'
 import { cfdi } from '../../cfdi/tables.ts'
 import type { System } from '../../platform/context.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { ledgerByLedger } from '../../platform/work/pages.ts'
 import { Logins } from '../../taxpayers/login.ts'
 import { isWhole, type MonthCoverage } from '../../taxpayers/visibility/coverage.ts'
@@ -31,7 +32,7 @@ export async function continueConversation(system: System, { shard, entity }: Co
   const efirmas = new Map<string, { efirma: Efirma | null; read_at: number }>()
   const around: ConversationPorts = {
     async months() {
-      const now = Date.now()
+      const now = clock.now()
       return (await openMonths(ledger, entity)).map(
         (row): AwaitedMonth => ({
           ...{ source: row.source, month: row.month, asked_at: row.asked_at, ahead: row.ahead, is_complete: isWhole(coveredOf(row)) },
@@ -72,7 +73,7 @@ export const sweepConversations = async (system: System, cursor = ''): Promise<s
   system.settings.taxAuthority === 'sandbox'
     ? null
     : ledgerByLedger(system, cursor, async (shard, ledger) => {
-        const now = Date.now()
+        const now = clock.now()
         const { results } = await stuckConversations(ledger, now, now - LATE_MS, SWEEP_LIMIT)
         await announceConversations(
           system,

@@ -2,6 +2,7 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
 import { wakeRelay } from '../../platform/outbox/outbox.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { shownJobId } from '../../taxpayers/visibility/job-id.ts'
 import { announce } from '../downloads.ts'
 import { handOverStatements, type JobKey, releaseLease, takeOver } from '../lease-store.ts'
@@ -40,13 +41,13 @@ export async function failJob(
 ): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
   const held = { entity, token: crypto.randomUUID() }
-  const isFree = () => takeOver(ledger, held, Date.now())
+  const isFree = () => takeOver(ledger, held, clock.now())
   let isTaken = await isFree()
   for (let n = 0; n < TRIES && !isTaken; n++) {
     await scheduler.wait(BETWEEN_MS)
     isTaken = await isFree()
   }
-  const now = Date.now()
+  const now = clock.now()
   if (!isTaken)
     throw new Failure('conflict', 'sync_job.running', 'A worker has the downloads of this fiscal entity at the moment. Try again.')
   try {
@@ -54,7 +55,7 @@ export async function failJob(
     if (!job) throw jobEnded()
     await commitJob(ledger, job, [...finishJobStatements(ledger, job, error_class, now), ...handOverStatements(ledger, held, now)])
   } finally {
-    const { isMore } = await releaseLease(ledger, held, Date.now())
+    const { isMore } = await releaseLease(ledger, held, clock.now())
     await wakeRelay(system, shard)
     if (isMore) await announce(system, [{ shard, entity }], true)
   }

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { coverage, extractions, type JobStatus, syncJobs } from '../jobs/tables.ts'
 import {
   ATTEMPTS,
@@ -45,7 +46,7 @@ export const jobsOfRun = async (
   rfcs: readonly { entity: number; fiscal_entity_id: string; isActive: boolean }[],
   { after, status, limit }: RunJobPage,
 ): Promise<RunJobRow[]> => {
-  const now = Date.now()
+  const now = clock.now()
   const [rfc, source, month] = after ?? [null, null, null]
   const asked = JSON.stringify(rfcs.map(({ entity, isActive, fiscal_entity_id }) => [entity, Number(isActive), fiscal_entity_id]))
   const statement = prepared(

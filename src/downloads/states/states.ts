@@ -1,4 +1,5 @@
 import type { Ctx } from '../../platform/context.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { shownJobId } from '../../taxpayers/visibility/job-id.ts'
 import type { JobState } from '../contract.ts'
 import { viewState, WAITING } from '../progress.ts'
@@ -44,7 +45,7 @@ export async function readJobStates(
   organization_id: string,
   rfcs: readonly Asked[],
 ): Promise<Map<number, JobStates>> {
-  const now = Date.now()
+  const now = clock.now()
   const states = new Map<number, JobStates>()
   await Promise.all(
     [...Map.groupBy(rfcs, ({ shard }) => shard)].map(async ([shard, own]) => {
@@ -82,7 +83,7 @@ export async function readRunGroups(
   rfcs: readonly { entity: number; shard: number; isActive: boolean }[],
   run_ids: readonly string[],
 ): Promise<RunGroup[]> {
-  const now = Date.now()
+  const now = clock.now()
   const read = [...Map.groupBy(rfcs, ({ shard }) => shard)].map(([shard, own]) =>
     runGroups(ledgers[shard]!, organization_id, own, run_ids, now).all<RunGroup>(),
   )

@@ -10,6 +10,7 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { notActive } from '../../taxpayers/connection.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -48,13 +49,13 @@ export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
   const { fiscal_entity_id, rfc, d1 } = ledger
   const cooldown = ctx.env.COOLDOWNS.getByName(`status:${fiscal_entity_id}:${uuid}`)
   // The interrupted request that this one repeats has begun the cooldown.
-  const acquired = ctx.claim?.begun ? ({ acquired: true } as const) : await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
+  const acquired = ctx.claim?.begun ? ({ acquired: true } as const) : await cooldown.acquire(COOLDOWN_SECONDS, clock.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
     if (!ctx.claim?.begun) await countHourly(ctx, 'status_checks')
     const asked: AskedCfdi = { ...row, rfc, sello_ultimos_8: found.sello_ultimos_8 }
     const answer = await statusesOf(ctx).status(asked, ctx.now)
-    const now = Date.now()
+    const now = clock.now()
     const check = checkWith(answer, now, checkOf(row.status_checks, fiscal_entity_id))
     if (!ctx.claim?.begun) await change(ctx, { action: 'cfdi.status_checked', resource_id: uuid, begins: true }, [])
     const isFound = answer.estatus === 'cancelado' && row.estatus !== 'cancelado'

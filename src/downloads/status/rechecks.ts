@@ -9,6 +9,7 @@ import { commit } from '../../platform/db/commit.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
 import { wakeRelay } from '../../platform/outbox/outbox.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { ledgerByLedger } from '../../platform/work/pages.ts'
 import { cancellationStatements } from '../missed-cancellations.ts'
 import { type PartitionHint, wakeRechecks } from './check-status.ts'
@@ -28,7 +29,7 @@ const AGAIN_MS = 10 * 60_000
  */
 export async function resolveRechecks(system: System, { shard, entity }: PartitionHint): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
-  const now = Date.now()
+  const now = clock.now()
   const rechecks = await takeRechecks(ledger, entity, now, now + AGAIN_MS, MOST)
   let isNotified = false
   let isAnswered = true
@@ -65,7 +66,7 @@ async function resolve(system: System, ledger: D1Database, recheck: Recheck): Pr
     return false
   }
   if (recheck.recheck === 'found') return cancel(system, ledger, document, recheck, end())
-  const now = Date.now()
+  const now = clock.now()
   const open = Object.entries(parseChecks(document.status_checks)).filter(([, check]) => needsRecheck(check, now))
   if (open.length === 0 && !(recheck.recheck === 'unproven' && document.has_xml === 0)) {
     await commit(ledger, end())
@@ -94,7 +95,7 @@ async function cancel(
   { entity }: Recheck,
   also: readonly D1PreparedStatement[],
 ): Promise<boolean> {
-  const now = new Date()
+  const now = clock.date()
   const isImport = entity < 0
   const notified = ({ cancellations }: SliceOutcome) => (isImport ? [] : cancellationStatements(ledger, entity, cancellations, now))
   const target = { ledger, files: env.FILES, entity, rfc, now, provenance: isImport ? 'import' : 'authority' } as const
@@ -105,7 +106,7 @@ async function cancel(
 /** Announces the partitions with rechecks that are due. A task, whose cursor is a ledger; it reads nothing where there is none. */
 export const sweepRechecks = (system: System, cursor = ''): Promise<string | null> =>
   ledgerByLedger(system, cursor, async (shard, ledger) => {
-    const partitions = await partitionsToRecheck(ledger, Date.now())
+    const partitions = await partitionsToRecheck(ledger, clock.now())
     await wakeRechecks(
       system,
       partitions.map((entity) => ({ shard, entity })),

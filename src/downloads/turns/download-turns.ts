@@ -12,7 +12,7 @@ export class DownloadTurns extends DurableObject<Env> {
     for (const entry of entries) this.#turns.enter(entry)
   }
 
-  next(own: string): string {
-    return this.#turns.next(own, Date.now())
+  next(own: string, now: number): string {
+    return this.#turns.next(own, now)
   }
 }

@@ -1,6 +1,7 @@
 import type { Notify } from '../../documents/mailbox/fetch.ts'
 import type { System } from '../../platform/context.ts'
 import { log } from '../../platform/log.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import type { DownloadHint } from '../downloads.ts'
 import { drain } from '../drain.ts'
@@ -28,7 +29,7 @@ export async function drainInTurn(system: System, own: DownloadHint, notify: Not
 async function nextOf(system: System, { shard, entity }: DownloadHint): Promise<DownloadHint> {
   const own = { shard, entity }
   try {
-    const [nextShard, nextEntity] = (await turnsOf(system).next(keyOf(own))).split(':').map(Number)
+    const [nextShard, nextEntity] = (await turnsOf(system).next(keyOf(own), clock.now())).split(':').map(Number)
     return { shard: nextShard!, entity: nextEntity! }
   } catch (error) {
     log.error(system, 'Whose turn it is to download is not known. The message is handled by itself.', {}, error)

@@ -5,6 +5,7 @@ import type { System } from '../../platform/context.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { INTO_OUTBOX, wakeRelay } from '../../platform/outbox/outbox.ts'
 import { outbox } from '../../platform/outbox/tables.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
 import { extractions, syncJobs, syncWork } from '../jobs/tables.ts'
@@ -24,7 +25,7 @@ export async function withdrawJobs(
     const ledger = system.settings.ledgers[shard]!
     const entities = own.map(({ entity }) => entity)
     const [deleted] = await ledger.batch<{ was_tried: 0 | 1 }>(
-      withdrawStatements(ledger, { organization_id, run_id, entities, now: Date.now() }),
+      withdrawStatements(ledger, { organization_id, run_id, entities, now: clock.now() }),
     )
     withdrawn += deleted!.results.length
     tried += deleted!.results.filter(({ was_tried }) => was_tried === 1).length

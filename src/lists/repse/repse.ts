@@ -6,6 +6,7 @@ import { countHourly } from '../../platform/locks/hourly.ts'
 import { log } from '../../platform/log.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { isReadable, notActive } from '../../taxpayers/connection.ts'
 import { activeConnectionsOf } from '../../taxpayers/taxpayers.ts'
@@ -57,10 +58,10 @@ async function runLookup(system: System, rfc: string, ownName: OwnName): Promise
   const row = await claimLookup(db, rfc)
   if (!row) return
   const record = await askRegistry(system, rfc, row.name, ownName)
-  if (record) await finishLookup(db, row, record, new Date())
+  if (record) await finishLookup(db, row, record, clock.date())
   else {
     const wait = WAITS_MS[row.attempts]
-    await postponeLookup(db, row, wait === undefined ? null : new Date(Date.now() + wait))
+    await postponeLookup(db, row, wait === undefined ? null : new Date(clock.now() + wait))
   }
 }
 
@@ -86,7 +87,7 @@ async function taxpayerName(system: System, rfc: string, ownName: OwnName): Prom
 
 /** Announces look-ups after a lost message, after the death of a worker, and at the end of a wait. */
 export async function sweepLookups(system: System): Promise<void> {
-  await announceLookups(system, await overdueLookups(system.db, new Date(Date.now() - OVERDUE_AFTER_MS), SWEEP_LIMIT))
+  await announceLookups(system, await overdueLookups(system.db, new Date(clock.now() - OVERDUE_AFTER_MS), SWEEP_LIMIT))
 }
 
 const COOLDOWN_SECONDS = 3_600
@@ -125,7 +126,7 @@ export async function getRepse(ctx: Ctx): Promise<RepseStatus | RepseChecking> {
   const row = await findRow(ctx.db, rfc)
   if (isChecked(row)) return view(row, ctx)
   if (!row?.due_at) {
-    await requestLookups(ctx.db, [{ rfc, name: null }], new Date()).run()
+    await requestLookups(ctx.db, [{ rfc, name: null }], clock.date()).run()
     await announceLookups(ctx, [rfc])
   }
   return { status: 'checking', rfc, retry_after_seconds: RETRY_AFTER_SECONDS }
@@ -138,12 +139,12 @@ export async function getRepse(ctx: Ctx): Promise<RepseStatus | RepseChecking> {
 export async function requestRefresh(ctx: Ctx): Promise<RepseQueued> {
   const { rfc, fiscal_entity_id } = activeConnection(ctx)
   const cooldown = ctx.env.COOLDOWNS.getByName(`repse:${rfc}`)
-  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
+  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, clock.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
     await countHourly(ctx, 'repse_refreshes')
     await change(ctx, { action: 'repse.refresh_requested', resource_id: fiscal_entity_id }, [
-      requestLookups(ctx.db, [{ rfc, name: null }], new Date()),
+      requestLookups(ctx.db, [{ rfc, name: null }], clock.date()),
     ])
   } catch (error) {
     await cooldown.release()

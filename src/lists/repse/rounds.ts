@@ -1,6 +1,7 @@
 import { raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { askRegistry, type OwnName } from './repse.ts'
 import { alertOf } from './status.ts'
@@ -32,7 +33,7 @@ const DUE_AFTER_MS = 12 * 3_600_000
  */
 export async function refreshRepse(system: System): Promise<void> {
   const day = system.now.toISOString().slice(0, 10)
-  await commit(system.db.$client, openRound(system.db, day, system.now, new Date()))
+  await commit(system.db.$client, openRound(system.db, day, system.now, clock.date()))
   await announce(system, day)
 }
 
@@ -53,7 +54,7 @@ export async function runRoundPage(system: System, day: string, ownName: OwnName
   for (const { rfc, name } of due) {
     if (!(await claimForDay(db, rfc, day))) continue
     const record = await askRegistry(system, rfc, name, ownName)
-    if (record) await recordAnswer(db, rfc, record, new Date())
+    if (record) await recordAnswer(db, rfc, record, clock.date())
   }
   const registrations = await registrationsOf(
     db,
@@ -62,12 +63,12 @@ export async function runRoundPage(system: System, day: string, ownName: OwnName
   const drafts = registrations.flatMap((registration) => alertOf(registration, round.instant) ?? [])
   const is_done = page.length < PAGE
   await raiseAlerts(system, drafts, system.now)
-  await commit(db.$client, [advanceRound(db, round, page.at(-1)?.entity ?? round.after, is_done, new Date())])
+  await commit(db.$client, [advanceRound(db, round, page.at(-1)?.entity ?? round.after, is_done, clock.date())])
   if (!is_done) await announce(system, day)
 }
 
 /** Announces an unfinished round that has stalled. */
 export async function sweepRounds(system: System): Promise<void> {
-  const day = await stalledRound(system.db, new Date(Date.now() - STALLED_AFTER_MS))
+  const day = await stalledRound(system.db, new Date(clock.now() - STALLED_AFTER_MS))
   if (day !== null) await announce(system, day)
 }

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { type Database, jsonChunks, type Statement } from '../../platform/db/commit.ts'
 import { bare, prepared, readAll } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { connections } from '../../taxpayers/tables.ts'
 import type { RegistryRecord } from './registry/registry.ts'
@@ -71,7 +72,7 @@ export type LeasedLookup = Leased<Pick<RepseRow, 'rfc' | 'name' | 'attempts'>>
 
 /** Claims a look-up that is requested and due. Returns undefined when there is none. */
 export const claimLookup = async ({ $client }: Database, of: string): Promise<LeasedLookup | undefined> =>
-  (await lookupLease.claim($client, sql`${rfc} = ${of} and ${due_at} <= ${Date.now()}`))[0]
+  (await lookupLease.claim($client, sql`${rfc} = ${of} and ${due_at} <= ${clock.now()}`))[0]
 
 const answer = ({ is_registered, actividades, ...texts }: RegistryRecord, checked_at: Date) => {
   const { folio, razon_social, entidad, municipio, num_aviso, fecha_aviso, vigencia_hasta } = texts

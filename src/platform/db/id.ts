@@ -1,4 +1,5 @@
 /** TypeIDs: a prefix and 128 bits in base 32. Source: the TypeID specification 0.3, and RFC 9562 for the UUIDs of version 7. */
+import { clock } from '../time/clock.ts'
 
 /** Crockford's alphabet, without i, l, o and u. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -34,7 +35,7 @@ let counter = 0
 
 /** A UUID of version 7 as 32 hexadecimal digits. Those that an isolate makes sort in the order in which they were made. */
 function uuid7(): string {
-  const now = Date.now()
+  const now = clock.now()
   const random = crypto.getRandomValues(new Uint32Array(3))
   if (now > millisecond || now < millisecond - SET_BACK_MS) {
     millisecond = now

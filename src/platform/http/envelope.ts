@@ -3,13 +3,14 @@ import { requestId } from 'hono/request-id'
 import { type App, type System, systemOf } from '../context.ts'
 import { log } from '../log.ts'
 import { networkOf } from '../network.ts'
+import { clock } from '../time/clock.ts'
 
 /** Gives every request an id of ours. A client's own id is longer than 0 characters, so that none is accepted. */
 export const ownRequestId = requestId({ limitLength: 0, generator: () => `req_${crypto.randomUUID().replaceAll('-', '')}` })
 
 /** The system of a request. Throws UnusableSettings. */
 export const systemOfRequest = ({ env, req, var: { requestId } }: Context<App>): System => ({
-  ...systemOf(env, new Date(), requestId),
+  ...systemOf(env, clock.date(), requestId),
   network: networkOf(req.header('cf-connecting-ip') ?? ''),
 })
 

@@ -7,6 +7,7 @@ import { countHourly } from '../locks/hourly.ts'
 import { log } from '../log.ts'
 import { deleteReceipts, findReceipt } from '../receipts/receipts.ts'
 import { localDayOf } from '../time/calendar.ts'
+import { clock } from '../time/clock.ts'
 import { pageByPage } from '../work/pages.ts'
 import { type ClaimedKey, claimKey, deleteExpired, keepAnswer, markKey, releaseKey } from './store.ts'
 
@@ -95,7 +96,7 @@ export async function answerOnce(
     throw invalid('idempotency.invalid_key', [{ path: 'Idempotency-Key', message: 'Must be 1 to 255 printable ASCII characters.' }])
   const own = { organization_id: ctx.organization.id, key: request.key, token: crypto.randomUUID() }
   const fingerprints = await fingerprintsOf(ctx, request.content)
-  const asked_at = Date.now()
+  const asked_at = clock.now()
   const times = { asked_at, lease_until: asked_at + LEASE_MS, now: ctx.now, expired_at: expiredAt(ctx.now) }
   const found = await claimKey(ctx.db, { ...own, fingerprints, ...times })
   const claim: KeyClaim = { ...own, begun: found.resource_id }

@@ -12,7 +12,7 @@ export type ClaimedKey = Pick<typeof keys.$inferSelect, 'token' | 'fingerprint' 
   isRepeated: boolean
 }
 
-/** A request for a key. Times are milliseconds of the real clock, except `now` and `expired_at`. */
+/** A request for a key. Times are milliseconds of the service's clock. */
 export interface KeyRequest extends Omit<KeyClaim, 'begun'> {
   /** The request's fingerprint under each hashing key, the current key first. */
   fingerprints: readonly string[]

@@ -13,7 +13,7 @@ const NONE: Window = { until: 0, times: 0 }
 
 /**
  * How often the same action may be done in a time that begins with the first one: once, unless the caller says how often. One object for
- * each action. Of any number of concurrent calls, only so many acquire it. Times are milliseconds of the real clock.
+ * each action. Of any number of concurrent calls, only so many acquire it. Times are milliseconds of the service's clock.
  */
 export class Cooldown extends DurableObject<Env> {
   #window: Window

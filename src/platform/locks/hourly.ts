@@ -1,5 +1,6 @@
 import type { Ctx } from '../context.ts'
 import { Failure } from '../failures.ts'
+import { clock } from '../time/clock.ts'
 
 const HOUR_SECONDS = 3_600
 
@@ -22,7 +23,7 @@ export const HOURLY = {
 /** Counts what an organization asks for, exactly and at one place for all locations. Throws Failure 429 organization.hourly_limit. */
 export async function countHourly({ env, organization }: Pick<Ctx, 'env' | 'organization'>, what: keyof typeof HOURLY): Promise<void> {
   const { most, things } = HOURLY[what]
-  const counted = await env.COOLDOWNS.getByName(`hourly:${what}:${organization.id}`).acquire(HOUR_SECONDS, Date.now(), most)
+  const counted = await env.COOLDOWNS.getByName(`hourly:${what}:${organization.id}`).acquire(HOUR_SECONDS, clock.now(), most)
   if (counted.acquired) return
   const { retry_after_seconds } = counted
   throw new Failure(

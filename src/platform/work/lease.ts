@@ -3,6 +3,7 @@ import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { commit, type Statement } from '../db/commit.ts'
 import { assertThat, isGuardViolation } from '../db/guard.ts'
 import { all, bare, prepared } from '../db/statement.ts'
+import { clock } from '../time/clock.ts'
 
 /** How long a worker holds a row, in milliseconds, unless it says so again: longer than an invocation works. */
 const LEASE_MS = 60_000
@@ -54,7 +55,7 @@ export class RowLease<Row extends object> {
 
   /** The end of a lease that begins now. */
   get end(): number {
-    return Date.now() + this.milliseconds
+    return clock.now() + this.milliseconds
   }
 
   /** Claims free rows under a new token. `set` holds other changes of the claim. Returns them as they are now. */
@@ -73,7 +74,7 @@ export class RowLease<Row extends object> {
   }
 
   /** The condition that a row is free. */
-  isFree(now = Date.now()): SQL {
+  isFree(now = clock.now()): SQL {
     const { token, until } = this.#columns
     return this.#options.isFree?.(now) ?? sql`(${token} is null or ${until} < ${now})`
   }
@@ -119,7 +120,7 @@ export class RowLease<Row extends object> {
     const { token, until } = this.#columns
     return (
       this.#options.release?.(d1, row) ??
-      this.set(d1, row, sql`${bare(token)} = null, ${bare(until)} = ${Date.now()}${changes ? sql`, ${changes}` : NOTHING}`)
+      this.set(d1, row, sql`${bare(token)} = null, ${bare(until)} = ${clock.now()}${changes ? sql`, ${changes}` : NOTHING}`)
     )
   }
 

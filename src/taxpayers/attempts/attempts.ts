@@ -7,6 +7,7 @@ import { Failure } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
 import { log } from '../../platform/log.ts'
 import { networkKey } from '../../platform/network.ts'
+import { clock } from '../../platform/time/clock.ts'
 import type { ConnectionRow } from '../taxpayers.ts'
 import {
   type AttemptLimit,
@@ -63,7 +64,7 @@ export async function reserveAttempt(
     network: await networkKey(ctx),
     is_stranger: isStranger(known),
     state: 'awaited',
-    attempted_at: new Date(),
+    attempted_at: clock.date(),
   }
   if (await insertAttempt(db, attempt, { ofOrganization: OF_ORGANIZATION, ofStrangers: OF_STRANGERS })) return attempt
   throw await tooMany(db, attempt)
@@ -165,11 +166,11 @@ async function alertGuessed(system: System, attempt_id?: string): Promise<void> 
       message_es: `El ${day} se enviaron CIEC o e.firmas incorrectas del RFC ${rfc} que su organización no envió: ${ALERT_AFTER.attempts} o más en 24 horas.`,
     }
   })
-  await raiseAlerts(system, drafts, new Date())
+  await raiseAlerts(system, drafts, clock.date())
 }
 
 /** Raises the alerts that a crash prevented, and deletes attempts that no longer count. */
 export async function pruneAttempts(system: System): Promise<void> {
   await alertGuessed(system)
-  await deleteAttempts(system.db, new Date(Date.now() - DAY_MS))
+  await deleteAttempts(system.db, new Date(clock.now() - DAY_MS))
 }

@@ -5,6 +5,7 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { commit, type Database } from '../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
 import { bare, changesOf, prepared, readRows } from '../../platform/db/statement.ts'
+import { clock } from '../../platform/time/clock.ts'
 import { readLogin } from '../login.ts'
 import { rejectLogin } from '../login-answers.ts'
 import { connections, fiscalEntities } from '../tables.ts'
@@ -24,7 +25,7 @@ const LONGEST_WAIT_MS = 60 * 60_000
 
 /** Leases a stored CIEC that is to be verified until an instant; null when there is none. */
 export async function leaseLogin(system: System, until: number): Promise<(LeasedLogin & { rfc: string; ciec: string }) | null> {
-  for (const { connection, version, due_at, ...of } of await dueForFetcher(system.db, Date.now(), LOOKED_AT)) {
+  for (const { connection, version, due_at, ...of } of await dueForFetcher(system.db, clock.now(), LOOKED_AT)) {
     if (!(await moveVerification(system.db, connection, due_at, until, 1))) continue
     const row = await findConnection(system.db, of.organization_id, of.fiscal_entity_id)
     const login = row ? await readLogin(system, row, 'ciec') : null
@@ -55,7 +56,7 @@ export async function postponeLogin(system: System, { connection, until }: Lease
   const found = await findLeased(system.db, connection, until)
   if (!found) return
   const wait = Math.min(FIRST_WAIT_MS * 2 ** (found.attempts - 1), LONGEST_WAIT_MS)
-  await moveVerification(system.db, connection, until, Date.now() + wait, 0)
+  await moveVerification(system.db, connection, until, clock.now() + wait, 0)
 }
 
 /**
@@ -63,12 +64,12 @@ export async function postponeLogin(system: System, { connection, until }: Lease
  * was never active with it loses it; its organization gets an alert, raised before, so that no crash prevents it.
  */
 export async function refuseLogin(ctx: Ctx, leased: LeasedLogin, { row, login }: NonNullable<Awaited<ReturnType<typeof leasedLogin>>>) {
-  if (!isDraft(row) && !isInvalid(row)) return rejectLogin({ ...ctx, now: new Date() }, row.entity, { login, version: leased.version })
+  if (!isDraft(row) && !isInvalid(row)) return rejectLogin({ ...ctx, now: clock.date() }, row.entity, { login, version: leased.version })
   await notifyErased(ctx, row, leased)
   try {
     await commit(ctx.db.$client, [
       assertLeased(ctx, leased),
-      updateConnection(ctx.db, row.connection, { ...NO_LOGIN.ciec, updated_at: new Date() }),
+      updateConnection(ctx.db, row.connection, { ...NO_LOGIN.ciec, updated_at: clock.date() }),
     ])
   } catch (error) {
     // Another one has been stored since.
@@ -91,7 +92,7 @@ const notifyErased = (ctx: Ctx, { fiscal_entity_id, rfc }: WithGrantedRanges, { 
         message_es: `El SAT rechazó la CIEC de ${rfc} en su primer inicio de sesión y se borró. Envíe la CIEC vigente.`,
       },
     ],
-    new Date(),
+    clock.date(),
   )
 
 const [c, f] = [alias(connections, 'c'), alias(fiscalEntities, 'f')]

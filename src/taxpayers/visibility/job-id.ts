@@ -1,4 +1,5 @@
 import { idOfText } from '../../platform/db/id.ts'
+import { clock } from '../../platform/time/clock.ts'
 
 /** Identifiers of one millisecond. The first of an isolate is in the lower half, and the others count up. */
 const A_MILLISECOND = 1_024
@@ -12,7 +13,7 @@ let last = 0
  * within the RFC. Identifiers sort by the time of their creation, those of an isolate in the order in which it made them.
  */
 export function newJobId(): string {
-  const since = Date.now() * A_MILLISECOND
+  const since = clock.now() * A_MILLISECOND
   const isCounted = last >= since && last < since + SET_BACK_MS * A_MILLISECOND
   last = isCounted ? last + 1 : since + (crypto.getRandomValues(new Uint16Array(1))[0]! % (A_MILLISECOND / 2))
   // The digits of base 36 sort as text, and eleven of them are enough for any time.

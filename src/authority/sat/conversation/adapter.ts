@@ -1,6 +1,7 @@
 import { bytesOfObject } from '../../../platform/bytes/bytes.ts'
 import type { System } from '../../../platform/context.ts'
 import { Unavailable } from '../../../platform/failures.ts'
+import { clock } from '../../../platform/time/clock.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
 import { documentsOfFetch, stepOfFetch } from '../../fetcher/fetched.ts'
 import {
@@ -61,11 +62,11 @@ export const satAuthority = (system: System): TaxAuthority => ({
     }
     if (state === 'failed') throw failureOf(failed!)
     if (state === 'unplanned' || conversation?.due_at == null) {
-      const due_at = Date.now() + GATHERING_MS
+      const due_at = clock.now() + GATHERING_MS
       if (await makeDue(ledger, entity, due_at)) await announceConversations(system, [{ shard, entity }], due_at)
     }
     // Its requests end the wait before.
-    const ask_again_at = new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor))
+    const ask_again_at = new Date(deadlineOf(clock.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor))
     const part = isDelayed(progress, request.until.getTime(), factor)
       ? { until, packages: packages(), lists: listsOf(progress) }
       : undefined

@@ -1,5 +1,6 @@
 import type { System } from '../../../platform/context.ts'
 import { log } from '../../../platform/log.ts'
+import { clock } from '../../../platform/time/clock.ts'
 import { sendHints } from '../../../platform/work/send.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
 import { rateLimiterOf, sendOf } from '../send.ts'
@@ -133,7 +134,7 @@ const STEP_STATEMENTS = 220
 
 /** Sends the messages with which conversations continue. The sweep does without them. */
 export const announceConversations = (system: System, targets: readonly Target[], due_at: number): Promise<void> => {
-  const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil((due_at - Date.now()) / 1_000)))
+  const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil((due_at - clock.now()) / 1_000)))
   // A session takes as long as the authority's rate requires; here it hinders nobody.
   const messages = targets.map(({ shard, entity }) => ({
     body: { shard, entity, conversation: true } satisfies ConversationHint,
@@ -151,7 +152,7 @@ export async function converse(system: System, { shard, entity }: Target, around
   const ledger = system.settings.ledgers[shard]!
   const factor = system.settings.authorityWaitFactor
   const { conversation, requests } = await readConversation(ledger, entity)
-  const now = Date.now()
+  const now = clock.now()
   if (conversation === null || conversation.due_at === null || conversation.due_at > now || conversation.busy_until > now) return
   const months = await around.months()
   const ahead = Math.max(0, ...months.map((one) => one.ahead))
@@ -172,7 +173,7 @@ export async function converse(system: System, { shard, entity }: Target, around
     if (!conversationLease.isLost(error)) throw error
   }
   const isQuiet = isCheck && !leased.isChanged && !worker.isMore && leased.failures === conversation.failures
-  const due = isQuiet && next > Date.now() ? next : await worker.end()
+  const due = isQuiet && next > clock.now() ? next : await worker.end()
   if (typeof due === 'number') await announceConversations(system, [{ shard, entity }], due)
 }
 
@@ -216,7 +217,7 @@ class ConversationSession {
   async end(): Promise<number | null | undefined> {
     const { ledger, entity, factor, lease, failures, isOver, ahead } = this.#leased
     const { requests } = await readConversation(ledger, entity)
-    const [now, months] = [Date.now(), await this.#around.months()]
+    const [now, months] = [clock.now(), await this.#around.months()]
     const isIdle = ({ n }: AuthorityRequest) => this.#idle.has(n)
     const due_at = dueOf(requests, months, { now: now + ahead, factor, isIdle })
     const due = due_at === null ? null : due_at - ahead

@@ -2,6 +2,7 @@ import { ObjectWriter } from '../../../platform/bytes/object-writer.ts'
 import type { System } from '../../../platform/context.ts'
 import { Unavailable } from '../../../platform/failures.ts'
 import { log } from '../../../platform/log.ts'
+import { clock } from '../../../platform/time/clock.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
 import { Unanswered } from '../answers.ts'
 import { CertificateRefused, type SatSession } from '../session.ts'
@@ -59,7 +60,7 @@ export class LeasedConversation {
   }
 
   get now(): number {
-    return Date.now() + this.ahead
+    return clock.now() + this.ahead
   }
 
   /**
@@ -76,7 +77,7 @@ export class LeasedConversation {
 
   /** Holds the conversation for longer when half of the time has passed. */
   async hold(): Promise<void> {
-    if (this.#busyUntil - Date.now() > conversationLease.milliseconds / 2) return
+    if (this.#busyUntil - clock.now() > conversationLease.milliseconds / 2) return
     this.isChanged = true
     this.#busyUntil = conversationLease.end
     await conversationLease.extend(this.ledger, this.lease).run()

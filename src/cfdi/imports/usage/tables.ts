@@ -30,7 +30,7 @@ export const importUsage = sqliteTable(
     counted: integer().notNull(),
     /** 1 until the import is completed, and while it is being deleted. */
     is_open: flag().notNull(),
-    /** Nobody else works on it until then. Milliseconds since 1970, like the next one, of the real clock. */
+    /** Nobody else works on it until then. Milliseconds since 1970, like the next one. */
     turn_until: integer().notNull(),
     created_at: integer().notNull(),
   },

@@ -6,6 +6,7 @@ import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { isGuardViolation } from '../../../platform/db/guard.ts'
 import type { Failure } from '../../../platform/failures.ts'
 import { localDayOf } from '../../../platform/time/calendar.ts'
+import { clock } from '../../../platform/time/clock.ts'
 import type { Room } from '../../ingest/ingest.ts'
 import {
   endTurn,
@@ -52,7 +53,7 @@ export async function takeUploadRoom(
 ): Promise<void> {
   const { db, organization } = importer
   const limits = limitsNow(importer)
-  const usage = { ...upload, organization_id: organization.id, created_at: Date.now() }
+  const usage = { ...upload, organization_id: organization.id, created_at: clock.now() }
   const room = { limit: limits.import_bytes, daily: limits.import_bytes_per_day, day: todayOf(importer) }
   try {
     await commitWith([...takeBytes(db.$client, usage, room), ...warnOfTotals(importer, ['bytes', 'day_bytes'])])
@@ -141,7 +142,7 @@ export type Turn = Pick<OpenUsage, 'import_id' | 'shard'>
  */
 export async function beginTurn({ db }: System, import_id: string): Promise<{ next: OpenUsage | null; isWaiting: boolean }> {
   const d1 = db.$client
-  const now = Date.now()
+  const now = clock.now()
   const [hinted, taken] = await d1.batch<OpenUsage & { is_waiting: number }>([
     selectWaiting(d1, import_id),
     takeTurn(d1, now, now + TURN_MS),
@@ -153,10 +154,10 @@ export async function beginTurn({ db }: System, import_id: string): Promise<{ ne
 
 /** Ends the turn of an import that is to have another one, at once or soon. */
 export const leaveTurn = ({ db }: System, import_id: string, isWorkedOn: boolean) =>
-  endTurn(db.$client, import_id, isWorkedOn ? 0 : Date.now() + RETRY_MS).run()
+  endTurn(db.$client, import_id, isWorkedOn ? 0 : clock.now() + RETRY_MS).run()
 
 /** Whether another organization waits for its turn. */
-export const isTurnOver = ({ db, organization }: Importer): Promise<boolean> => isAnotherWaiting(db.$client, organization.id, Date.now())
+export const isTurnOver = ({ db, organization }: Importer): Promise<boolean> => isAnotherWaiting(db.$client, organization.id, clock.now())
 
 /** Whether an import uses something: it has been begun and is not deleted. */
 export const isKnown = async ({ db }: System, import_id: string): Promise<boolean> =>

@@ -6,6 +6,7 @@ import { newId } from '../../../platform/db/id.ts'
 import { Failure } from '../../../platform/failures.ts'
 import { slotOf } from '../../../platform/hash.ts'
 import { countHourly } from '../../../platform/locks/hourly.ts'
+import { clock } from '../../../platform/time/clock.ts'
 import { each } from '../../../platform/work/pages.ts'
 import { type Message, sendHints } from '../../../platform/work/send.ts'
 import { canLogIn, dueAt, isVerified } from '../../../taxpayers/login.ts'
@@ -71,8 +72,8 @@ const newRun = (
   dispatched: 0,
   gap_jobs: 0,
   after: '',
-  created_at: new Date(),
-  moved_at: new Date(),
+  created_at: clock.date(),
+  moved_at: clock.date(),
   asked: null,
 })
 
@@ -182,7 +183,7 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
     const read = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
     if (!system.budget.allows(pageStatements(read) + RUN_STATEMENTS)) {
       const counts = { connections, dispatched, gap_jobs }
-      await commit(system.db.$client, [saveCheckpoint(system.db, run, { after, ...counts }, new Date()), ...laterRuns()])
+      await commit(system.db.$client, [saveCheckpoint(system.db, run, { after, ...counts }, clock.date()), ...laterRuns()])
       await announceRuns(system, [run])
       return { run_id: run.run_id, status: 'dispatched', ...counts, isDone: false }
     }
@@ -213,13 +214,13 @@ const VERIFIED_A_PAGE = 10
 /** Verifies the logins of a page that are due, as far as the authority answers, and returns the connections that were unverified. */
 async function newlyVerified(system: System, page: readonly ConnectionRow[]): Promise<readonly ConnectionRow[]> {
   const unverified = page.filter((row) => !isVerified(row))
-  const due = unverified.filter((row) => nextVerification(row).getTime() <= Date.now()).slice(0, VERIFIED_A_PAGE)
+  const due = unverified.filter((row) => nextVerification(row).getTime() <= clock.now()).slice(0, VERIFIED_A_PAGE)
   if (due.length === 0) return unverified
-  for (const { entity } of due) await verifyOutstanding({ ...system, now: new Date() }, entity)
+  for (const { entity } of due) await verifyOutstanding({ ...system, now: clock.date() }, entity)
   return activeOf(system.db, unverified)
 }
 
-const nextVerification = (row: ConnectionRow): Date => dueAt(row) ?? new Date()
+const nextVerification = (row: ConnectionRow): Date => dueAt(row) ?? clock.date()
 
 /** The run of one connection that makes up for a run that left it out. The sweep dispatches it. */
 const laterRun = (run: RunRow, row: ConnectionRow): RunRow => ({
@@ -276,7 +277,7 @@ async function dispatchPage(
   const directions = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
   const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
   if (directions.length > 0) {
-    const now = Date.now()
+    const now = clock.now()
     const statements = directions.map((direction) => widenWindows(system.db, direction, wider[direction], now))
     const widened = await commit<{ connection: number }>(system.db.$client, statements)
     for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
@@ -293,7 +294,7 @@ async function dispatchPage(
 
 /** Announces runs that a crash left planned, and those whose message is lost. */
 export async function sweepRuns(system: System): Promise<void> {
-  await announceRuns(system, await unfinishedRuns(system.db, new Date(Date.now() - UNFINISHED_AFTER_MS), SWEEP_LIMIT))
+  await announceRuns(system, await unfinishedRuns(system.db, new Date(clock.now() - UNFINISHED_AFTER_MS), SWEEP_LIMIT))
 }
 
 /**
@@ -309,7 +310,7 @@ export async function runExtractor(ctx: Ctx, extractor_id: string): Promise<Extr
   if ((await connectionsOfRun(ctx.db, all, '', 1)).length === 0)
     return { run_id: null, status: 'no_connections', connections: 0, dispatched: 0 }
   const cooldown = ctx.env.COOLDOWNS.getByName(extractor_id)
-  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
+  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, clock.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
     await countHourly(ctx, 'runs')

@@ -9,6 +9,7 @@ import { Failure, invalid, notFound } from '../../../platform/failures.ts'
 import { countHourly } from '../../../platform/locks/hourly.ts'
 import { listPage, openCursor, type Page, paginate } from '../../../platform/paging/cursor.ts'
 import { localDayOf } from '../../../platform/time/calendar.ts'
+import { clock } from '../../../platform/time/clock.ts'
 import { pageByPage } from '../../../platform/work/pages.ts'
 import { notActive } from '../../../taxpayers/connection.ts'
 import { sourcesOf } from '../../../taxpayers/sources.ts'
@@ -146,7 +147,7 @@ export async function extractRange(ctx: Ctx, draft: ExtractionDraft): Promise<Ru
   if (connection?.state !== 'active') throw notActive(ctx, connection)
   const asked = await askedOf(ctx, connection.fiscal_entity_id, draft)
   const cooldown = cooldownOf(ctx, connection.fiscal_entity_id)
-  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
+  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, clock.now())
   if (!acquired.acquired) {
     const { retry_after_seconds } = acquired
     throw new Failure(
@@ -202,7 +203,7 @@ export async function cancelRun(ctx: Ctx, run_id: string): Promise<CancelledRun>
   const row = await requireRun(ctx, run_id)
   const before = await progressOf(ctx, row)
   // A run that has ended stays as it is.
-  const statements = before.outcome === null ? [cancelStatement(ctx.db, run_id, new Date())] : []
+  const statements = before.outcome === null ? [cancelStatement(ctx.db, run_id, clock.date())] : []
   await change(ctx, { action: 'run.cancelled', resource_id: run_id, begins: true }, statements)
   const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, row.fiscal_entity_id)
   const { withdrawn, tried } = await withdrawJobs(ctx, { organization_id: ctx.organization.id, run_id }, rfcs)

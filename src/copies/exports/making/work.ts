@@ -3,6 +3,7 @@ import type { Ctx, System } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
 import { assignments, readColumn } from '../../../platform/db/statement.ts'
 import { memory } from '../../../platform/memory-limiter.ts'
+import { clock } from '../../../platform/time/clock.ts'
 import type { Leased } from '../../../platform/work/lease.ts'
 import { pageByPage } from '../../../platform/work/pages.ts'
 import { isReadable } from '../../../taxpayers/connection.ts'
@@ -156,7 +157,7 @@ async function save(system: System, row: Leased<ExportRow>, maker: Maker): Promi
 async function complete(system: System, row: Leased<ExportRow>, maker: Maker): Promise<void> {
   const d1 = system.db.$client
   const { key, size, etag } = await maker.complete()
-  const now = Date.now()
+  const now = clock.now()
   const ready = { status: 'ready', object: key, etag, bytes: size }
   await exportLease.commit(d1, row, [
     exportLease.set(d1, row, assignments(exports_, { ...ready, state: null, completed_at: now, expires_at: now + KEPT_MS })),
@@ -170,14 +171,14 @@ async function fail(system: System, row: Leased<ExportRow>, code: string): Promi
   const d1 = system.db.$client
   await removeObjects(system, row)
   await exportLease.commit(d1, row, [
-    exportLease.set(d1, row, assignments(exports_, { status: 'failed', error_code: code, state: null, completed_at: Date.now() })),
+    exportLease.set(d1, row, assignments(exports_, { status: 'failed', error_code: code, state: null, completed_at: clock.now() })),
   ])
   return false
 }
 
 /** Wakes the exports that lost their message or their worker. */
 export const sweepExports = async (system: System): Promise<void> =>
-  wakeExports(system, await readColumn(system.db.$client, openExports(Date.now() - STALLED_MS, SWEPT)))
+  wakeExports(system, await readColumn(system.db.$client, openExports(clock.now() - STALLED_MS, SWEPT)))
 
 /** Exports that are expired in a page. */
 const PER_PAGE = 20

@@ -5,6 +5,7 @@ import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../../platform/db/guard.ts'
 import { prepared, readRows } from '../../../platform/db/statement.ts'
 import { Failure } from '../../../platform/failures.ts'
+import { clock } from '../../../platform/time/clock.ts'
 import type { Leased } from '../../../platform/work/lease.ts'
 import { sendHints } from '../../../platform/work/send.ts'
 import { connections } from '../../../taxpayers/tables.ts'
@@ -71,7 +72,7 @@ export async function requestOpening(ctx: Ctx, api_key: string, asked: Asked): P
     assertThat(d1, sql`exists (${active})`, IS_ACTIVE),
     ...withdrawOpenings(ctx),
     assertThat(d1, sql`not ${isOpening(asked, ctx.now)}`, NOT_OPENING),
-    insertOpening(asked, api_key, Date.now()),
+    insertOpening(asked, api_key, clock.now()),
   ]).catch((error: unknown) => {
     if (isGuardViolation(error, MAY_ACKNOWLEDGE))
       throw new Failure(
@@ -121,11 +122,11 @@ export const finishOpening = async (system: System, request: Leased<MailboxReque
 
 /** Asks for a document that can be fetched without opening anything. */
 export async function requestDocument(system: System, asked: Asked): Promise<void> {
-  await commit(system.db.$client, [insertRequest(asked, Date.now())])
+  await commit(system.db.$client, [insertRequest(asked, clock.now())])
   await announceRequests(system, [asked])
 }
 
 /** Announces waiting requests: after a lost message, the death of a worker, or a wait. */
 export async function sweepMailboxes(system: System): Promise<void> {
-  await announceRequests(system, await readRows(system.db.$client, dueRequests(Date.now(), SWEEP_LIMIT)))
+  await announceRequests(system, await readRows(system.db.$client, dueRequests(clock.now(), SWEEP_LIMIT)))
 }

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { bare, insertion, prepared } from '../../../platform/db/statement.ts'
+import { clock } from '../../../platform/time/clock.ts'
 import { type Leased, RowLease } from '../../../platform/work/lease.ts'
 import { connections } from '../../../taxpayers/tables.ts'
 import { mailboxRequests } from './tables.ts'
@@ -67,7 +68,7 @@ export const claimRequests = (
     d1,
     sql`${KEY} in (
       select ${sql.join(KEY, sql`, `)} from ${mailboxRequests} where ${organization_id} = ${of.organization_id} and ${entity} = ${of.entity}
-        and ${not_before} <= ${Date.now()} and ${requestLease.isFree()} limit ${limit})`,
+        and ${not_before} <= ${clock.now()} and ${requestLease.isFree()} limit ${limit})`,
   )
 
 export const deleteRequest = (request: Leased<MailboxRequest>): SQL => deleteWhere(requestLease.isLeased(request))

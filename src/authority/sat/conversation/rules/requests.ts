@@ -116,7 +116,7 @@ export const packageKey = (entity: number, n: number, k: number): string => `aut
 export interface WantedMonth {
   source: CfdiSource
   month: string
-  /** When it was asked for, by the real clock, in milliseconds. */
+  /** When it was asked for, in milliseconds. */
   asked_at: number
   /** Whether an earlier download brought everything that the month had. */
   is_complete: boolean
