@@ -3,9 +3,7 @@
  * downloads/downloads.ts → downloads/drain.ts → cfdi/ingest/ingest.ts (how documents come in), taxpayers/visibility/window.ts and cfdi/search/search.ts
  * (how they are read), delivery/relay/relay.ts → delivery/deliveries/delivery.ts (how customers learn of changes).
  */
-import { appFor } from './app/app.ts'
-import { tick } from './app/schedule.ts'
-import { consume } from './app/work.ts'
+import { entries } from './app/clock/entries.ts'
 
 export { HostLimiter } from './delivery/hosts/host-limiter.ts'
 export { PdfReader } from './documents/pdf/reader.ts'
@@ -14,8 +12,4 @@ export { Egress, StorageEgress } from './platform/egress/egress.ts'
 export { Cooldown } from './platform/locks/cooldown.ts'
 export { Mutex } from './platform/locks/mutex.ts'
 
-export default {
-  fetch: (request: Request, env: Env, context?: ExecutionContext) => appFor(request).fetch(request, env, context),
-  queue: consume,
-  scheduled: tick,
-} satisfies ExportedHandler<Env>
+export default entries satisfies ExportedHandler<Env>

@@ -1,3 +1,14 @@
+CREATE TABLE `clock` (
+	`one` integer PRIMARY KEY NOT NULL,
+	`ahead` integer NOT NULL,
+	`target` integer,
+	`began_at` integer NOT NULL,
+	`ends_at` integer NOT NULL,
+	`entries` text DEFAULT '[]' NOT NULL,
+	`token` text,
+	`lease_until` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `ciec_attempts` (
 	`attempt_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,

@@ -4,6 +4,7 @@ import { notifyAlerts } from '../delivery/alerts/notify-alerts.ts'
 import { notifyQuotas } from '../delivery/alerts/notify-quotas.ts'
 import { type System, systemOf } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
+import type { Budget } from '../platform/work/budget.ts'
 import { carryOutDeadLetters } from './dead-letters.ts'
 import { resume } from './resume.ts'
 import { runTask, sendTasks, TASKS, type TaskMessage } from './tasks.ts'
@@ -45,8 +46,12 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
 }
 
 /** Runs the verbs of a cron one after the other. One that fails does not keep the others from running; the cron fails at the end. */
-export async function tick({ cron, scheduledTime }: Pick<ScheduledController, 'cron' | 'scheduledTime'>, env: Env): Promise<void> {
-  const system = systemOf(env, new Date(scheduledTime), `cron_${scheduledTime}`)
+export async function tick(
+  { cron, scheduledTime }: Pick<ScheduledController, 'cron' | 'scheduledTime'>,
+  env: Env,
+  budget?: Budget,
+): Promise<void> {
+  const system = systemOf(env, new Date(scheduledTime), `cron_${scheduledTime}`, budget)
   let failed = 0
   for (const verb of CRONS[cron] ?? [])
     await verb(system).catch((error: unknown) => {

@@ -30,17 +30,11 @@ import { each } from '../platform/work/pages.ts'
 import { sendAll } from '../platform/work/send.ts'
 import { runTask, TaskMessage } from './tasks.ts'
 
-type Producer =
-  | 'DOWNLOADS'
-  | 'DOWNLOADS_SPREAD'
-  | 'DISPATCH'
-  | 'IMPORTS'
-  | 'REPSE'
-  | 'WEBHOOKS'
-  | 'STORAGE'
-  | 'REPORTS'
-  | 'EXPORTS'
-  | 'TASKS'
+/** The bindings of the queues. */
+export const PRODUCERS = [
+  ...(['DOWNLOADS', 'DOWNLOADS_SPREAD', 'DISPATCH', 'IMPORTS', 'REPSE', 'WEBHOOKS', 'STORAGE', 'REPORTS', 'EXPORTS', 'TASKS'] as const),
+]
+export type Producer = (typeof PRODUCERS)[number]
 
 /**
  * A kind of work in the background: a message is a hint about rows of the databases, and a sweep finds the rows whose hint was lost or
@@ -201,7 +195,7 @@ export const WORK: Readonly<Record<string, WorkKind>> = {
   tasks: kind({ queues: ['TASKS'], message: TaskMessage, statements: 600, handle: runTask }),
 }
 
-const DEAD_LETTERS = 'dead-letters'
+export const DEAD_LETTERS = 'dead-letters'
 const FIRST_DELAY_SECONDS = 10
 const MAX_DELAY_SECONDS = 600
 
@@ -209,9 +203,12 @@ const MAX_DELAY_SECONDS = 600
 const purposeOf = (queue: string): string => queue.replace(/^fiscal-[a-z]+-/, '')
 
 /** Handles a batch of messages of any queue. */
-export async function consume({ queue, messages }: MessageBatch, env: Env): Promise<void> {
+export async function consume(
+  { queue, messages }: Pick<MessageBatch, 'queue' | 'messages'>,
+  env: Env,
+  budget = new Budget(),
+): Promise<void> {
   const purpose = purposeOf(queue)
-  const budget = new Budget()
   await each(messages, (message) => {
     const system = systemOf(env, clock.date(), `msg_${message.id}`, budget)
     return purpose === DEAD_LETTERS ? recordMessage(system, queue, message) : handle(system, purpose, message)

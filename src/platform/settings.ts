@@ -64,9 +64,12 @@ export const FETCHER_SOURCES: readonly string[] = [
   ...['sat_declaracion_mensual', 'sat_miinformacion', 'sat_certificates', 'sat_rug'],
 ]
 
+/** Whether a deployment serves real taxpayers, so that its clock is the real one. */
+export const isLive = ({ ENVIRONMENT }: Pick<Env, 'ENVIRONMENT'>): boolean => ENVIRONMENT.trim() === 'live'
+
 /** Whether a deployment is hosted: it is live, or has a public name. Everything else is a local service. */
 export const isHosted = ({ ENVIRONMENT, PUBLIC_HOSTS }: Pick<Env, 'ENVIRONMENT' | 'PUBLIC_HOSTS'>): boolean =>
-  ENVIRONMENT.trim() === 'live' || PUBLIC_HOSTS.replaceAll(',', '').trim() !== ''
+  isLive({ ENVIRONMENT }) || PUBLIC_HOSTS.replaceAll(',', '').trim() !== ''
 
 const known = new WeakMap<object, Settings>()
 

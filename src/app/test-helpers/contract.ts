@@ -3,7 +3,7 @@ import { PLAN_KEYS } from '../../accounts/plans/plans.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
 import { CfdiUuid } from '../../cfdi/contract.ts'
 import { PUBLIC_SOURCES, SITUACIONES } from '../../lists/catalog.ts'
-import { GivenDay, GivenInstant, Id, trimmedText } from '../../platform/http/shapes.ts'
+import { GivenDay, GivenInstant, Id, Instant, trimmedText } from '../../platform/http/shapes.ts'
 import { FiscalEntityId, Rfc } from '../../taxpayers/contract.ts'
 
 export const OrganizationScenario = z
@@ -20,6 +20,52 @@ export const OrganizationScenario = z
   })
   .meta({ id: 'OrganizationScenario' })
 export type OrganizationScenario = z.infer<typeof OrganizationScenario>
+
+const LONGEST_DURATION = 30
+
+export const ClockMove = z
+  .strictObject({
+    advance: z
+      .string()
+      .max(LONGEST_DURATION)
+      .regex(
+        /^P(?=[\dT])(?:\d{1,3}W)?(?:\d{1,3}D)?(?:T(?=\d)(?:\d{1,4}H)?(?:\d{1,5}M)?(?:\d{1,6}S)?)?$/,
+        'Must be a duration such as P3D or PT6H.',
+      )
+      .optional()
+      .meta({ description: 'How far, as an ISO 8601 duration of weeks, days of 24 hours, hours, minutes and seconds.' }),
+    to: GivenInstant.optional(),
+  })
+  .refine(({ advance, to }) => (advance === undefined) !== (to === undefined), 'Must have either advance or to.')
+  .meta({ id: 'ClockMove' })
+export type ClockMove = z.infer<typeof ClockMove>
+
+export const ServiceClock = z
+  .strictObject({
+    now: Instant,
+    ahead_seconds: z.int().meta({ description: 'How far it is ahead of the real time.' }),
+    status: z.enum(['still', 'moving']).meta({ description: '`moving`: a move goes on. Otherwise the clock runs as any other.' }),
+    move: z
+      .strictObject({
+        from: Instant,
+        to: Instant,
+        percent: z.int(),
+        happened: z
+          .strictObject({
+            runs: z.int(),
+            invoices: z.int(),
+            events: z.array(z.strictObject({ event: z.string(), count: z.int() })),
+          })
+          .meta({
+            description:
+              'What happened to the organization since `from`: how many runs began, invoices were issued, and events of each kind were reported.',
+          }),
+      })
+      .nullable()
+      .meta({ description: 'The last move; null when the clock was never moved.' }),
+  })
+  .meta({ id: 'ServiceClock' })
+export type ServiceClock = z.infer<typeof ServiceClock>
 
 export const ScenarioOrganization = z
   .strictObject({

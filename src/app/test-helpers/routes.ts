@@ -3,11 +3,13 @@ import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, params, refuses, returns, roles } from '../../platform/http/operation.ts'
 import { FiscalEntityPath } from '../../taxpayers/contract.ts'
+import { getClock, moveClock } from '../clock/moves.ts'
 import {
   Accepted,
   BlacklistScenario,
   CancellationScenario,
   CfdiPath,
+  ClockMove,
   InvoiceScenario,
   JobFailureScenario,
   JobPath,
@@ -15,6 +17,7 @@ import {
   OrganizationScenario,
   RepseScenario,
   ScenarioOrganization,
+  ServiceClock,
 } from './contract.ts'
 import {
   arrangeInvoice,
@@ -30,6 +33,42 @@ import {
 
 /** Routes for clients' tests, which arrange data and change the sandbox's answers. They do not exist in `live`. */
 export const testHelperRoutes = new Hono<App>()
+  .get(
+    '/clock',
+    operation(
+      'getClock',
+      'Test helpers',
+      'Read the service’s clock',
+      '202 while a move goes on. `happened` then counts what has happened so far.',
+    ),
+    roles('owner'),
+    returns(200, ServiceClock),
+    returns(202, ServiceClock, 'The clock is moving.'),
+    async (c) => {
+      const found = await getClock(c.var.ctx)
+      return c.json(found, found.status === 'moving' ? 202 : 200)
+    },
+  )
+  .post(
+    '/clock',
+    operation(
+      'moveClock',
+      'Test helpers',
+      'Move the service’s clock forward',
+      'Everything that would have happened in that time happens, in order: scheduled runs at each local midnight, retries, ends of trials and of days of ' +
+        'grace, invoices, checks of lists and of REPSE, deadlines, e.firmas that end. The answer comes at once; GET says how far the move is. ' +
+        'The clock never goes back, and is the same for the whole service. Signatures of webhooks keep the real time.',
+    ),
+    roles('owner'),
+    body(ClockMove),
+    returns(202, ServiceClock, 'The clock is moving.'),
+    refuses(
+      409,
+      'Another move goes on (`clock.moving`), or the service has several organizations, and only its operator moves the clock (`clock.several_organizations`).',
+    ),
+    idempotent(),
+    async (c) => c.json(await moveClock(c.var.ctx, c.req.valid('json')), 202),
+  )
   .post(
     '/organization',
     operation('arrangeOrganization', 'Test helpers', 'Set the organization’s plan, seats or end of trial'),
