@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Customer, randomRfc } from './customer.ts'
 import { showInsight } from './demo-insight.ts'
+import { receiver, showMonth } from './demo-month.ts'
 import { runnerOf } from './leftovers.ts'
 import { placeOf, Refusal, Service } from './service.ts'
 import { amount, short, table } from './table.ts'
@@ -50,7 +51,7 @@ async function showProgress(customer: Customer, fiscal_entity_id: string): Promi
   }
 }
 
-async function tour(url: string): Promise<void> {
+async function tour(url: string, received: readonly string[]): Promise<void> {
   const customer = await Customer.signUp(url, 'Despacho de Demostración')
   console.log('\nSigned up “Despacho de Demostración”.')
   const rfc = randomRfc('DEM')
@@ -93,6 +94,7 @@ async function tour(url: string): Promise<void> {
   )
 
   const onward = await showInsight(customer, id)
+  await showMonth(customer, id, received)
   const link = await customer.ask<{ url: string }>('POST', '/console/links')
   const { api_key, api_secret } = customer.credential
   console.log(`
@@ -135,13 +137,14 @@ const interrupted = async () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void interrupted())
 
 try {
-  const place = placeOf(process.env)
+  const hooks = await receiver()
+  const place = placeOf({ ...process.env, WEBHOOK_SINK: process.env['WEBHOOK_SINK'] || hooks.url })
   const running = runnerOf(place.stateDir)
   console.log(running ? `The service is already running: ${running.url}` : `Starting the service on ${place.stateDir} …`)
   if (!running) starting = Service.start(place, stopping.signal)
   const service = await starting
   if (running) await untilHealthy(running.url)
-  await tour(running?.url ?? place.url)
+  await tour(running?.url ?? place.url, hooks.received)
   if (service && !process.argv.includes('--once')) {
     console.log('The service keeps running. Press Ctrl-C to stop it.')
     const reason = await service.ended

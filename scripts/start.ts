@@ -1,12 +1,5 @@
-import { scheduledPath } from './crons.ts'
 import { follow } from './log.ts'
 import { placeOf, Refusal, Service } from './service.ts'
-
-/** The next midnight in Mexico City, which is six hours behind UTC all year, in milliseconds. */
-function nextMidnight(): number {
-  const [day, behind] = [86_400_000, 21_600_000]
-  return Math.ceil((Date.now() - behind) / day) * day + behind
-}
 
 try {
   const place = placeOf(process.env)
@@ -33,8 +26,7 @@ try {
   Reference   ${place.url}/docs
   Health      ${place.url}/health
   State       ${place.stateDir} (kept between starts; the log is service.log)
-  Crons       fired as in production. To fire one by hand, at any time of your choice, such as the extractors of the next midnight in Mexico City:
-              curl '${place.url}${scheduledPath('*/15 * * * *', nextMidnight())}'
+  Crons       fired as in production. To have days pass: npm run clock -- 3, or POST /v1/test-helpers/clock
 
 Press Ctrl-C to stop.
 `)

@@ -14,7 +14,7 @@ const run = (script: string, ...words: string[]) =>
     ),
   )
 
-const SCRIPTS = ['health', 'rates', 'rules', 'lists', 'dead-letters', 'billing', 'deploy']
+const SCRIPTS = ['health', 'rates', 'rules', 'lists', 'dead-letters', 'billing', 'clock', 'deploy']
 
 it('every command of an operator says with --help how it is used', async () => {
   for (const script of SCRIPTS) {

@@ -40,7 +40,7 @@ describe('the page of errors', () => {
 describe('the page of the sandbox', () => {
   const id = 'fe_01kabcdefghjkmnpqrstvwxyz0'
   const contracts: Record<string, z.ZodType> = {
-    ...{ arrangeOrganization: helpers.OrganizationScenario, cancelAtAuthority: helpers.CancellationScenario },
+    ...{ moveClock: helpers.ClockMove, arrangeOrganization: helpers.OrganizationScenario, cancelAtAuthority: helpers.CancellationScenario },
     ...{ failSyncJob: helpers.JobFailureScenario, publishAtRegistry: helpers.RepseScenario, publishOnBlacklist: helpers.BlacklistScenario },
     ...{ sendToMailbox: helpers.MailboxScenario, arrangeInvoice: helpers.InvoiceScenario },
   }

@@ -576,6 +576,9 @@ export const ROWS: Record<string, Row> = {
     json: () => ({ entries: [{ rfc: freshRfc(), name: 'Vetado' }] }),
   },
   'DELETE /v1/blacklists/custom/:slug': { may: WRITERS, answers: 204, given: freshList },
+  'GET /v1/test-helpers/clock': { may: OWNER, answers: 200 },
+  // The matrix has several organizations.
+  'POST /v1/test-helpers/clock': { may: OWNER, answers: 409, json: () => ({ advance: 'P1D' }) },
   'POST /v1/test-helpers/organization': { may: OWNER, answers: 200, json: () => ({ rfc_allowance: null }) },
   'POST /v1/test-helpers/repse': { may: OWNER, answers: 200, json: () => ({ rfc: 'EKU9003173C9', is_registered: false }) },
   'POST /v1/test-helpers/blacklists': {

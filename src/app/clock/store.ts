@@ -65,6 +65,9 @@ export const saveMove = async (
     ).run()
   ).meta.changes > 0
 
+/** A time that never comes. */
+const NEVER = 1e15
+
 /** When something happens for which rows wait, in milliseconds: by itself within a minute, or within a quarter of an hour. */
 const WAITS: Record<'control' | 'ledger' | 'events', Record<'minute' | 'quarter', readonly SQLiteColumn[]>> = {
   control: {
@@ -97,21 +100,17 @@ export async function nextWaits({ db, settings }: System, now: number): Promise<
     ...settings.ledgers.map((d1) => [d1, WAITS.ledger] as const),
     ...settings.events.map((d1) => [d1, WAITS.events] as const),
   ]
-  const first = (columns: readonly SQLiteColumn[]): SQL =>
-    columns.length === 0
-      ? sql`null`
-      : sql`(select min(due) from (${sql.join(
-          columns.map((column) => sql`select min(${column}) as due from ${column.table} where ${column} > ${now}`),
-          sql` union all `,
-        )}))`
+  // min() of SQLite takes at least two.
+  const first = (columns: readonly SQLiteColumn[]): SQL => {
+    const each = columns.map((column) => sql`coalesce((select min(${column}) from ${column.table} where ${column} > ${now}), ${NEVER})`)
+    return sql`min(${sql.join([...each, sql`${NEVER}`, sql`${NEVER}`], sql`, `)})`
+  }
   const found = await Promise.all(
     databases.map(([d1, { minute, quarter }]) =>
-      prepared(d1, sql`select ${first(minute)} as minute, ${first(quarter)} as quarter`).first<
-        Record<'minute' | 'quarter', number | null>
-      >(),
+      prepared(d1, sql`select ${first(minute)} as minute, ${first(quarter)} as quarter`).first<Record<'minute' | 'quarter', number>>(),
     ),
   )
-  const least = (of: 'minute' | 'quarter') => Math.min(...found.map((row) => row?.[of] ?? Number.POSITIVE_INFINITY))
+  const least = (of: 'minute' | 'quarter') => Math.min(...found.map((row) => row![of]))
   return { minute: least('minute'), quarter: least('quarter') }
 }
 

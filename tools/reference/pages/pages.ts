@@ -54,6 +54,7 @@ function plansTable(): string {
 
 /** What helpers are sent; those that are not here take no body. `test/reference` holds them against the contracts. */
 export const BODIES: Record<string, object> = {
+  moveClock: { advance: 'P3D' },
   arrangeOrganization: { plan: 'api', rfc_allowance: 50 },
   cancelAtAuthority: { fiscal_entity_id: 'fe_…', cancellation_reason: '02' },
   failSyncJob: { fiscal_entity_id: 'fe_…', error_class: 'sat_unavailable' },
