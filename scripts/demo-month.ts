@@ -8,7 +8,7 @@ import { runScript } from './wrangler.ts'
 interface Clock {
   now: string
   status: 'still' | 'moving'
-  move: { percent: number; happened: { runs: number; invoices: number; events: { event: string; count: number }[] } } | null
+  move: { percent: number; happened: { runs: number; events: { event: string; count: number }[] } } | null
 }
 
 interface Cfdi {
@@ -57,20 +57,19 @@ async function pass(customer: Customer): Promise<Clock> {
 
 /** A month passes: the authority cancels an invoice, and a webhook says so. */
 export async function showMonth(customer: Customer, fiscal_entity_id: string, received: readonly string[]): Promise<void> {
-  await customer.ask('POST', '/v1/test-helpers/organization', { plan: 'starter', trial_ends_at: null })
   const query = `fiscal_entity_id=${fiscal_entity_id}&direction=received&estatus=vigente&tipo_comprobante=I&limit=1`
   const { data } = await customer.ask<{ data: Cfdi[] }>('GET', `/v1/cfdi?${query}`)
   const { uuid, total } = data[0]!
   await customer.ask('POST', '/v1/webhooks', { name: 'Demo', url: 'https://demo.example.com/hook', event_keys: ['cfdi.cancelled'] })
   const { now } = await customer.ask<Clock>('GET', '/v1/test-helpers/clock')
+  // The trial outlasts the month.
+  await customer.ask('POST', '/v1/test-helpers/organization', { trial_ends_at: new Date(Date.parse(now) + 2 * DAYS * DAY).toISOString() })
   const cancelled_at = new Date(Date.parse(now) + 2 * DAY).toISOString()
   await customer.ask('POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, { fiscal_entity_id, cancelled_at })
   console.log(`\nIn two days the authority cancels an invoice of ${amount(total)}. A month passes (POST /v1/test-helpers/clock):\n`)
   const { move } = await pass(customer)
-  const { runs, invoices, events } = move!.happened
-  console.log(
-    `  ${runs} runs, ${invoices} invoice${invoices === 1 ? '' : 's'}, ${events.map(({ event, count }) => `${count} ${event}`).join(', ')}`,
-  )
+  const { runs, events } = move!.happened
+  console.log(`  ${runs} runs, ${events.map(({ event, count }) => `${count} ${event}`).join(', ')}`)
   const after = await customer.ask<Cfdi>('GET', `/v1/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`)
   console.log(`\nThe invoice is ${after.estatus} since ${after.cancelled_at}.`)
   const told = received.find((body) => body.includes(uuid.toLowerCase()) || body.includes(uuid.toUpperCase()))
@@ -79,7 +78,4 @@ export async function showMonth(customer: Customer, fiscal_entity_id: string, re
       ? 'The running service sends webhooks to its WEBHOOK_SINK; GET /v1/events has what they say.'
       : `The webhook said so:\n\n  ${told}`,
   )
-  const { data: bills } = await customer.ask<{ data: { invoice_id: string; status: string }[] }>('GET', '/v1/billing/invoices')
-  for (const { invoice_id, status } of bills)
-    if (status === 'open') await customer.ask('POST', `/v1/test-helpers/invoices/${invoice_id}/pay`)
 }

@@ -16,7 +16,7 @@ const LONGEST_MS = 366 * 86_400_000
 /** What this isolate knows of the row: whether it was read, and whether a move goes on. */
 let known: { isMoving: boolean } | null = null
 
-export function tellAhead({ ahead, target }: Pick<ClockRow, 'ahead' | 'target'>): void {
+export function setClock({ ahead, target }: Pick<ClockRow, 'ahead' | 'target'>): void {
   clock.ahead = ahead
   known = { isMoving: target !== null }
 }
@@ -30,7 +30,7 @@ export async function keepTime(env: Env, isFresh = isHosted(env)): Promise<boole
   if (known === null || isFresh) {
     // Without its database the service cannot do anything that would need the time.
     const row = await findClock(env.DB).catch(() => undefined)
-    if (row !== undefined) tellAhead(row ?? { ahead: clock.ahead, target: null })
+    if (row !== undefined) setClock(row ?? { ahead: clock.ahead, target: null })
   }
   return known?.isMoving ?? false
 }
@@ -78,7 +78,7 @@ export async function moveClock(ctx: Ctx, { advance, to }: ClockMove): Promise<S
     if (!isGuardViolation(error, 'clock.still')) throw error
     throw new Failure('conflict', 'clock.moving', 'The clock is moving. GET /v1/test-helpers/clock says how far it is.')
   }
-  tellAhead(move)
+  setClock(move)
   await sendHints(ctx, ctx.env.TASKS, [{ body: MOVE }])
   return getClock(ctx)
 }

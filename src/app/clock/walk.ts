@@ -5,7 +5,7 @@ import { backgroundEnded } from '../../platform/work/background.ts'
 import { tick } from '../schedule.ts'
 import { consume, DEAD_LETTERS, PRODUCERS, type Producer } from '../work.ts'
 import { after, cronsOf, from, isDaily, MINUTE, nextByCalendar, QUARTER } from './instants.ts'
-import { MOVE, tellAhead } from './moves.ts'
+import { MOVE, setClock } from './moves.ts'
 import { type ClockRow, claimMove, nextWaits, saveMove, zonesInUse } from './store.ts'
 
 /** A worker that says nothing for so long is dead, by the real clock; by then its leases on other rows have ended too. */
@@ -30,7 +30,7 @@ export async function walk(env: Env, requestId: string): Promise<void> {
   const system = systemOf(env, clock.date(), requestId)
   const row = await claimMove(system.db.$client, crypto.randomUUID(), Date.now(), Date.now() + LEASE_MS)
   if (!row) return
-  tellAhead(row)
+  setClock(row)
   const walker = new Walker(system, row)
   while (system.budget.allows(STATEMENTS)) if (!(await walker.step())) return
   if (await walker.save(0)) await env.TASKS.send(MOVE)
@@ -131,7 +131,7 @@ class Walker {
     const later = this.#entries
     this.#entries = []
     if (!(await this.save(0, null))) return false
-    tellAhead({ ahead: clock.ahead, target: null })
+    setClock({ ahead: clock.ahead, target: null })
     for (const entry of later) {
       const delaySeconds = Math.ceil((entry.due - clock.now()) / 1_000)
       if ('queue' in entry && delaySeconds <= LONGEST_DELAY) await this.#system.env[entry.queue].send(entry.body, { delaySeconds })

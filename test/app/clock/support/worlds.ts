@@ -1,7 +1,7 @@
 import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
-import { tellAhead } from '../../../../src/app/clock/moves.ts'
+import { setClock } from '../../../../src/app/clock/moves.ts'
 import { walk } from '../../../../src/app/clock/walk.ts'
 import { Messages } from '../../../journeys/support/messages.ts'
 import { api } from '../../../support/client.ts'
@@ -14,7 +14,7 @@ const RFC = 'EKU9003173C9'
 
 export function restoreClock(): void {
   restore()
-  tellAhead({ ahead: 0, target: null })
+  setClock({ ahead: 0, target: null })
 }
 
 const rows = async (d1: D1Database, query: string) => (await d1.prepare(query).all()).results
