@@ -1,6 +1,8 @@
 import { systemOf } from '../../platform/context.ts'
+import { counted } from '../../platform/db/commit.ts'
 import { log } from '../../platform/log.ts'
 import { clock } from '../../platform/time/clock.ts'
+import { Budget } from '../../platform/work/budget.ts'
 import { appFor } from '../app.ts'
 import { tick } from '../schedule.ts'
 import { consume } from '../work.ts'
@@ -15,10 +17,11 @@ export const entries = {
   },
 
   async queue({ queue, messages }: Pick<MessageBatch, 'queue' | 'messages'>, env: Env): Promise<void> {
-    await keepTime(env)
+    const budget = new Budget()
+    await keepTime(env, counted(env.DB, budget))
     const isMove = ({ body }: Message) => JSON.stringify(body) === JSON.stringify(MOVE)
     const others = messages.filter((message) => !isMove(message))
-    if (others.length > 0) await consume({ queue, messages: others }, env)
+    if (others.length > 0) await consume({ queue, messages: others }, env, budget)
     for (const message of messages.filter(isMove))
       await walk(env, `msg_${message.id}`).catch((error: unknown) => {
         // The next minute goes on.
@@ -28,7 +31,8 @@ export const entries = {
 
   /** While the clock moves, what is due by it is fired there. */
   async scheduled({ cron, scheduledTime }: Pick<ScheduledController, 'cron' | 'scheduledTime'>, env: Env): Promise<void> {
-    if (await keepTime(env, true)) await env.TASKS.send(MOVE)
-    else await tick({ cron, scheduledTime: scheduledTime + clock.ahead }, env)
+    const budget = new Budget()
+    if (await keepTime(env, counted(env.DB, budget), true)) await env.TASKS.send(MOVE)
+    else await tick({ cron, scheduledTime: scheduledTime + clock.ahead }, env, budget)
   },
 }

@@ -25,11 +25,11 @@ export function setClock({ ahead, target }: Pick<ClockRow, 'ahead' | 'target'>):
  * Sets the clock of this isolate as the service's is. Returns whether a move goes on. In `live` there is nothing to read. A local service has
  * one isolate, which reads the row once, unless `isFresh` is asked for: an operator moves the clock without it.
  */
-export async function keepTime(env: Env, isFresh = isHosted(env)): Promise<boolean> {
+export async function keepTime(env: Env, d1 = env.DB, isFresh = isHosted(env)): Promise<boolean> {
   if (isLive(env)) return false
   if (known === null || isFresh) {
     // Without its database the service cannot do anything that would need the time.
-    const row = await findClock(env.DB).catch(() => undefined)
+    const row = await findClock(d1).catch(() => undefined)
     if (row !== undefined) setClock(row ?? { ahead: clock.ahead, target: null })
   }
   return known?.isMoving ?? false
