@@ -155,7 +155,7 @@ describe('a move', () => {
     }
     expect(clock.ahead).toBe(0)
     const hosted = { ...env, PUBLIC_HOSTS: 'api.example.com' } as unknown as Env
-    await worker.fetch(new Request('https://api.test/health'), hosted)
+    await worker.fetch(new Request('https://api.test/v1/openapi.json'), hosted)
     expect(clock.ahead).toBe(DAY)
   })
 })
