@@ -42,24 +42,23 @@ export type ClockMove = z.infer<typeof ClockMove>
 
 export const ServiceClock = z
   .strictObject({
-    now: Instant,
+    now: Instant.meta({ description: 'The service’s time.' }),
     ahead_seconds: z.int().meta({ description: 'How far it is ahead of the real time.' }),
     status: z.enum(['still', 'moving']).meta({ description: '`moving`: a move goes on. Otherwise the clock runs as any other.' }),
     move: z
       .strictObject({
         from: Instant,
         to: Instant,
-        percent: z.int(),
+        percent: z.int().meta({ description: 'How much of the time has passed.' }),
         happened: z
           .strictObject({
-            runs: z.int(),
-            invoices: z.int(),
-            events: z.array(z.strictObject({ event: z.string(), count: z.int() })),
+            runs: z.int().meta({ description: 'Runs that began.' }),
+            invoices: z.int().meta({ description: 'Invoices that were issued.' }),
+            events: z
+              .array(z.strictObject({ event: z.string().meta({ description: 'The key of the event.' }), count: z.int() }))
+              .meta({ description: 'How many events of each kind were reported.' }),
           })
-          .meta({
-            description:
-              'What happened to the organization since `from`: how many runs began, invoices were issued, and events of each kind were reported.',
-          }),
+          .meta({ description: 'What happened to the organization since `from`.' }),
       })
       .nullable()
       .meta({ description: 'The last move; null when the clock was never moved.' }),

@@ -101,7 +101,7 @@ describe('days pass', () => {
     const after = (await service.ask('GET', '/v1/extractors'))[1].next_run_at
     expect(Date.parse(after) - Date.parse(before)).toBe(3 * DAY)
     const run = await api(service.tenant, 'POST', `/v1/extractors/${(await service.ask('GET', '/v1/extractors'))[1].extractor_id}/run`)
-    expect(Date.parse(run.body.created_at) - from).toBeGreaterThanOrEqual(3 * DAY)
+    expect(Date.parse(run.body.started_at) - from).toBeGreaterThanOrEqual(3 * DAY)
   })
 })
 

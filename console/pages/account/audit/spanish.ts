@@ -71,6 +71,7 @@ export const MEMBERS: Record<string, string> = {
   scope_months: 'meses de alcance',
   sent_at: 'envío',
   since: 'desde',
+  advance: 'avance del reloj',
   situacion: 'situación',
   slug: 'nombre corto',
   source: 'lista',
