@@ -9,7 +9,7 @@ import type { Role } from '../../src/platform/tenant/tenant.ts'
 import { centralDayOf } from '../../src/platform/time/months.ts'
 import { efirmaOf, numberOf } from '../taxpayers/support/efirmas.ts'
 import { api } from './client.ts'
-import { freshRfc, joined } from './tenants.ts'
+import { freshRfc, joined, signUp } from './tenants.ts'
 import { json, nameOf, pathOf, ROUTES, type Sent } from './wire.ts'
 import { credentialOf, importXml, type Side, xml } from './world.ts'
 
@@ -577,8 +577,14 @@ export const ROWS: Record<string, Row> = {
   },
   'DELETE /v1/blacklists/custom/:slug': { may: WRITERS, answers: 204, given: freshList },
   'GET /v1/test-helpers/clock': { may: OWNER, answers: 200 },
-  // The matrix has several organizations.
-  'POST /v1/test-helpers/clock': { may: OWNER, answers: 409, json: () => ({ advance: 'P1D' }) },
+  // Of several organizations none moves the clock.
+  'POST /v1/test-helpers/clock': {
+    ...{ may: OWNER, answers: 409, json: () => ({ advance: 'P1D' }) },
+    given: async () => {
+      await signUp()
+      return {}
+    },
+  },
   'POST /v1/test-helpers/organization': { may: OWNER, answers: 200, json: () => ({ rfc_allowance: null }) },
   'POST /v1/test-helpers/repse': { may: OWNER, answers: 200, json: () => ({ rfc: 'EKU9003173C9', is_registered: false }) },
   'POST /v1/test-helpers/blacklists': {

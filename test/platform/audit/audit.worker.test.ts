@@ -59,6 +59,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/cfdi/:uuid/status-check': 'cfdi.status_checked',
   // Refused here, because the windows are bounded. What it leaves is tested with the reports.
   'POST /v1/reports/:key/refresh': null,
+  'POST /v1/test-helpers/clock': null,
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
   'POST /v1/test-helpers/blacklists': 'test_helper.blacklist_published',
   'POST /v1/test-helpers/mailbox': 'test_helper.notification_sent',
