@@ -662,6 +662,14 @@ class Operations(Transport):
         """Pause or resume an RFC."""
         return cast(types.BillingRfc, self._request('PATCH', f'/v1/billing/rfcs/{_quoted(fiscal_entity_id)}', {}, json=body).json())
 
+    def get_clock(self) -> types.ServiceClock:
+        """Read the service’s clock."""
+        return cast(types.ServiceClock, self._request('GET', '/v1/test-helpers/clock', {}).json())
+
+    def move_clock(self, *, body: types.ClockMove, idempotency_key: str | None = None) -> types.ServiceClock:
+        """Move the service’s clock forward."""
+        return cast(types.ServiceClock, self._request('POST', '/v1/test-helpers/clock', {}, json=body, idempotency_key=idempotency_key).json())
+
     def arrange_organization(self, *, body: types.OrganizationScenario, idempotency_key: str | None = None) -> types.ScenarioOrganization:
         """Set the organization’s plan, seats or end of trial."""
         return cast(types.ScenarioOrganization, self._request('POST', '/v1/test-helpers/organization', {}, json=body, idempotency_key=idempotency_key).json())

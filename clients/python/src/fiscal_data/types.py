@@ -64,7 +64,7 @@ class WithholdingTotals(TypedDict):
     drilldown: dict[str, str]
 
 
-DataStatus: TypeAlias = Literal['complete', 'downloading', 'missing']
+DataStatus: TypeAlias = Literal['complete', 'downloading', 'missing', 'imported']
 
 
 ReportKey: TypeAlias = Literal['fiscal-summary', 'revenue-expenses', 'annual-comparison', 'counterparty-network', 'cancellations', 'payment-behavior', 'diot', 'compliance', 'payroll']
@@ -805,6 +805,11 @@ class BlacklistLookupBatch(TypedDict):
     sources: NotRequired[list[str]]
 
 
+class ClockMove(TypedDict):
+    advance: NotRequired[str]
+    to: NotRequired[str]
+
+
 class ScenarioOrganization(TypedDict):
     id: str
     plan: str
@@ -919,7 +924,7 @@ class RiskRowFlag(TypedDict):
 DeductionRowStatus: TypeAlias = Literal['eligible', 'capped', 'not_deductible', 'review']
 
 
-DeductionRowReason: TypeAlias = Literal['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'restaurant_not_by_card', 'bar', 'repse_missing_at_payment', 'wrong_receptor_regimen', 'regimen_without_deductions', 'not_electronic', 'not_paid', 'missing_rate', 'payment_form_review', 'mortgage_loan', 'tuition_without_iedu', 'uso_undefined', 'unpaid_to_626', 'possible_travel', 'vehicle_review', 'cash_in_parts', 'cap_unknown', 'cap_global', 'cap_donations', 'cap_retirement_voluntary', 'cap_retirement_185', 'cap_tuition', 'cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport', 'cap_vehicle']
+DeductionRowReason: TypeAlias = Literal['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'restaurant_not_by_card', 'bar', 'repse_missing_at_payment', 'wrong_receptor_regimen', 'regimen_without_deductions', 'not_electronic', 'not_paid', 'missing_rate', 'payment_form_review', 'mortgage_loan', 'tuition_without_iedu', 'uso_undefined', 'unpaid_to_626', 'possible_travel', 'vehicle_review', 'cash_in_parts', 'cap_unknown', 'car_rental_review', 'restaurant_form_unknown', 'cap_global', 'cap_donations', 'cap_retirement_voluntary', 'cap_retirement_185', 'cap_tuition', 'cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport', 'cap_vehicle', 'cap_car_rental']
 
 
 WithholdingSource: TypeAlias = Literal['cfdi', 'pago', 'retencion_cfdi']
@@ -993,7 +998,7 @@ class VatMonthDevengado(TypedDict):
     acreditable: str
 
 
-VatMonthExcludedReason: TypeAlias = Literal['uso_s01', 'issuer_69b_definitivo', 'cash_over_2000', 'fuel_not_electronic', 'bar', 'restaurant_not_by_card', 'restaurant', 'cap_vehicle']
+VatMonthExcludedReason: TypeAlias = Literal['uso_s01', 'issuer_69b_definitivo', 'cash_over_2000', 'fuel_not_electronic', 'bar', 'restaurant_not_by_card', 'restaurant', 'cap_vehicle', 'cap_car_rental']
 
 
 class VatMonthExcluded(TypedDict):
@@ -1001,7 +1006,7 @@ class VatMonthExcluded(TypedDict):
     iva: str
 
 
-VatMonthQuestionReason: TypeAlias = Literal['cash_in_parts', 'vehicle_review', 'possible_travel']
+VatMonthQuestionReason: TypeAlias = Literal['cash_in_parts', 'vehicle_review', 'possible_travel', 'car_rental_review', 'restaurant_form_unknown']
 
 
 class VatMonthQuestion(TypedDict):
@@ -1780,6 +1785,31 @@ class BlacklistItemErrorRfcInvalid(TypedDict):
     detail: str
 
 
+ServiceClockStatus: TypeAlias = Literal['still', 'moving']
+
+
+class ServiceClockMoveHappenedEvent(TypedDict):
+    event: str
+    count: int
+
+
+class ServiceClockMoveHappened(TypedDict):
+    runs: int
+    invoices: int
+    events: list[ServiceClockMoveHappenedEvent]
+
+
+ServiceClockMove = TypedDict(
+    'ServiceClockMove',
+    {
+        'from': str,
+        'to': str,
+        'percent': int,
+        'happened': ServiceClockMoveHappened,
+    },
+)
+
+
 KnownCancellationReason: TypeAlias = Literal['01', '02', '03', '04']
 
 
@@ -2251,6 +2281,18 @@ class ReportDiotRow(TypedDict):
     acreditable_iva_16: str
     acreditable_iva_8: str
     acreditable_iva_otras: str
+    base_8_norte: str
+    iva_8_norte: str
+    devuelto_base_8_norte: str
+    devuelto_iva_8_norte: str
+    no_acreditable_iva_8_norte: str
+    acreditable_iva_8_norte: str
+    base_8_sur: str
+    iva_8_sur: str
+    devuelto_base_8_sur: str
+    devuelto_iva_8_sur: str
+    no_acreditable_iva_8_sur: str
+    acreditable_iva_8_sur: str
     drilldown: dict[str, str]
 
 
@@ -3369,6 +3411,13 @@ class BlacklistItem(TypedDict):
     severity: BlacklistSeverity | None
     hits: list[BlacklistHit]
     error: BlacklistItemErrorRfcInvalid | None
+
+
+class ServiceClock(TypedDict):
+    now: str
+    ahead_seconds: int
+    status: ServiceClockStatus
+    move: ServiceClockMove | None
 
 
 class OrganizationScenario(TypedDict):

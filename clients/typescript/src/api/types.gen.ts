@@ -1289,9 +1289,9 @@ export type VatMonth = {
 };
 
 /**
- * `complete`: your runs asked for the month, and the tax authority delivered it completely up to your last run, so that zeros are zeros. Documents are stamped up to 72 hours after their Fecha: once your window ends later than that after the end of the month, only a download from then on makes it complete. A month that has ended stays so while it is downloaded again; the current one does not. `downloading`: a job of your runs is queued or running, or the last download did not bring all that the tax authority announces (`requested` and `partial` in the coverage). `missing`: neither, because no run of yours asked for the month, its downloads failed, or it is older than what the tax authority gives (`missing` and `unobtainable`); also of a row outside the window, in which only your imports are counted.
+ * `complete`: your runs asked for the month, and the tax authority delivered it completely up to your last run, so that zeros are zeros. Documents are stamped up to 72 hours after their Fecha: once your window ends later than that after the end of the month, only a download from then on makes it complete. A month that has ended stays so while it is downloaded again; the current one does not. `downloading`: a job of your runs is queued or running, or the last download did not bring all that the tax authority announces (`requested` and `partial` in the coverage). `missing`: neither, because no run of yours asked for the month, its downloads failed, or it is older than what the tax authority gives (`missing` and `unobtainable`); also of a row outside the window, in which only your imports are counted. `imported`: no run of yours ever asked for anything of the RFC, and all that is known of it are your imports, of which you alone know whether they are complete: figures take them so.
  */
-export type DataStatus = 'complete' | 'downloading' | 'missing';
+export type DataStatus = 'complete' | 'downloading' | 'missing' | 'imported';
 
 export type Concepts = {
     /**
@@ -2567,6 +2567,54 @@ export type ReportDiotRow = {
      * Decimal with two places, in MXN.
      */
     acreditable_iva_otras: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_8_norte: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_8_norte: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    devuelto_base_8_norte: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    devuelto_iva_8_norte: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    no_acreditable_iva_8_norte: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    acreditable_iva_8_norte: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_8_sur: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_8_sur: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    devuelto_base_8_sur: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    devuelto_iva_8_sur: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    no_acreditable_iva_8_sur: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    acreditable_iva_8_sur: string;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
      */
@@ -8838,6 +8886,36 @@ export type BlacklistItem = {
     error: BlacklistItemErrorRfcInvalid | null;
 };
 
+export type ServiceClock = {
+    /**
+     * The service’s time.
+     */
+    now: string;
+    /**
+     * How far it is ahead of the real time.
+     */
+    ahead_seconds: number;
+    /**
+     * `moving`: a move goes on. Otherwise the clock runs as any other.
+     */
+    status: ServiceClockStatus;
+    /**
+     * The last move; null when the clock was never moved.
+     */
+    move: ServiceClockMove | null;
+};
+
+export type ClockMove = {
+    /**
+     * How far, as an ISO 8601 duration of weeks, days of 24 hours, hours, minutes and seconds.
+     */
+    advance?: string;
+    /**
+     * The last month, inclusive, `YYYY-MM`.
+     */
+    to?: string;
+};
+
 export type OrganizationScenario = {
     /**
      * The plan.
@@ -9191,7 +9269,7 @@ export type RiskRowFlag = {
 
 export type DeductionRowStatus = 'eligible' | 'capped' | 'not_deductible' | 'review';
 
-export type DeductionRowReason = 'cancelled' | 'substituted' | 'missing_xml' | 'cash_over_2000' | 'fuel_not_electronic' | 'uso_s01' | 'issuer_69b_definitivo' | 'restaurant_not_by_card' | 'bar' | 'repse_missing_at_payment' | 'wrong_receptor_regimen' | 'regimen_without_deductions' | 'not_electronic' | 'not_paid' | 'missing_rate' | 'payment_form_review' | 'mortgage_loan' | 'tuition_without_iedu' | 'uso_undefined' | 'unpaid_to_626' | 'possible_travel' | 'vehicle_review' | 'cash_in_parts' | 'cap_unknown' | 'cap_global' | 'cap_donations' | 'cap_retirement_voluntary' | 'cap_retirement_185' | 'cap_tuition' | 'cap_health' | 'cap_funeral' | 'cap_mortgage' | 'cap_insurance' | 'cap_school_transport' | 'cap_vehicle';
+export type DeductionRowReason = 'cancelled' | 'substituted' | 'missing_xml' | 'cash_over_2000' | 'fuel_not_electronic' | 'uso_s01' | 'issuer_69b_definitivo' | 'restaurant_not_by_card' | 'bar' | 'repse_missing_at_payment' | 'wrong_receptor_regimen' | 'regimen_without_deductions' | 'not_electronic' | 'not_paid' | 'missing_rate' | 'payment_form_review' | 'mortgage_loan' | 'tuition_without_iedu' | 'uso_undefined' | 'unpaid_to_626' | 'possible_travel' | 'vehicle_review' | 'cash_in_parts' | 'cap_unknown' | 'car_rental_review' | 'restaurant_form_unknown' | 'cap_global' | 'cap_donations' | 'cap_retirement_voluntary' | 'cap_retirement_185' | 'cap_tuition' | 'cap_health' | 'cap_funeral' | 'cap_mortgage' | 'cap_insurance' | 'cap_school_transport' | 'cap_vehicle' | 'cap_car_rental';
 
 export type WithholdingSource = 'cfdi' | 'pago' | 'retencion_cfdi';
 
@@ -9373,7 +9451,7 @@ export type VatMonthDevengado = {
     acreditable: string;
 };
 
-export type VatMonthExcludedReason = 'uso_s01' | 'issuer_69b_definitivo' | 'cash_over_2000' | 'fuel_not_electronic' | 'bar' | 'restaurant_not_by_card' | 'restaurant' | 'cap_vehicle';
+export type VatMonthExcludedReason = 'uso_s01' | 'issuer_69b_definitivo' | 'cash_over_2000' | 'fuel_not_electronic' | 'bar' | 'restaurant_not_by_card' | 'restaurant' | 'cap_vehicle' | 'cap_car_rental';
 
 export type VatMonthExcluded = {
     /**
@@ -9386,7 +9464,7 @@ export type VatMonthExcluded = {
     iva: string;
 };
 
-export type VatMonthQuestionReason = 'cash_in_parts' | 'vehicle_review' | 'possible_travel';
+export type VatMonthQuestionReason = 'cash_in_parts' | 'vehicle_review' | 'possible_travel' | 'car_rental_review' | 'restaurant_form_unknown';
 
 export type VatMonthQuestion = {
     /**
@@ -11321,6 +11399,53 @@ export type BlacklistItemErrorRfcInvalid = {
      * What is wrong and what to do about it, in a sentence for people.
      */
     detail: string;
+};
+
+export type ServiceClockStatus = 'still' | 'moving';
+
+export type ServiceClockMoveHappenedEvent = {
+    /**
+     * The key of the event.
+     */
+    event: string;
+    /**
+     * How many there are.
+     */
+    count: number;
+};
+
+export type ServiceClockMoveHappened = {
+    /**
+     * Runs that began.
+     */
+    runs: number;
+    /**
+     * Invoices that were issued.
+     */
+    invoices: number;
+    /**
+     * How many events of each kind were reported.
+     */
+    events: Array<ServiceClockMoveHappenedEvent>;
+};
+
+export type ServiceClockMove = {
+    /**
+     * The first month, inclusive, `YYYY-MM`.
+     */
+    from: string;
+    /**
+     * The last month, inclusive, `YYYY-MM`.
+     */
+    to: string;
+    /**
+     * How much of the time has passed.
+     */
+    percent: number;
+    /**
+     * What happened to the organization since `from`.
+     */
+    happened: ServiceClockMoveHappened;
 };
 
 export type KnownCancellationReason = '01' | '02' | '03' | '04';
@@ -14145,6 +14270,10 @@ export type ListSyncErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity of the filter.
+     */
+    404: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -17062,7 +17191,7 @@ export type SearchCfdiData = {
          */
         to_itself?: boolean;
         /**
-         * What each document has beside its row: one or more of conceptos, pagos and relacionados, separated by commas.
+         * What each document has beside its row: one or more of conceptos, pagos and relacionados, separated by commas. A page then ends before `limit` where the XMLs of its documents have more than 4 MiB together; `has_more` and `next_cursor` say how it goes on.
          */
         include?: string;
     };
@@ -18419,6 +18548,10 @@ export type ListEventsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity of the filter.
+     */
+    404: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -20005,6 +20138,106 @@ export type ChangeBillingRfcResponses = {
 };
 
 export type ChangeBillingRfcResponse = ChangeBillingRfcResponses[keyof ChangeBillingRfcResponses];
+
+export type GetClockData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/test-helpers/clock';
+};
+
+export type GetClockErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type GetClockError = GetClockErrors[keyof GetClockErrors];
+
+export type GetClockResponses = {
+    /**
+     * OK
+     */
+    200: ServiceClock;
+    /**
+     * The clock is moving.
+     */
+    202: ServiceClock;
+};
+
+export type GetClockResponse = GetClockResponses[keyof GetClockResponses];
+
+export type MoveClockData = {
+    body: ClockMove;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/test-helpers/clock';
+};
+
+export type MoveClockErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * Another move goes on (`clock.moving`), or the service has several organizations, and only its operator moves the clock (`clock.several_organizations`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type MoveClockError = MoveClockErrors[keyof MoveClockErrors];
+
+export type MoveClockResponses = {
+    /**
+     * The clock is moving.
+     */
+    202: ServiceClock;
+};
+
+export type MoveClockResponse = MoveClockResponses[keyof MoveClockResponses];
 
 export type ArrangeOrganizationData = {
     body: OrganizationScenario;

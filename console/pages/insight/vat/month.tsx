@@ -13,7 +13,7 @@ import { stepsOf } from './steps.ts'
 import css from './vat.module.css'
 import { words } from './words.ts'
 
-const DATA: Record<VatMonth['data_status']['issued'], Tone> = { complete: 'good', downloading: 'going', missing: 'bad' }
+const DATA: Record<VatMonth['data_status']['issued'], Tone> = { complete: 'good', downloading: 'going', missing: 'bad', imported: 'wait' }
 const DIRECTIONS = ['issued', 'received'] as const
 
 /** Whether all of a month is in its figures, so far as it is over. */

@@ -19,7 +19,7 @@ import { type Amount, type Count, searchOf } from './search.ts'
 import { words } from './words.ts'
 
 const PATH = '/v1/cfdi/summary/monthly'
-const DATA: Record<CfdiMonth['data_status'], Tone> = { complete: 'good', downloading: 'going', missing: 'bad' }
+const DATA: Record<CfdiMonth['data_status'], Tone> = { complete: 'good', downloading: 'going', missing: 'bad', imported: 'wait' }
 
 const isCut = ({ is_partial, data_status }: CfdiMonth): boolean => is_partial || data_status !== 'complete'
 
