@@ -135,7 +135,7 @@ export const Cfdi = z
     }),
     payment_status: PaymentStatus.meta({
       description:
-        'What was paid of an invoice (I). Neither its own cancellation nor its substitution changes it, nor the balance: they say what was ' +
+        'What was paid or credited of an invoice (I): `partially_paid` also where nothing was paid and a credit note took a part of it off. Neither its own cancellation nor its substitution changes it, nor the balance: they say what was ' +
         'paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.',
     }),
     paid_amount: described(

@@ -40,12 +40,24 @@ const bookOf = (of: Organization, fiscal_entity_id: string) => ({
   async months(from: string, to: string): Promise<Row[]> {
     const { data } = await this.ask(`analytics/vat-position?from=${from}&to=${to}`)
     for (const row of data)
-      for (const figure of ['cobrado.iva_16', 'pagado.iva_16', 'no_deducible_excluded']) {
+      for (const figure of ['cobrado.iva_16', 'pagado.iva_16', 'no_deducible_excluded', 'retenido_acreditable']) {
         const entries = await this.ask(`analytics/vat-position/entries?period=${row.period}&figure=${figure}&limit=100`)
         const sum = entries['data'].reduce((all: bigint, { amount }: Row) => all + micros(amount), 0n)
         const [side = '', name] = figure.split('.')
         expect([row.period, figure, money(sum)]).toEqual([row.period, figure, name ? row[side][name] : row[side]])
       }
+    // Each row can be computed from its own members.
+    for (const { period, pagado, no_deducible_excluded, retenido_acreditable, prorrateo, month_before, acreditable } of data) {
+      if (acreditable === null) continue
+      const [paid, excluded, withheld, before] = [
+        pagado.iva_16,
+        no_deducible_excluded,
+        retenido_acreditable,
+        month_before.withheld_credited,
+      ].map(Number) as [number, number, number, number]
+      const computed = (paid + Number(pagado.iva_8) + Number(pagado.iva_otras) - excluded - withheld) * Number(prorrateo) + before
+      expect([period, Math.abs(computed - Number(acreditable)) < 0.02]).toEqual([period, true])
+    }
     return data
   },
   balanceOf(uuid: string): Promise<Row> {
@@ -361,7 +373,8 @@ describe('what excluded the purchase', () => {
     )
     const [may, june] = await set.months('2026-05', '2026-06')
     expect(may).toMatchObject({ no_deducible_excluded: '1600.00', acreditable: '0.00', pagado: { retenido_a_terceros: '1066.67' } })
-    expect(june).toMatchObject({ acreditable: '0.16' })
+    expect(may).toMatchObject({ retenido_acreditable: '0.00' })
+    expect(june).toMatchObject({ acreditable: '0.16', month_before: { withheld_credited: '0.00' } })
   })
 
   it('is judged by the form and the amount of each payment', async () => {
@@ -404,8 +417,12 @@ describe('withheld IVA', () => {
       'purchases',
     )
     expect((await set.months('2026-05', '2026-06')).map(({ acreditable }) => acreditable)).toEqual(['40.00', '80.00'])
-    const { month_before } = await set.ask('analytics/vat-position?period=2026-06')
-    expect(month_before).toEqual({ period: '2026-05', withheld_credited: '80.00' })
+    const [may, june] = await set.months('2026-05', '2026-06')
+    expect(may).toMatchObject({ retenido_acreditable: '160.00', prorrateo: '0.500000' })
+    const { data } = await set.ask('analytics/vat-position?period=2026-06')
+    // Nothing was downloaded: what else was withheld in May is not known.
+    expect(data[0].month_before).toEqual({ period: '2026-05', withheld_credited: '80.00', is_known: false })
+    expect(june!.month_before).toEqual(data[0].month_before)
   })
 
   it.each([

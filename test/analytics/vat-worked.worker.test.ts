@@ -79,6 +79,7 @@ async function addedUp(of: Organization, drilldown: string, name: string): Promi
   }
 }
 
+type Row = Awaited<ReturnType<Organization['ask']>>['body']
 const valueAt = (row: unknown, path: string): unknown => path.split('.').reduce((one, name) => (one as Record<string, unknown>)[name], row)
 
 describe('April to June 2026 of a company, by hand', async () => {
@@ -168,6 +169,19 @@ describe('April to June 2026 of a company, by hand', async () => {
     })
   })
 
+  it('counts the suppliers of whom the REPSE registry has not answered, until it has', async () => {
+    const unknownIn = async (path: string) =>
+      (await of.ask('GET', `/v1/${path}${query}&from=2026-04&to=2026-06`)).body.data_quality.repse_unknown
+    const surfaces = ['cfdi/deductions?', 'analytics/vat-position?', 'cfdi/risk?', 'analytics/risk?']
+    const counts = async () => Promise.all(surfaces.map(unknownIn))
+    expect(await counts()).toEqual([2, 2, 2, 2])
+    await env.DB.prepare('insert into repse_records (rfc, checked_at, is_registered, attempts) values (?, ?, 1, 0)')
+      .bind(PERSON!, Date.now())
+      .run()
+    expect(await counts()).toEqual([1, 1, 1, 1])
+    expect(await Promise.all(['cfdi/risk?direction=issued&', 'cfdi/withholdings?'].map(unknownIn))).toEqual([null, null])
+  })
+
   it('lists what is withheld by the day of cash, with what is missing, and its totals', async () => {
     const path = `/v1/cfdi/withholdings?${query}&from=2026-04&to=2026-06`
     const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => of.ask('GET', path))
@@ -236,5 +250,15 @@ describe('April to June 2026 of a company, by hand', async () => {
       'concept_class',
       'Must be one of autotransporte, resico_pf, arrendamiento, comision, honorarios, desperdicios, servicios_personal, otros, sueldos.',
     ])
+  })
+
+  it('says whether all is known of the month before, of which IVA is credited', async () => {
+    // February was downloaded whole. Then it pays an invoice that nobody knows: IVA may have been withheld on it.
+    const path = `/v1/analytics/vat-position?${query}&from=2026-01&to=2026-03`
+    const knownBefore = async () => (await of.ask('GET', path)).body.data.map((row: Row) => row.month_before.is_known)
+    expect(await knownBefore()).toEqual([false, false, true])
+    const payment = { uuid: uuid(14).replace('4000', '4001'), emisor: SUPPLIER!, receptor: rfc, fecha: '2026-02-10', tipo: 'P' } as const
+    await importInto(of, fiscal_entity_id, [{ ...payment, pago: ['2026-02-10', [{ uuid: uuid(15), pagado: 116 }]] }])
+    expect(await knownBefore()).toEqual([false, false, false])
   })
 })

@@ -6,7 +6,7 @@ import { words as concentration } from '../../console/pages/insight/concentratio
 import { words as concepts } from '../../console/pages/insight/concepts/words.ts'
 import { words as deductions } from '../../console/pages/insight/deductions/words.ts'
 import { words as efos } from '../../console/pages/insight/efos/words.ts'
-import { formulasOf } from '../../console/pages/insight/figures/formulas.ts'
+import { formulasOf, inWords } from '../../console/pages/insight/figures/formulas.ts'
 import { words as flagged } from '../../console/pages/insight/flagged/words.ts'
 import { words as fx } from '../../console/pages/insight/fx/words.ts'
 import { words as report } from '../../console/pages/insight/report/words.ts'
@@ -133,6 +133,14 @@ describe('what the API says of its figures', () => {
     const shown = figures.flatMap((figure) => formulasOf(figure, formulas).map(([, formula]) => SPANISH[formula] ?? formula))
     expect(shown.length).toBeGreaterThanOrEqual(least)
     expect(shown.filter((text) => ENGLISH.test(text) || text.startsWith('Lo mismo'))).toEqual([])
+  })
+
+  it('of the VAT position names no member of the API in English', () => {
+    const { formulas } = bases.find(({ file }) => file.split('/')[2] === 'vat')!
+    const members = new Set([...VAT_FIGURES.flatMap((figure) => figure.split('.')), 'acreditable', 'saldo', 'prorrateo', 'proporcion'])
+    const named = (text: string) => (text.match(/[a-z_]+/g) ?? []).filter((word) => members.has(word) || word.includes('_'))
+    expect(Object.values(formulas).flatMap(named).length).toBeGreaterThan(20)
+    expect(Object.values(formulas).flatMap((formula) => named(inWords(formula, vat.en.members)))).toEqual([])
   })
 
   it('is said by `useSentence` alone', () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { monthBefore, stepsOf } from '../../console/pages/insight/vat/steps.ts'
+import { stepsOf } from '../../console/pages/insight/vat/steps.ts'
 import { chromiumPath, openBrowser } from '../../scripts/browser.ts'
 import { ConsoleWorld } from './support/console-world.ts'
 import { discard } from './support/runner.ts'
@@ -49,22 +49,20 @@ describe('the steps of the waterfall', () => {
       cobrado: { iva_16: '1840.00', iva_8: zero, iva_otras: zero, retenido_por_clientes: '25.00' },
       pagado: { iva_16: '1504.00', iva_8: '10.00', iva_otras: zero, retenido_a_terceros: '320.00' },
       no_deducible_excluded: '80.00',
+      retenido_acreditable: '220.00',
+      month_before: { period: '2026-04', withheld_credited: '46.43', is_known: true },
       prorrateo: '0.892857',
       acreditable: '1130.36',
       saldo: '684.64',
-      drilldown: { 'cobrado.iva_16': '/v1/here' },
+      drilldown: { 'cobrado.iva_16': '/v1/here', retenido_acreditable: '/v1/here?period=2026-05&figure=retenido_acreditable' },
       ...own,
     }) as unknown as Month
-  const before = {
-    pagado: { retenido_a_terceros: '170.00' },
-    drilldown: { 'pagado.retenido_a_terceros': '/v1/before' },
-  } as unknown as Month
 
   it('lead from what was collected to what the API says is the balance, each from where the one before it ends', () => {
-    const steps = stepsOf(row({}), before)
+    const steps = stepsOf(row({}))
     expect(steps.map(({ key }) => key)).toEqual([
-      ...['cobrado.iva_16', 'pagado.iva_16', 'pagado.iva_8', 'no_deducible_excluded', 'prorrateo', 'pagado.retenido_a_terceros'],
-      ...['retenido_antes', 'acreditable', 'cobrado.retenido_por_clientes', 'saldo'],
+      ...['cobrado.iva_16', 'pagado.iva_16', 'pagado.iva_8', 'no_deducible_excluded', 'retenido_acreditable'],
+      ...['prorrateo', 'retenido_antes', 'acreditable', 'cobrado.retenido_por_clientes', 'saldo'],
     ])
     const moves = steps.filter(({ is }) => is === undefined)
     for (const [n, { levels, key }] of moves.entries()) {
@@ -74,16 +72,14 @@ describe('the steps of the waterfall', () => {
     }
     expect(moves.at(-1)!.levels![1]).toBeCloseTo(684.64, 2)
     expect(steps.at(-1)!.levels).toEqual([0, 684.64])
-    expect(steps.find(({ key }) => key === 'retenido_antes')).toMatchObject({ text: '170.00', drilldown: '/v1/before' })
+    expect(steps.find(({ key }) => key === 'retenido_antes')).toMatchObject({
+      ...{ text: '46.43', drilldown: '/v1/here?period=2026-04&figure=retenido_acreditable' },
+    })
   })
 
   it('draw nothing of what is not known', () => {
-    const steps = stepsOf(row({ prorrateo: null, acreditable: null, saldo: null }), undefined)
-    expect(steps.filter(({ levels }) => levels === undefined).map(({ key }) => key)).toEqual(['retenido_antes', 'acreditable', 'saldo'])
-  })
-
-  it('know the month before January', () => {
-    expect([monthBefore('2026-01'), monthBefore('2026-11')]).toEqual(['2025-12', '2026-10'])
+    const steps = stepsOf(row({ prorrateo: null, acreditable: null, saldo: null }))
+    expect(steps.filter(({ levels }) => levels === undefined).map(({ key }) => key)).toEqual(['acreditable', 'saldo'])
   })
 })
 
@@ -112,9 +108,8 @@ describe.skipIf(isMissing)(name, () => {
     const { context, page } = await open('/analytics/vat-position')
     const { data } = await ask<{ data: Month[] }>(`/v1/analytics/vat-position?fiscal_entity_id=${entity}`)
     const row = data.findLast(({ is_partial, saldo }) => !is_partial && saldo !== null)!
-    const before = data[data.indexOf(row) - 1]!
     await page.locator('[data-step=saldo]').waitFor()
-    const steps = stepsOf(row, before)
+    const steps = stepsOf(row)
     // A balance in favour is called so, and has no sign.
     const unsigned = (text: string | null) => text?.replace(row.resultado === 'a_favor' ? '-' : '', '')
     for (const { key, text } of steps) {
@@ -135,12 +130,9 @@ describe.skipIf(isMissing)(name, () => {
     await page.waitForURL(new RegExp(`period=${data[0]!.period}`))
     await expect.poll(() => page.getByLabel('Mes', { exact: true }).inputValue()).toBe(data[0]!.period)
     // What was withheld the month before is of a month outside the range.
-    const [outside] = (
-      await ask<{ data: Month[] }>(`/v1/analytics/vat-position?fiscal_entity_id=${entity}&period=${monthBefore(data[0]!.period)}`)
-    ).data
     await expect
       .poll(async () => plain((await page.locator('[data-step=retenido_antes] > span').last().textContent())!.replace('−', '')))
-      .toBe(outside!.pagado.retenido_a_terceros)
+      .toBe(data[0]!.month_before.withheld_credited)
     await context.close()
   }, 120_000)
 

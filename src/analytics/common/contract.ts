@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { RuleBasis } from '../../authority/rules/contract.ts'
+import { MONTHS_MISSING } from '../../cfdi/quality/data-quality.ts'
 import { Month, monthOrDay } from '../../cfdi/summary/contract.ts'
 import { SITUACIONES } from '../../lists/catalog.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
@@ -51,12 +52,13 @@ export const InsightQuality = z
     other_parties: count(
       'Paid parts and credit notes that name an invoice of other parties. Null where no figure rests on payments.',
     ).nullable(),
+    repse_unknown: count(
+      'Suppliers of the months of the range about which the REPSE registry has not answered yet, mostly because nobody asked: once it answers ' +
+        '(`GET /v1/cfdi/repse-suppliers` asks), figures on REPSE and what is deductible can change. Null where no figure rests on the registry.',
+    ).nullable(),
     substituted: count('Documents that another vigente one substitutes.'),
     not_counted: count('Documents in no amount, because one of theirs has more than 18 digits before the point in MXN.'),
-    months_missing: count(
-      'Months of the range from 2018-01 on that have begun, by direction, with the data_status `missing`, also those outside the window. Their ' +
-        'zeros are unknown. Nothing older is downloaded.',
-    ),
+    months_missing: count(MONTHS_MISSING),
     missing_months: MissingMonths.meta({ description: 'These months.' }),
     cut_months: CutMonths.meta({
       description:
@@ -80,7 +82,8 @@ export const Envelope = {
   window_state: WindowStateName,
   as_of: z.string().meta({
     description:
-      'As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.',
+      'As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ' +
+      'ceiling of the windows, or the time of the request.',
   }),
   data_quality: InsightQuality,
 }

@@ -77,9 +77,9 @@ export async function openEntries(ctx: Ctx, query: RangeQuery & { month?: string
   return { ...insight, span: { ...insight.span, first: from > first ? from : first, last: to < last ? to : last } }
 }
 
-/** The members of data_quality that a surface adds to the counts of documents. One without payments omits their counts. */
+/** The members of data_quality that a surface adds to the counts of documents. One without payments or suppliers omits their counts. */
 export type Omissions = Pick<InsightQuality, 'dof_rate' | 'drilldown'> &
-  Partial<Pick<InsightQuality, 'unreconciled_payments' | 'other_parties'>>
+  Partial<Pick<InsightQuality, 'unreconciled_payments' | 'other_parties' | 'repse_unknown'>>
 
 const DAY_OF_RULES =
   'What a rule says of a document is what it said on the document’s day: that of Fecha, of the payment on a cash basis, of 31 December for what the law ' +
@@ -89,10 +89,10 @@ const CURRENCIES = 'Amounts whose currency is XXX (none) are taken as MXN, as th
 
 /**
  * The members of every aggregate except its basis and quality. The D1 call also runs `more`, the surface's statements on the
- * ledger; `found` has a list of rows for each.
+ * ledger; `found` has a list of rows for each. `statusOf` tells the data status of the months from the day `since` on.
  */
-export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly SQL[] = []) {
-  const { counts, invoices, found, statusOf } = await limitReadings(ctx, () => countDocuments(ledger, span, ctx.now.getTime(), more))
+export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly SQL[] = [], since = span.first) {
+  const { counts, invoices, found, statusOf } = await limitReadings(ctx, () => countDocuments(ledger, span, ctx.now.getTime(), more, since))
   const { windows, window } = ledger
   const [only] = span.directions.length === 1 ? span.directions : []
   const ceiling = only === undefined ? window.ceiling : windows[only === 0 ? 'issued' : 'received'].ceiling
@@ -117,6 +117,7 @@ export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly
         missing_rate: counts.missing_rate - omitted.dof_rate,
         unreconciled_payments: null,
         other_parties: null,
+        repse_unknown: null,
         ...omitted,
       },
     }),

@@ -292,7 +292,14 @@ async function decide(
   const uses = usesOf(rules, ledger.rfc, span)
   const sets = await setsOf(insight, suppliers)
   const main = deductionsStatement(insight, sets, uses, after, take)
-  if (main === null) return { decided: [], used: new Map<string, Use>(), page: [], totals: [], omitted: NOTHING_OMITTED }
+  if (main === null)
+    return {
+      decided: [],
+      used: new Map<string, Use>(),
+      page: [],
+      totals: [],
+      omitted: { ...NOTHING_OMITTED, repse_unknown: sets.repse_unknown },
+    }
   const [first, last] = [String(Number(span.first.slice(0, 4)) - 1), span.last.slice(0, 4)]
   const isDerived = uses.personal.length > 0 && own.annual_income === undefined
   const since = uses.personal.length === 0 || own.profile === 'business' ? null : sinceNewYear(span.first)
@@ -334,7 +341,7 @@ async function decide(
     used,
     page: isBusiness ? decideAll(page, rules, incomeOf, rateByUuid).decided : [],
     totals: isBusiness ? totals : [],
-    omitted: { dof_rate, ...unmatchedOf(unmatched, outcomeOf) },
+    omitted: { dof_rate, repse_unknown: sets.repse_unknown, ...unmatchedOf(unmatched, outcomeOf) },
   }
 }
 

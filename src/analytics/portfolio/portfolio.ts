@@ -256,7 +256,7 @@ export async function getPortfolio(ctx: Ctx, query: PortfolioQuery): Promise<Por
         notes: ['Thresholds are proposed. Lists, the REPSE registry and open balances are read as they are today.', REPSE_NOTE],
       },
       rules,
-      { dof_rate, drilldown: qualityLinks(links) },
+      { dof_rate, repse_unknown: sets.repse_unknown, drilldown: qualityLinks(links) },
     ),
     data: indicators.map((one) => ({ ...one, drilldown: leads[one.key] ?? {} })),
     ...WHOLE,

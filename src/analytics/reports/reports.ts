@@ -415,6 +415,7 @@ export async function getReport(
         ...{ ...counts, missing_rate: Math.max(counts.missing_rate - dof_rate, 0), dof_rate },
         unreconciled_payments: count(quality, 'unreconciled_payments'),
         other_parties: count(quality, 'other_parties'),
+        repse_unknown: null,
         drilldown: linksOf(ledger, months),
       },
       rows: withDrilldowns(key, ledger.fiscal_entity_id, withPartial(key, centralDayOf(watermark), rows, months), months).slice(

@@ -231,7 +231,14 @@ export async function getRisk(ctx: Ctx, query: RiskQuery): Promise<Risk> {
   const known = { ...sets, rules, today }
   const page = await paginate(ctx, scope, limit, shown, positionOf, (row) => rowOf(row, known))
   const links = linksOf(insight, PATH, direction ? { direction } : {})
-  return { ...envelope(BASIS, rules, { dof_rate, drilldown: qualityLinks(links) }), ...page }
+  return {
+    ...envelope(BASIS, rules, {
+      dof_rate,
+      repse_unknown: direction === 'issued' ? null : sets.repse_unknown,
+      drilldown: qualityLinks(links),
+    }),
+    ...page,
+  }
 }
 
 function rowOf(row: RiskyDocument, known: Known): RiskRow {

@@ -3,7 +3,7 @@ import { listedOf } from '../../lists/listed/counterparties.ts'
 import { type ListedAs, listedAs } from '../../lists/listed/listed.ts'
 import type { Listing } from '../../lists/listings/listing.ts'
 import { listedAmong } from '../../lists/listings/listing.ts'
-import { type KnownRegistration, lapsedStatements } from '../../lists/repse/registrations.ts'
+import { type KnownRegistration, lapsedStatements, type RegistryRow, registrationsIn } from '../../lists/repse/registrations.ts'
 import { connectedStatement } from '../../taxpayers/connected.ts'
 import type { Insight } from '../common/insight.ts'
 
@@ -15,6 +15,8 @@ export interface Sets {
   sets: ReadonlySet<string>
   listings: ReadonlyMap<string, readonly Listing[]>
   lapsed: ReadonlyMap<string, KnownRegistration>
+  /** How many of the suppliers the registry has not answered about. */
+  repse_unknown: number
   /** The other RFCs that the organization connected, where they were asked for. */
   related: ReadonlySet<string>
 }
@@ -50,7 +52,7 @@ export async function setsOf({ ctx, ledger, today }: Insight, suppliers: readonl
     asked.length + registry.length === 0
       ? { listings: new Map<string, Listing[]>(), rest: [] }
       : await listedAmong({ db, organization_id: organization.id }, asked, today, null, [...registry, ...connected])
-  const lapsed = new Map((rest.slice(0, registry.length).flat() as KnownRegistration[]).map((one) => [one.rfc, one]))
+  const { lapsed, unknown } = registrationsIn(rest.slice(0, registry.length).flat() as RegistryRow[])
   const related = new Set((rest.slice(registry.length).flat() as { rfc: string }[]).map(({ rfc }) => rfc))
   related.delete(ledger.rfc)
   const some = (isMeant: (one: KnownRegistration) => boolean) => [...lapsed.values()].filter(isMeant)
@@ -73,5 +75,12 @@ export async function setsOf({ ctx, ledger, today }: Insight, suppliers: readonl
       ? sql`repse_expired (rfc, until) as materialized (select value->>0, value->>1 from json_each(${JSON.stringify(list)})), `
       : sql`${sql.identifier(name)} (rfc) as (select value from json_each(${JSON.stringify(list)})), `,
   )
-  return { ctes: sql.join([...ctes], sql``), sets: new Set(filled.map(([name]) => name)), listings, lapsed, related }
+  return {
+    ctes: sql.join([...ctes], sql``),
+    sets: new Set(filled.map(([name]) => name)),
+    listings,
+    lapsed,
+    repse_unknown: unknown,
+    related,
+  }
 }

@@ -96,6 +96,7 @@ export const VAT_FIGURES = [
   ...PROPORTION_FIGURES.map((name) => `proporcion.${name}` as const),
   ...RATES.map((name) => `pagado.${name}` as const),
   ...(['pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'por_revisar'] as const),
+  'retenido_acreditable',
   ...(['at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva'] as const),
   ...(['pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado'] as const),
 ] as const
@@ -124,7 +125,7 @@ export const VatEntriesQuery = z
   .superRefine(
     keyOfRow(
       'rfc',
-      VAT_FIGURES.filter((figure) => figure.startsWith('pagado.') || figure === 'no_deducible_excluded'),
+      VAT_FIGURES.filter((figure) => figure.startsWith('pagado.') || ['no_deducible_excluded', 'retenido_acreditable'].includes(figure)),
       'optional',
     ),
   )
@@ -174,6 +175,17 @@ export const VatMonth = z
         }),
       )
       .meta({ description: '`por_revisar` by what has to be answered.' }),
+    retenido_acreditable: money.meta({
+      description:
+        '`pagado.retenido_a_terceros` without what was withheld on excluded purchases: it is not credited in this month, and × `prorrateo` it is ' +
+        'credited in the next one.',
+    }),
+    month_before: z.strictObject({ period: z.string(), withheld_credited: money, is_known: z.boolean() }).meta({
+      description:
+        'The month before, and what this month credits of its `retenido_acreditable`. `is_known`: the window shows all of that month, both ' +
+        'directions are `complete`, and each payment to a supplier has its invoice. Else more may have been withheld than is known, such as ' +
+        'on an invoice from before the window.',
+    }),
     at_risk_69b: money.meta({
       description:
         'The IVA in `pagado` from suppliers that are presumed under article 69-B today, without the IVA already in `no_deducible_excluded`. This amount is not excluded from the position.',
@@ -189,7 +201,11 @@ export const VatMonth = z
           'The proportion of LIVA 5-V: yours, or the taxed part of `proporcion`, with six places, never below 0 or above 1; 1 without exempt ' +
           'sales. Null when nothing is known of what was issued.',
       }),
-    acreditable: money.nullable().meta({ description: 'Null as `saldo` is.' }),
+    acreditable: money.nullable().meta({
+      description:
+        '(IVA of `pagado` − `no_deducible_excluded` − `retenido_acreditable`) × `prorrateo` + `month_before.withheld_credited`, unless ' +
+        '`prorrateo=attributed`. Null as `saldo` is.',
+    }),
     saldo: money.nullable().meta({
       description:
         'IVA to be paid; below zero, in favour of the taxpayer. Null when nothing of a direction of the month is known ' +
@@ -235,10 +251,6 @@ export const VatPosition = z
   .strictObject({
     ...Envelope,
     data_quality: VatQuality,
-    month_before: z.strictObject({ period: z.string(), withheld_credited: money }).meta({
-      description:
-        'The month before the first one, and its IVA withheld from third parties, which the first month credits as far as it is known.',
-    }),
     ...pageOf(VatMonth).shape,
   })
   .meta({ id: 'VatPosition' })

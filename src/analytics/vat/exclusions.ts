@@ -8,7 +8,7 @@ import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
 import { listedOf } from '../../lists/listed/counterparties.ts'
 import { listedAs } from '../../lists/listed/listed.ts'
 import { listedAmong } from '../../lists/listings/listing.ts'
-import { type KnownRegistration, lapsedStatements } from '../../lists/repse/registrations.ts'
+import { type KnownRegistration, lapsedStatements, type RegistryRow, registrationsIn } from '../../lists/repse/registrations.ts'
 import { inlined, readAll } from '../../platform/db/statement.ts'
 import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
 import { isCounted, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -33,9 +33,11 @@ export interface KnownSuppliers {
   presumed: ReadonlySet<string>
   definitive: ReadonlySet<string>
   registrations: ReadonlyMap<string, KnownRegistration>
+  /** How many suppliers the registry has not answered about. */
+  repse_unknown: number
 }
 
-export const UNKNOWN_SUPPLIERS: KnownSuppliers = { presumed: new Set(), definitive: new Set(), registrations: new Map() }
+export const UNKNOWN_SUPPLIERS: KnownSuppliers = { presumed: new Set(), definitive: new Set(), registrations: new Map(), repse_unknown: 0 }
 
 const SOURCE = 'sat_69b'
 
@@ -61,11 +63,12 @@ export async function knownSuppliers(insight: Insight): Promise<KnownSuppliers> 
     [SOURCE],
     lapsedStatements(ctx.db, [...rfcs], span.last),
   )
+  const { lapsed, unknown } = registrationsIn(rest.flat() as RegistryRow[])
   const among = (situacion: string) =>
     new Set([...listings].flatMap(([rfc, all]) => (all.some((one) => one.situacion === situacion) ? [rfc] : [])))
   return {
     ...{ presumed: among('presunto'), definitive: among('definitivo') },
-    registrations: new Map((rest.flat() as KnownRegistration[]).map((row) => [row.rfc, row])),
+    ...{ registrations: lapsed, repse_unknown: unknown },
   }
 }
 

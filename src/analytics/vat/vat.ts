@@ -73,6 +73,8 @@ class VatSums {
   /** Paid parts that match no invoice, and those among them that name one of other parties, by month. */
   readonly unreconciled = new Map<string, number>()
   readonly otherParties = new Map<string, number>()
+  /** The months with payments to suppliers that match no invoice. */
+  readonly unpaired = new Set<string>()
   readonly #seen = new Set<string>()
   /** The months that a later refund restates. */
   readonly restated = new Set<string>()
@@ -160,6 +162,7 @@ function sumsOf(
     }
     if (reason !== null) {
       count(sums.unreconciled, month, pairs)
+      if (!isIssued) sums.unpaired.add(month)
       if (reason === 'other_parties') count(sums.otherParties, month, pairs)
       sums.add('pagos_sin_conciliar', month, iva)
       sums.add(`pagos_sin_conciliar.${isIssued ? 'iva_cobrado' : 'iva_pagado'}`, month, iva)
@@ -177,7 +180,9 @@ function sumsOf(
       return
     }
     const [excluded, review] = [without.excluded_iva, reviewOf(found)]
+    const withheld = amounts.iva_retenido - without.excluded_retenido
     sums.add('no_deducible_excluded', month, excluded)
+    sums.add('retenido_acreditable', month, withheld)
     sums.add(`excluded.${reasonOf(found)}`, month, excluded)
     if (review) {
       sums.add('por_revisar', month, iva)
@@ -186,7 +191,7 @@ function sumsOf(
     if (!is_for_exempt) {
       const use = is_for_taxed ? 'taxed' : 'mixed'
       sums.add(`creditable.${use}`, month, iva - excluded)
-      sums.add(`withheld.${use}`, month, amounts.iva_retenido - without.excluded_retenido)
+      sums.add(`withheld.${use}`, month, withheld)
     }
     if (is_presumed) sums.add('at_risk_69b', month, iva - excluded)
     if (is_lapsed) sums.add('at_risk_repse', month, iva - excluded)
@@ -218,7 +223,8 @@ const BASIS: Omit<Basis, 'rules'> = {
     devengado: 'Σ IVA of I − E, paid or not: of a global invoice in its period, of other documents by Fecha.',
     prorrateo: 'Your own, or gravado ÷ (gravado + exento + no_objeto) of proporcion, never below 0 or above 1; 1 without exempt sales',
     acreditable:
-      '(IVA of pagado − no_deducible_excluded − retenido_a_terceros) × prorrateo + retenido_a_terceros of the month before × its prorrateo; without what is withheld on excluded purchases. With prorrateo=attributed: × 1 of taxed_suppliers, × 0 of exempt_suppliers',
+      '(IVA of pagado − no_deducible_excluded − retenido_acreditable) × prorrateo + retenido_acreditable of the month before × its prorrateo. With prorrateo=attributed: × 1 of taxed_suppliers, × 0 of exempt_suppliers',
+    retenido_acreditable: 'retenido_a_terceros without what is withheld on excluded purchases',
     saldo: 'IVA of cobrado − acreditable − retenido_por_clientes',
     pendiente:
       'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now',
@@ -238,7 +244,7 @@ const BASIS: Omit<Basis, 'rules'> = {
     'IVA on imports of goods, and on services and intangibles from abroad, is in no CFDI of a supplier: add it to pagado yourself.',
     'LISR 27-III: each payment is judged by its own form and amount, whatever it pays. Several payments in cash up to the limit, of an invoice above it, are to be reviewed: no source settles it, and cash.several_payments can exclude them.',
     'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
-    'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin with month_before to see whether that month is known.',
+    'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known: month_before says how much each month credits of it, and whether that month is known whole.',
     'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown. Of an RFC that has imports only (imported), figures take them as complete.',
     'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.',
     REPSE_NOTE,
@@ -264,24 +270,25 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
   const insight = await openInsight(ctx, rangeOf(query))
   const { rules } = insight
   const uses = { taxed: query.taxed_suppliers ?? [], exempt: query.exempt_suppliers ?? [] }
-  const reads = statementsOf(insight, await knownSuppliers(insight), uses)
-  const { envelope, found, statusOf } = await aggregateOf(insight, reads.statements)
+  const suppliers = await knownSuppliers(insight)
+  const reads = statementsOf(insight, suppliers, uses)
+  const before = `${addMonths(insight.span.first.slice(0, 7), -1)}-01`
+  const { envelope, found, statusOf } = await aggregateOf(insight, reads.statements, before)
   const reading = reads.parse(found)
   const [months, sums] = [monthsOf(insight), await addedUp(insight, reading, query.terceros === 'exclude')]
   const inRange = (counts: Map<string, number>) => months.reduce((sum, { month }) => sum + (counts.get(month) ?? 0), 0)
   const links = linksOf(insight, PATH)
   const omitted = {
+    repse_unknown: suppliers.repse_unknown,
     dof_rate: sums.dof_rate,
     unreconciled_payments: inRange(sums.unreconciled),
     other_parties: inRange(sums.otherParties) + reading.notes.of_others,
     drilldown: qualityLinks(links, [...UNMATCHED, CREDITS_OF_UNPAID]),
   }
   const head = envelope(BASIS, rules, omitted)
-  const before = addMonths(insight.span.first.slice(0, 7), -1)
   return {
     ...head,
     data_quality: { ...head.data_quality, [CREDITS_OF_UNPAID]: reading.notes.of_unpaid },
-    month_before: { period: before, withheld_credited: money(withheldIn(sums, before, query)) },
     data: months.map(({ month }) => rowOf(insight, query, sums, reading.returns, month, statusOf)),
     ...WHOLE,
   }
@@ -342,7 +349,9 @@ function rowOf(
   const ivas = (name: 'cobrado' | 'pagado') => of(`${name}.iva_16`) + of(`${name}.iva_8`) + of(`${name}.iva_otras`)
   const prorrateo = prorrateoIn(sums, period, query)
   const now = (use: 'taxed' | 'mixed') => sums.of(`creditable.${use}`, period) - sums.of(`withheld.${use}`, period)
-  const acreditable = now('taxed') + product(now('mixed'), prorrateo) + withheldIn(sums, addMonths(period, -1), query)
+  const before = addMonths(period, -1)
+  const credited = withheldIn(sums, before, query)
+  const acreditable = now('taxed') + product(now('mixed'), prorrateo) + credited
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
   const data_status = { issued: statusOf(period, 0), received: statusOf(period, 1) }
   // Zeros of a month of which nothing is known yet would be taken for its position.
@@ -370,6 +379,8 @@ function rowOf(
       const iva = sums.of(`review.${reason}`, period)
       return iva === 0n ? [] : [{ reason, question: QUESTIONS_OF[reason], iva: money(iva) }]
     }),
+    retenido_acreditable: money(of('retenido_acreditable')),
+    month_before: { period: before, withheld_credited: money(credited), is_known: isKnownMonth(insight, sums, before, statusOf) },
     at_risk_69b: money(of('at_risk_69b')),
     at_risk_repse: money(of('at_risk_repse')),
     prorrateo: isUnknown(0) ? null : fixed(prorrateo, 6),
@@ -407,6 +418,10 @@ const choicesOf = (figure: string, { terceros }: VatQuery): Record<string, strin
 /** The members of a row that the entries of a figure add up to. */
 const namesOf = (figure: VatFigure): string[] => (figure === 'pagos_sin_conciliar' ? [`${figure}.count`, `${figure}.iva`] : [figure])
 
+/** Whether nothing of what suppliers were paid in a month, or of its proportion, is unknown. */
+const isKnownMonth = (insight: Insight, sums: VatSums, month: string, statusOf: StatusOf): boolean =>
+  !shownOf(insight, month).is_partial && ([0, 1] as const).every((one) => statusOf(month, one) === 'complete') && !sums.unpaired.has(month)
+
 /** How far the windows show a month. */
 function shownOf({ ledger: { windows }, ctx }: Insight, month: string): Pick<VatMonth, 'is_partial' | 'through_date'> {
   const [first, last] = [`${month}-01`, lastDayOf(month)]
@@ -434,19 +449,23 @@ interface Figure {
   suppliers: KnownSuppliers
 }
 
-const RISKS = ['no_deducible_excluded', 'por_revisar', 'at_risk_69b', 'at_risk_repse']
+const RISKS = ['no_deducible_excluded', 'retenido_acreditable', 'por_revisar', 'at_risk_69b', 'at_risk_repse']
 
 /** The condition of a figure that depends on suppliers or payments. What rows to be measured add is only known then. */
 const riskOf = (name: string): SQL => {
   const isCreditable = sql`not (found & ${sql.raw(String(OUTRIGHT))})`
   if (name === 'no_deducible_excluded') return sql`(excluded_iva <> 0 or as_json is not null)`
+  if (name === 'retenido_acreditable') return sql`(iva_retenido <> excluded_retenido or as_json is not null)`
   if (name === 'por_revisar') return sql`(${isCreditable} and (found & ${sql.raw(String(REVIEW))} or as_json is not null))`
   return sql`${isCreditable} and ${name === 'at_risk_69b' ? sql`is_presumed` : sql`is_lapsed`}`
 }
 
 /** What a row adds to it. */
-const amountAtRisk = (name: string): SQL =>
-  name === 'no_deducible_excluded' ? sql`excluded_iva` : name === 'por_revisar' ? IVA : sql`(${IVA} - excluded_iva)`
+const amountAtRisk = (name: string): SQL => {
+  if (name === 'no_deducible_excluded') return sql`excluded_iva`
+  if (name === 'retenido_acreditable') return sql`(iva_retenido - excluded_retenido)`
+  return name === 'por_revisar' ? IVA : sql`(${IVA} - excluded_iva)`
+}
 
 const rowsOf = (from: SQL, amount: SQL, where: SQL): SQL =>
   sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, needs_exact, as_json from (${from}) where ${where}`
@@ -551,6 +570,10 @@ async function exactAll(figure: Figure, items: readonly Item[]): Promise<(item: 
     const { part, found } = excludedPart(event, outcome.paid, exclusions, rateOfDay)
     const without = shareOf(ivaOf(outcome), ...part)
     if (name === 'no_deducible_excluded') return part[0] === 0n ? null : without
+    if (name === 'retenido_acreditable') {
+      const withheld = outcome.iva_retenido - shareOf(outcome.iva_retenido, ...part)
+      return withheld === 0n ? null : withheld
+    }
     if (name === 'por_revisar') return reviewOf(found) ? ivaOf(outcome) : null
     return part[0] === part[1] ? null : ivaOf(outcome) - without
   }

@@ -62,7 +62,7 @@ export const CfdiPayments = z
     paid_amount: text,
     credited_amount: text,
     balance: text,
-    payment_status: PaymentStatus,
+    payment_status: PaymentStatus.meta({ description: '`partially_paid`: a part was paid, or taken off by a credit note.' }),
     reported_balance: text.meta({
       description:
         'imp_saldo_insoluto of the payment with the highest num_parcialidad of those that count: the balance that the issuer states.',

@@ -15,6 +15,10 @@ export const DataStatusName = z.enum(DATA_STATUSES).meta({
     'whether they are complete: figures take them so.',
 })
 
+export const MONTHS_MISSING =
+  'Months of the range from 2018-01 on that have begun and have the data_status `missing`, for each direction of the answer: the window does ' +
+  'not show them, or nobody downloaded them. Their zeros are unknown. Nothing older is downloaded.'
+
 /** How far the figures of an aggregate can be relied upon. */
 export const DataQuality = z
   .strictObject({
@@ -30,11 +34,7 @@ export const DataQuality = z
         'Number of documents with status vigente that are in no amount, because one of theirs in MXN has more than 18 digits before the ' +
         'point.',
     }),
-    months_missing: z.int().meta({
-      description:
-        'Number of months that are summed and have the status `missing`. Each direction counts. Rows of the monthly summary; of the ' +
-        'supplier report all months from `from` to `to`, also those outside the window.',
-    }),
+    months_missing: z.int().meta({ description: MONTHS_MISSING }),
     months_downloading: z.int().meta({ description: 'The same of the status `downloading`.' }),
   })
   .meta({ id: 'DataQuality' })

@@ -110,7 +110,8 @@ export const CfdiSearch = z
     estatus: Estatus.optional(),
     tipo_comprobante: list(TipoComprobante, 5, { description: 'One or more of I, E, P, N and T, separated by commas.' }),
     payment_status: list(PaymentStatus, 4, {
-      description: 'One or more of paid, partially_paid, unpaid and not_applicable, separated by commas.',
+      description:
+        'One or more of paid, partially_paid, unpaid and not_applicable, separated by commas. Credit notes count as payments do.',
     }),
     counterparty_rfc: rfc('RFC of the other party, whether it is the issuer or the receiver.'),
     emisor_rfc: rfc(),

@@ -10,7 +10,7 @@ import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped
 import { DIRECTION_NAMES, EARLIEST_DAY, earliestOf, latestOf, windowStateOf } from '../../taxpayers/visibility/window.ts'
 import { isDay } from '../literal-day.ts'
 import { incompleteMonths } from '../quality/data-quality.ts'
-import { dataStatuses, monthStates, statusWithoutRuns } from '../quality/data-status.ts'
+import { type DataStatusRow, dataStatuses, monthStates, statusWithoutRuns } from '../quality/data-status.ts'
 import { add, type Cells, nothing, type Totals } from '../totals.ts'
 import type { CfdiMonth, MonthlySummary, MonthlySummaryQuery } from './contract.ts'
 import { type Months, type Span, sumMonths, sumStored } from './store.ts'
@@ -45,17 +45,15 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const { windows, window } = ledger
   const all = [...months.values()].map(partsOf)
   const valid = all.map((parts) => sumOf(parts, isCounted))
-  const statusOf = dataStatuses(ledger, statusRows, now)
-  const rows = placesOf(ledger, span, months, now).map(
+  const cells = placesOf(ledger, span, months, now)
+  const statusOf = statusIn(ledger, cells, stored, statusRows, now)
+  const rows = cells.map(
     (cell): CfdiMonth => ({
       ...rowOf(ledger.fiscal_entity_id, cell, partsOf(months.get(`${cell.month}|${cell.direction}`))),
-      // Outside the window only imports are counted, whatever the runs downloaded of the month's other days.
-      data_status:
-        cell.through_date === null
-          ? statusWithoutRuns(ledger, statusRows)
-          : statusOf(cell.month, cell.direction, missingXmlIn(stored, cell.month, cell.direction)),
+      data_status: statusOf(cell.month, cell.direction),
     }),
   )
+  const { missing_months: _, ...incomplete } = incompleteIn(span, statusOf, now)
   return {
     fiscal_entity_id: ledger.fiscal_entity_id,
     from: span.from,
@@ -72,7 +70,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
       with_xml: all.reduce((sum, parts) => sum + sumOf(parts, (_, __, state) => state !== 'cancelado').with_xml, 0),
       missing_rate: valid.reduce((sum, { missing_rate }) => sum + missing_rate, 0),
       not_counted: valid.reduce((sum, { not_counted }) => sum + not_counted, 0),
-      ...incompleteMonths(rows.map(({ data_status }) => data_status)),
+      ...incomplete,
     },
     data: rows,
     ...WHOLE,
@@ -111,20 +109,25 @@ export interface InvoiceCounts {
 
 /**
  * Counts the visible documents of a range out of the totals of its months, and those of its months that are not complete. `now` in milliseconds. One call, in which it runs `more`
- * statements of the caller, which read something visible. Their rows are `found`.
+ * statements of the caller, which read something visible. Their rows are `found`. `statusOf` tells the data status of the months from the day
+ * `since` on, which may be earlier than the range.
  */
 export async function countDocuments(
   ledger: ScopedLedger,
   span: Span,
   now: number,
   more: readonly SQL[] = [],
+  since = span.first,
 ): Promise<{
   counts: DocumentCounts
   invoices: readonly [issued: InvoiceCounts, received: InvoiceCounts]
   found: unknown[][]
   statusOf: StatusOf
 }> {
-  const { months, stored, statusRows, found } = await sumMonths(ledger, span, more)
+  const read = { ...span, first: since }
+  const { months, stored, statusRows, found } = await sumMonths(ledger, read, more)
+  const first = span.first.slice(0, 7)
+  for (const key of months.keys()) if (key < first) months.delete(key)
   const all = [...months.values()].map(partsOf)
   const sum = (only: Only): Totals => {
     const total = nothing()
@@ -132,23 +135,14 @@ export async function countDocuments(
     return total
   }
   const [valid, counted] = [sum((_, __, state) => state !== 'cancelado'), sum(isCounted)]
-  const downloaded = dataStatuses(ledger, statusRows, now)
-  const cells = placesOf(ledger, span, months, now)
-  const shown = new Set(cells.flatMap(({ month, direction, through_date }) => (through_date === null ? [] : [`${month}|${direction}`])))
+  const cells = placesOf(ledger, read, months, now)
+  const statusOf = statusIn(ledger, cells, stored, statusRows, now)
   const cutIn = (direction: 0 | 1): CutMonth[] =>
     cells.flatMap(({ month, shown_from, through_date, ...cell }) =>
-      cell.direction === direction && cell.is_cut && through_date !== null ? [{ month, from: shown_from, to: through_date }] : [],
+      month >= first && cell.direction === direction && cell.is_cut && through_date !== null
+        ? [{ month, from: shown_from, to: through_date }]
+        : [],
     )
-  // Outside the window nothing is known, whatever the runs downloaded of the month's other days.
-  const statusOf: StatusOf = (month, direction) =>
-    shown.has(`${month}|${direction}`)
-      ? downloaded(month, direction, missingXmlIn(stored, month, direction))
-      : statusWithoutRuns(ledger, statusRows)
-  const begun = monthsOf(span).filter((month) => earliestOf(`${month}-01`) * 1_000 <= now)
-  const having = (status: DataStatus, direction: 0 | 1) =>
-    span.directions.includes(direction) ? begun.filter((month) => statusOf(month, direction) === status) : []
-  const isExpected = (month: string): boolean => month >= EARLIEST_DAY.slice(0, 7)
-  const missing_months = { issued: having('missing', 0).filter(isExpected), received: having('missing', 1).filter(isExpected) }
   const counts: DocumentCounts = {
     cfdi_total: valid.n,
     with_xml: valid.with_xml,
@@ -156,9 +150,7 @@ export async function countDocuments(
     missing_rate: counted.missing_rate - (counted.n - counted.with_xml),
     not_counted: counted.not_counted,
     substituted: valid.n - counted.n,
-    months_missing: missing_months.issued.length + missing_months.received.length,
-    months_downloading: having('downloading', 0).length + having('downloading', 1).length,
-    missing_months,
+    ...incompleteIn(span, statusOf, now),
     cut_months: { issued: cutIn(0), received: cutIn(1) },
   }
   const invoicesOf = (direction: 0 | 1): InvoiceCounts => {
@@ -171,10 +163,35 @@ export async function countDocuments(
   return { counts, invoices: [invoicesOf(0), invoicesOf(1)], found, statusOf }
 }
 
-const missingXmlIn = (stored: StoredMonths, month: string, direction: 0 | 1): number => stored.get(`${month}|${direction}`)?.missingXml ?? 0
-
 /** Tells the data status of a month of a direction. */
 export type StatusOf = (month: string, direction: 0 | 1) => DataStatus
+
+/** The status of the months of these cells. Outside the window only imports are known, whatever the runs downloaded of a month's other days. */
+function statusIn(
+  ledger: ScopedLedger,
+  cells: readonly MonthCell[],
+  stored: StoredMonths,
+  statusRows: readonly DataStatusRow[],
+  now: number,
+): StatusOf {
+  const shown = new Set(cells.flatMap(({ month, direction, through_date }) => (through_date === null ? [] : [`${month}|${direction}`])))
+  const downloaded = dataStatuses(ledger, statusRows, now)
+  return (month, direction) =>
+    shown.has(`${month}|${direction}`)
+      ? downloaded(month, direction, stored.get(`${month}|${direction}`)?.missingXml ?? 0)
+      : statusWithoutRuns(ledger, statusRows)
+}
+
+/** The months of a span that are not complete, among those that have begun and that the authority gives. `now` in milliseconds. */
+function incompleteIn(span: Span, statusOf: StatusOf, now: number) {
+  const expected = monthsOf(span).filter((month) => month >= EARLIEST_DAY.slice(0, 7) && earliestOf(`${month}-01`) * 1_000 <= now)
+  const missingIn = (direction: 0 | 1) =>
+    span.directions.includes(direction) ? expected.filter((month) => statusOf(month, direction) === 'missing') : []
+  return {
+    ...incompleteMonths(span.directions.flatMap((direction) => expected.map((month) => statusOf(month, direction)))),
+    missing_months: { issued: missingIn(0), received: missingIn(1) },
+  }
+}
 
 /**
  * Counts the visible documents that the authority delivered, and tells the state of each month by them. `now` in milliseconds. One call, as

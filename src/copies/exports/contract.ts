@@ -70,7 +70,8 @@ export const Export = z
     rows: z.int().meta({ description: 'Rows that are written so far, without headings; files of a ZIP.' }),
     documents: z.int().meta({ description: 'Documents that matched so far.' }),
     documents_without_xml: z.int().meta({
-      description: 'Of these, those that `nominas`, `complementos` and a ZIP lack, because only their metadata is known.',
+      description:
+        'Of these, those of which only metadata is known. Every kind but `cfdi` lacks them, because what they contain is in their XML.',
     }),
     scanned_through: Instant.nullable().meta({
       description:

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type Database, jsonChunks } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
+import { GENERIC_RFCS, isRfc } from '../../taxpayers/rfc.ts'
 import { repseRecords } from './tables.ts'
 
 export { findSupplierRows, requestLookups, type SupplierStatusRow } from './store.ts'
@@ -17,18 +18,29 @@ export interface KnownRegistration {
   has_activities: 0 | 1
 }
 
+/** The same, or how many RFCs have no answer. */
+export type RegistryRow = (KnownRegistration & { unknown: null }) | { rfc: null; unknown: number }
+
 /**
  * The statements, on the control database, that select the registry's last answers about those of these RFCs that had no registration on a
- * day: it was absent, or had ended. An RFC without an answer is left out, because unknown is not the same as not registered. They read one
- * row for each RFC that was asked about.
+ * day: it was absent, or had ended. RFCs without an answer are counted alone, because unknown is not the same as not registered. They read
+ * one row for each RFC that was asked about.
  */
 export const lapsedStatements = ({ $client }: Database, rfcs: readonly string[], day: string): D1PreparedStatement[] =>
-  jsonChunks(rfcs).map((json) =>
+  jsonChunks(rfcs.filter((rfc) => isRfc(rfc) && !GENERIC_RFCS.includes(rfc))).map((json) =>
     prepared(
       $client,
       sql`select ${r.rfc}, coalesce(${r.is_registered}, 0) as is_registered, ${r.vigencia_hasta},
-          coalesce(json_array_length(${r.actividades}), 0) > 0 as has_activities
+          coalesce(json_array_length(${r.actividades}), 0) > 0 as has_activities, null as unknown
         from json_each(${json}) j cross join ${repseRecords} ${r}
-        where ${r.rfc} = j.value and ${r.checked_at} is not null and (coalesce(${r.is_registered}, 0) = 0 or ${r.vigencia_hasta} < ${day})`,
+        where ${r.rfc} = j.value and ${r.checked_at} is not null and (coalesce(${r.is_registered}, 0) = 0 or ${r.vigencia_hasta} < ${day})
+        union all select null, null, null, null, count(*) from json_each(${json}) j left join ${repseRecords} ${r} on ${r.rfc} = j.value
+        where ${r.checked_at} is null`,
     ),
   )
+
+/** What these statements found: the answers by RFC, and how many RFCs have none. */
+export const registrationsIn = (rows: readonly RegistryRow[]): { lapsed: Map<string, KnownRegistration>; unknown: number } => ({
+  lapsed: new Map(rows.flatMap((row) => (row.rfc === null ? [] : [[row.rfc, row]]))),
+  unknown: rows.reduce((sum, { unknown }) => sum + (unknown ?? 0), 0),
+})

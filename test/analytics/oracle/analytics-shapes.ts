@@ -119,6 +119,8 @@ export interface VatMonth {
   excluded: { reason: string; iva: Money }[]
   por_revisar: Money
   questions: { reason: string; question: string; iva: Money }[]
+  retenido_acreditable: Money
+  month_before: { period: Month; withheld_credited: Money }
   at_risk_69b: Money
   at_risk_repse: Money
   prorrateo: Rate | null

@@ -63,7 +63,7 @@ export async function expectEntries(ask: Ask, url: string, entries: readonly Ent
 }
 
 /** What the oracle computes nothing of: links, texts, what is known of months, and the frame of an answer. */
-const NOT_COMPUTED = ['drilldown', 'label', 'data_status', 'is_partial', 'through_date']
+const NOT_COMPUTED = ['drilldown', 'label', 'data_status', 'is_partial', 'through_date', 'is_known']
 const FRAME = ['fiscal_entity_id', 'from', 'to', 'currency', 'basis', 'windows', 'window_state', 'as_of', 'data_quality']
 /** Rows that also tell what a document or a rule says. */
 const AS_STORED = ['/cfdi/risk', '/analytics/risk']

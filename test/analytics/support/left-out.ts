@@ -19,6 +19,8 @@ const DIRECTIONS: Partial<Record<Asked['path'], Direction>> = {
   '/analytics/concepts': 'received',
   '/analytics/efos-exposure': 'received',
 }
+/** The surfaces with figures on the REPSE registry. */
+const OF_SUPPLIERS: Asked['path'][] = ['/cfdi/deductions', '/analytics/vat-position', '/cfdi/risk', '/analytics/risk']
 const CREDITS_OF_UNPAID = 'credit_notes_of_unpaid'
 const COUNTED = ['missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties']
 
@@ -64,14 +66,14 @@ export async function expectLeftOut(ask: Ask, world: World, asked: Asked, answer
   const direction = (query['direction'] as Direction | undefined) ?? DIRECTIONS[path]
   const past = path === '/analytics/financing' && query['as_of'] !== undefined && query['as_of'] < world.today ? query['as_of'] : null
   const { counts, tally } = qualityOf(world, range, direction, past)
-  const { months_missing, months_downloading, missing_months, cut_months, drilldown, ...found } = answer['data_quality'] as Record<
-    string,
-    unknown
-  >
+  const { months_missing, months_downloading, missing_months, cut_months, repse_unknown, drilldown, ...found } = answer[
+    'data_quality'
+  ] as Record<string, unknown>
   const what = `data_quality of ${path} ${JSON.stringify(query)}`
   const unpaid = path === '/analytics/vat-position' ? creditsOfUnpaid(world, range) : null
   const own = unpaid && { [CREDITS_OF_UNPAID]: unpaid.count(CREDITS_OF_UNPAID) }
   expect(found, what).toEqual({ ...counts, ...BLIND[path], ...own })
+  expect(repse_unknown !== null, what).toBe(OF_SUPPLIERS.includes(path) && direction !== 'issued')
   for (const url of Object.values(drilldown as Record<string, string>)) {
     const { figure } = figureOf(url)
     if (figure === CREDITS_OF_UNPAID) await expectEntries(ask, url, unpaid!.entries(figure))

@@ -255,6 +255,9 @@ describe('the formats', () => {
       const api = await exported(of.owner, { fiscal_entity_id, kind, format: 'csv', headings: 'api' })
       const csv = await exported(of.owner, { fiscal_entity_id, kind, format: 'csv', headings: 'es' })
       expect([api.made.headings, csv.made.headings]).toEqual(['api', 'es'])
+      const only = { pagos: 'P', nominas: 'N', cfdi: null, conceptos: null, complementos: null }[kind]
+      const without = all.filter(({ has_xml, tipo_comprobante }) => !has_xml && [null, tipo_comprobante].includes(only)).length
+      expect(csv.made.documents_without_xml).toBe(without)
       const [names, ...plain] = csvRows(text(api.bytes).slice(1))
       const [headings, ...rows] = csvRows(text(csv.bytes).slice(1))
       expect(headings).toEqual(names!.map((name) => HEADINGS[name]))

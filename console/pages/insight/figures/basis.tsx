@@ -8,6 +8,7 @@ import { Table } from '../../../parts/table.tsx'
 import { useRules, useSentence } from '../sentences/sentences.ts'
 import { Drill } from './drill.tsx'
 import css from './figures.module.css'
+import { inWords } from './formulas.ts'
 import { words } from './words.ts'
 
 /** What every surface says of its figures. */
@@ -16,6 +17,7 @@ export type Envelope = Omit<Risk, 'data' | 'has_more' | 'next_cursor'>
 /** The figures of `data_quality` that are said only where they are not zero. */
 const LEFT_OUT = [
   'without_xml',
+  'repse_unknown',
   'substituted',
   'missing_rate',
   'dof_rate',
@@ -51,12 +53,14 @@ interface FormulasProps {
   formulas: Record<string, string>
   /** What the page calls figures. */
   labels: Labels
+  /** What it calls members of the API that formulas name. */
+  members?: Labels
   /** Which of them, where not all. */
   names?: readonly string[]
 }
 
 /** How figures are computed: all of them, or those that are named. */
-export function Formulas({ formulas, labels, names = Object.keys(formulas) }: FormulasProps) {
+export function Formulas({ formulas, labels, members = {}, names = Object.keys(formulas) }: FormulasProps) {
   const say = useSentence()
   const rules = useRules()
   const named = (code: string): string => {
@@ -70,7 +74,7 @@ export function Formulas({ formulas, labels, names = Object.keys(formulas) }: Fo
         .map((name) => (
           <div key={name}>
             <dt title={name}>{labels[name] ?? name}</dt>
-            <dd>{say(formulas[name]!).replace(CODE, named)}</dd>
+            <dd>{inWords(say(formulas[name]!), members).replace(CODE, named)}</dd>
           </div>
         ))}
     </dl>
@@ -107,7 +111,15 @@ function Rules({ rules }: { rules: readonly Rule[] }) {
 }
 
 /** At the end of a page: what its figures leave out, how each one is computed, and by which rules. */
-export function Basis({ of: { basis, data_quality }, labels }: { of: Pick<Envelope, 'basis' | 'data_quality'>; labels: Labels }) {
+export function Basis({
+  of: { basis, data_quality },
+  labels,
+  members,
+}: {
+  of: Pick<Envelope, 'basis' | 'data_quality'>
+  labels: Labels
+  members?: Labels
+}) {
   const t = useWords(words)
   const say = useSentence()
   const { formulas, notes, rules } = basis
@@ -116,7 +128,7 @@ export function Basis({ of: { basis, data_quality }, labels }: { of: Pick<Envelo
       <Quality quality={data_quality} />
       <details class={css.basis}>
         <summary>{t.formulas}</summary>
-        <Formulas formulas={formulas} labels={labels} />
+        <Formulas formulas={formulas} labels={labels} members={members ?? {}} />
         <ul>
           {notes.map((note) => (
             <li key={note}>{say(note)}</li>

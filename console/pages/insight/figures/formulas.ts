@@ -10,3 +10,7 @@ export function formulasOf(figure: string, formulas: Record<string, string>): [n
   const found = ways.map((explains) => Object.entries(formulas).filter(([name]) => explains(name)))
   return found.find((some) => some.length > 0) ?? []
 }
+
+/** A formula with words in the place of members of the API. */
+export const inWords = (formula: string, members: Record<string, string>): string =>
+  formula.replace(/\b[a-z]+(?:_[a-z]+)*(?:=[a-z]+)?\b/g, (name) => members[name] ?? name)

@@ -24,6 +24,7 @@ const es = {
   of: (part: string, all: string) => `${part} de ${all}`,
   quality: {
     without_xml: 'Sin XML, en ningún importe',
+    repse_unknown: 'Proveedores sin respuesta del REPSE',
     substituted: 'Sustituidos por otro',
     missing_rate: 'Sin tipo de cambio',
     dof_rate: 'Al tipo de cambio del DOF',
@@ -143,6 +144,7 @@ const en: typeof es = {
   of: (part, all) => `${part} of ${all}`,
   quality: {
     without_xml: 'Without XML, in no amount',
+    repse_unknown: 'Suppliers without an answer of the REPSE registry',
     substituted: 'Substituted by another',
     missing_rate: 'Without an exchange rate',
     dof_rate: 'At the rate of the DOF',

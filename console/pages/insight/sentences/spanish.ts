@@ -25,8 +25,10 @@ export const SPANISH: Record<string, string> = {
     'Suma del IVA de las facturas (I), menos el de las notas de crédito (E), se hayan pagado o no: las globales, en su periodo; las demás, según su fecha.',
   'Your own, or gravado ÷ (gravado + exento + no_objeto) of proporcion, never below 0 or above 1; 1 without exempt sales':
     'El que usted indique o, de lo cobrado, lo gravado ÷ lo gravado, lo exento y lo que no es objeto de impuesto, siempre entre 0 y 1. Vale 1 si no hay ventas exentas.',
-  '(IVA of pagado − no_deducible_excluded − retenido_a_terceros) × prorrateo + retenido_a_terceros of the month before × its prorrateo; without what is withheld on excluded purchases. With prorrateo=attributed: × 1 of taxed_suppliers, × 0 of exempt_suppliers':
-    '(IVA pagado − IVA no acreditable − IVA retenido a terceros en el mes) × prorrateo + IVA retenido a terceros en el mes anterior × el prorrateo de ese mes; sin lo retenido en compras no acreditables. Si usted asigna usos por proveedor, lo de ventas gravadas se acredita completo y lo de exentas no se acredita.',
+  'retenido_a_terceros without what is withheld on excluded purchases':
+    'IVA retenido a terceros, sin lo retenido en compras no acreditables.',
+  '(IVA of pagado − no_deducible_excluded − retenido_acreditable) × prorrateo + retenido_acreditable of the month before × its prorrateo. With prorrateo=attributed: × 1 of taxed_suppliers, × 0 of exempt_suppliers':
+    '(IVA pagado − IVA no acreditable − IVA retenido a terceros en el mes) × prorrateo + IVA retenido a terceros en el mes anterior × el prorrateo de ese mes, sin lo retenido en compras no acreditables. Si usted asigna usos por proveedor, lo de ventas gravadas se acredita completo y lo de exentas no se acredita.',
   'IVA of cobrado − acreditable − retenido_por_clientes': 'IVA cobrado − IVA acreditable − IVA que retuvieron los clientes.',
   'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now':
     'Suma de IVA × saldo ÷ total de las facturas PPD al cierre del mes, ya descontado lo pagado y acreditado hasta entonces. Los documentos cuentan como están ahora.',
@@ -51,8 +53,8 @@ export const SPANISH: Record<string, string> = {
     'El IVA de importaciones de bienes, y de servicios e intangibles del extranjero, no está en ningún CFDI de proveedor: súmelo usted a lo pagado.',
   'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).':
     'En pesos, al tipo de cambio del documento o del pago; si no lo trae, al publicado el día anterior (CFF 20).',
-  'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin with month_before to see whether that month is known.':
-    'Lo que se retuvo a terceros el mes anterior se da por enterado al SAT, hasta donde se conoce. La calidad de los datos es la de los meses elegidos: empiece un mes antes para ver si ese mes se conoce.',
+  'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known: month_before says how much each month credits of it, and whether that month is known whole.':
+    'Lo que se retuvo a terceros el mes anterior se da por enterado al SAT, hasta donde se conoce: cada mes dice cuánto acredita de él y si ese mes se conoce completo.',
   'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown. Of an RFC that has imports only (imported), figures take them as complete.':
     'El acreditable, el saldo, el resultado y la diferencia quedan vacíos en un mes del que no se conoce nada emitido, o nada recibido; el estado de los datos dice por qué. Si falta un lado, sus ceros no son ceros: se desconocen. De un RFC que solo tiene importados, las cifras los toman por completos.',
   'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.':

@@ -17,19 +17,26 @@ const DATA: Record<VatMonth['data_status']['issued'], Tone> = { complete: 'good'
 const DIRECTIONS = ['issued', 'received'] as const
 
 /** Whether all of a month is in its figures, so far as it is over. */
-export const isReal = ({ is_partial, data_status: { issued, received } }: VatMonth): boolean =>
-  !is_partial && issued === 'complete' && received === 'complete'
+export const isReal = ({ is_partial, data_status: { issued, received }, month_before }: VatMonth): boolean =>
+  !is_partial && issued === 'complete' && received === 'complete' && month_before.is_known
 
 /** Whether a month is actual or an estimate, and of what it waits. */
 export function Status({ row, isShort = false }: { row: VatMonth; isShort?: boolean }) {
   const t = useWords(words)
   const { is_partial, through_date, data_status } = row
+  const isWhole = !is_partial && DIRECTIONS.every((one) => data_status[one] === 'complete')
   return (
     <span class={css.badges}>
       {isReal(row) && <Badge tone="good">{isShort ? t.realShort : t.real}</Badge>}
       {!isReal(row) && (
         <Badge tone="wait">
-          {is_partial && through_date ? t.estimated(day(through_date)) : isShort ? t.estimatedShort : t.estimatedOnly}
+          {is_partial && through_date
+            ? t.estimated(day(through_date))
+            : isShort
+              ? t.estimatedShort
+              : isWhole
+                ? t.estimatedBefore
+                : t.estimatedOnly}
         </Badge>
       )}
       {DIRECTIONS.filter((one) => data_status[one] !== 'complete').map((one) => (
@@ -59,7 +66,6 @@ interface Props {
   /** The RFC. */
   entity: string
   row: VatMonth
-  before: VatMonth | undefined
   periods: readonly string[]
   choose: (period: string) => void
   formulas: Record<string, string>
@@ -68,17 +74,18 @@ interface Props {
 }
 
 /** A month: its balance, what the return says, and the way from what was collected to the balance. */
-export function Month({ entity, row, before, periods, choose, formulas, exportHref }: Props) {
+export function Month({ entity, row, periods, choose, formulas, exportHref }: Props) {
   const t = useWords(words)
   const { period, declarado, saldo, resultado, diferencia } = row
   const all = periods.includes(period) ? periods : [...periods, period].sort()
   // A balance in favour is named so: it has no sign.
   const balance = resultado === 'a_favor' ? unsigned(saldo) : saldo
-  const falls = stepsOf(row, before).map(({ text, drilldown, ...step }) => {
+  const falls = stepsOf(row).map(({ text, drilldown, ...step }) => {
     const name = step.key === 'saldo' ? t.saldo[resultado ?? 'unknown'] : t.step[step.key]
     const own = step.key === 'saldo' ? balance : text
     const shown = own === null ? NOTHING : step.key === 'prorrateo' ? decimal(own) : money(own)
-    return { ...step, name, note: t.note[step.key], figure: <Drill to={drilldown} label={name} text={shown} /> }
+    const isUnsure = step.key === 'retenido_antes' && !row.month_before.is_known
+    return { ...step, name, note: isUnsure ? t.notKnown : t.note[step.key], figure: <Drill to={drilldown} label={name} text={shown} /> }
   })
   return (
     <Panel
@@ -118,7 +125,8 @@ export function Month({ entity, row, before, periods, choose, formulas, exportHr
       <Formulas
         formulas={formulas}
         labels={t.formulas}
-        names={['saldo', 'diferencia', 'acreditable', 'no_deducible_excluded', 'prorrateo']}
+        members={t.members}
+        names={['saldo', 'diferencia', 'acreditable', 'no_deducible_excluded', 'retenido_acreditable', 'prorrateo']}
       />
     </Panel>
   )

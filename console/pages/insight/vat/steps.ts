@@ -23,21 +23,17 @@ export type StepName =
   | `pagado.${Rate}`
   | 'no_deducible_excluded'
   | 'prorrateo'
-  | 'pagado.retenido_a_terceros'
+  | 'retenido_acreditable'
   | 'retenido_antes'
   | 'acreditable'
   | 'cobrado.retenido_por_clientes'
   | 'saldo'
 
-const WITHHELD = 'pagado.retenido_a_terceros'
 const isShown = (rate: Rate, text: string): boolean => rate === 'iva_16' || text !== '0.00'
 
-/**
- * The steps of a month. `before` is the month before, of which what was withheld from third parties is creditable now. The heights only place
- * bars: they end where the API says that they end.
- */
-export function stepsOf(row: VatMonth, before: VatMonth | undefined): Step[] {
-  const { cobrado, pagado, drilldown } = row
+/** The steps of a month. The heights only place bars: they end where the API says that they end. */
+export function stepsOf(row: VatMonth): Step[] {
+  const { cobrado, pagado, month_before, drilldown } = row
   let at = 0
   const move = (key: StepName, sign: '+' | '−', text: string | null, series: Series, to?: string): Step => {
     const from = at
@@ -50,11 +46,13 @@ export function stepsOf(row: VatMonth, before: VatMonth | undefined): Step[] {
   const top = at
   const paid = RATES.filter((rate) => isShown(rate, pagado[rate])).map((rate) => move(`pagado.${rate}`, '−', pagado[rate], 'received'))
   const excluded = move('no_deducible_excluded', '+', row.no_deducible_excluded, 'bad')
-  const withheld = move(WITHHELD, '+', pagado.retenido_a_terceros, 'idle')
+  const withheld = move('retenido_acreditable', '+', row.retenido_acreditable, 'idle')
   const full = at
   at = top - (top - full) * sizeOf(row.prorrateo ?? '1')
   const prorrateo: Step = { key: 'prorrateo', sign: '×', text: row.prorrateo, series: 'wait', levels: [full, at] }
-  const earlier = move('retenido_antes', '−', before?.pagado.retenido_a_terceros ?? null, 'idle', before?.drilldown[WITHHELD])
+  // These documents add up to it, but for the proportion of their month.
+  const ofBefore = drilldown['retenido_acreditable']?.replace(`period=${row.period}`, `period=${month_before.period}`)
+  const earlier = move('retenido_antes', '−', month_before.withheld_credited, 'idle', ofBefore)
   const isKnown = row.acreditable !== null
   if (isKnown) at = top - sizeOf(row.acreditable)
   const credited: Step = {
@@ -67,10 +65,4 @@ export function stepsOf(row: VatMonth, before: VatMonth | undefined): Step[] {
     levels: row.saldo === null ? undefined : [0, sizeOf(row.saldo)],
   }
   return [...collected, ...paid, excluded, withheld, prorrateo, earlier, credited, customers, saldo]
-}
-
-/** The month before another one. */
-export function monthBefore(month: string): string {
-  const [year, n] = month.split('-').map(Number) as [number, number]
-  return n === 1 ? `${year - 1}-12` : `${year}-${String(n - 1).padStart(2, '0')}`
 }

@@ -12,7 +12,6 @@ import { Beside, Rates } from './beside.tsx'
 import { Month } from './month.tsx'
 import { Months } from './months.tsx'
 import { readVat } from './read.ts'
-import { monthBefore } from './steps.ts'
 import { words } from './words.ts'
 
 /** The month to look at first: the last one that is over, which is the next to be filed. */
@@ -26,11 +25,10 @@ function Position({ at: { entity, own, said, change } }: { at: At }) {
   const rows = range.data?.data ?? []
   const period = said('period') || firstOf(rows)?.period || ''
   const rowOf = (month: string, all = rows) => all.find((one) => one.period === month)
-  const before = period && monthBefore(period)
-  // What was withheld in the month before the range counts in its first month, and the address may name a month outside.
-  const isOutside = range.data !== undefined && period !== '' && !(rowOf(period) && rowOf(before))
-  const pair = { fiscal_entity_id, from: before, to: period }
-  const outside = useQuery({ queryKey: ['vat', pair], queryFn: () => readVat(pair), enabled: isOutside })
+  // The address may name a month outside the range.
+  const isOutside = range.data !== undefined && period !== '' && !rowOf(period)
+  const single = { fiscal_entity_id, period }
+  const outside = useQuery({ queryKey: ['vat', single], queryFn: () => readVat(single), enabled: isOutside })
   const head = useRef<HTMLDivElement>(null)
   const previous = useRef(period)
   useEffect(() => {
@@ -50,7 +48,6 @@ function Position({ at: { entity, own, said, change } }: { at: At }) {
                 <Month
                   entity={fiscal_entity_id}
                   row={row}
-                  before={rowOf(before) ?? rowOf(before, outside.data?.data)}
                   periods={rows.map((one) => one.period)}
                   choose={(month) => change({ period: month })}
                   formulas={position.basis.formulas}
@@ -67,7 +64,7 @@ function Position({ at: { entity, own, said, change } }: { at: At }) {
               </>
             )}
             <Months rows={rows} chosen={period} />
-            <Basis of={position} labels={t.formulas} />
+            <Basis of={position} labels={t.formulas} members={t.members} />
           </>
         )
       }}

@@ -89,6 +89,7 @@ export class Maker {
     else if (isOfXml(kind)) await this.#write(writer, this.#rowsOfXml(items, kind))
     else await this.#write(writer, rowsOf(this.#ledger, kind as Exclude<typeof kind, 'xml' | KindOfXml>, items, this.#listed))
     this.state.documents += items.length
+    this.state.without_xml += items.filter(({ row }) => row.has_xml === 0).length
     if (next !== null) {
       this.state.after = next
       return this.#output.flush()
@@ -141,10 +142,9 @@ export class Maker {
     }
   }
 
-  /** The files of those documents whose XML is known, in batches. The others are counted. */
+  /** The files of those documents whose XML is known, in batches. */
   async *#batches(items: readonly PageItem[]): AsyncGenerator<FileOf[]> {
     const files = await filesOf(this.#ledger, items)
-    this.state.without_xml += items.length - files.length
     for (const batch of batchesOf(files, this.#limits.xmlBytes, ({ xml_length }) => xml_length)) {
       this.objects += new Set(batch.map(({ location }) => location.xml_object)).size
       yield batch

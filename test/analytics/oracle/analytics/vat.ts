@@ -124,6 +124,7 @@ function addCash(world: World, month: Month, tally: Tally, choices: VatChoices):
     }
     const excluded = excludedOf(world, event, ivaOf(event))
     add('no_deducible_excluded', excluded)
+    add('retenido_acreditable', creditableRetained(world, event))
     add(`excluded.${reasonOf(world, event)}`, excluded)
     for (const reason of questionsOf(world, event).slice(0, 1)) {
       add('por_revisar', ivaOf(event))
@@ -179,9 +180,7 @@ export function vatPositionOf(world: World, range: Range, choices: VatChoices = 
       addAccrued(world, month, tally)
       return monthRow(world, month, tally, choices)
     })
-  const before = addMonths(monthOf(range.from), -1)
-  const withheld_credited = credited(world, before, choices, (event) => creditableRetained(world, event))
-  return { head: { month_before: { period: before, withheld_credited: money(withheld_credited) } }, rows, tally }
+  return { head: {}, rows, tally }
 }
 
 /** Whether anything is known of a month and direction: a document that counts, or a payment. */
@@ -208,8 +207,9 @@ function monthRow(world: World, month: Month, tally: Tally, choices: VatChoices)
   const prorrateo = proportionOf(world, month, choices)
   const excluded = of('no_deducible_excluded')
   const own = (event: CashEvent) => ivaOf(event) - excludedOf(world, event, ivaOf(event)) - creditableRetained(world, event)
-  const acreditable =
-    credited(world, month, choices, own) + credited(world, addMonths(month, -1), choices, (event) => creditableRetained(world, event))
+  const before = addMonths(month, -1)
+  const withheld_credited = credited(world, before, choices, (event) => creditableRetained(world, event))
+  const acreditable = credited(world, month, choices, own) + withheld_credited
   const saldo = collected - acreditable - of('cobrado.retenido_por_clientes')
   const declarado = declaredOf(world, month)
   const knows = (direction: Direction) => world.isComplete === true || isSeen(world, month, direction)
@@ -232,6 +232,8 @@ function monthRow(world: World, month: Month, tally: Tally, choices: VatChoices)
       const iva = of(`review.${reason}`)
       return iva === 0n ? [] : [{ reason, question, iva: money(iva) }]
     }),
+    retenido_acreditable: money(of('retenido_acreditable')),
+    month_before: { period: before, withheld_credited: money(withheld_credited) },
     ...{ no_deducible_excluded: money(excluded), at_risk_69b: money(of('at_risk_69b')), at_risk_repse: money(of('at_risk_repse')) },
     prorrateo: knows('issued') ? exact(prorrateo) : null,
     ...{ acreditable: isKnown ? money(acreditable) : null, saldo: isKnown ? money(saldo) : null },
