@@ -26,9 +26,11 @@ const summary = async (one: Subscriber, query = ''): Promise<MonthlySummary> => 
 
 /** The months of a direction with their status, as `04 complete`, and the count of those that are not complete. */
 const statusesOf = async (one: Subscriber, direction = 'issued', query = '') => {
-  const { data, data_quality } = await summary(one, `&direction=${direction}${query}`)
+  const { from, to, data, data_quality } = await summary(one, `&direction=${direction}${query}`)
   const count = (of: string) => data.filter(({ data_status }) => data_status === of).length
-  expect([data_quality.months_missing, data_quality.months_downloading]).toEqual([count('missing'), count('downloading')])
+  // A month without a row is outside the window.
+  const hidden = 12 * (Number(to.slice(0, 4)) - Number(from.slice(0, 4))) + Number(to.slice(5)) - Number(from.slice(5)) + 1 - data.length
+  expect([data_quality.months_missing, data_quality.months_downloading]).toEqual([count('missing') + hidden, count('downloading')])
   return data.map(({ month, data_status }) => `${month.slice(2)} ${data_status}`)
 }
 
@@ -70,7 +72,9 @@ describe('the status of a month', () => {
     expect(await report(one, 3)).toEqual([0, 3])
     await work(rfc)
     for (const direction of ['issued', 'received']) expect(await statusesOf(one, direction)).toEqual(months('complete'))
-    expect((await summary(one)).data_quality).toMatchObject({ months_missing: 0, months_downloading: 0 })
+    expect((await summary(one, '&from=2026-03')).data_quality).toMatchObject({ months_missing: 0, months_downloading: 0 })
+    // Nine months of each direction are before the window.
+    expect((await summary(one)).data_quality).toMatchObject({ months_missing: 18, months_downloading: 0 })
     // The report is over months before the window, too. None of its runs asked for them.
     expect([await report(one, 3), await report(one, 5)]).toEqual([
       [0, 0],
