@@ -18,8 +18,11 @@ export interface KnownRegistration {
   has_activities: 0 | 1
 }
 
-/** The same, or how many RFCs have no answer. */
-export type RegistryRow = (KnownRegistration & { unknown: null }) | { rfc: null; unknown: number }
+/** Answers as a JSON list, and how many RFCs have none. */
+export interface RegistryRow {
+  lapsed: string
+  unknown: number
+}
 
 /**
  * The statements, on the control database, that select the registry's last answers about those of these RFCs that had no registration on a
@@ -30,17 +33,16 @@ export const lapsedStatements = ({ $client }: Database, rfcs: readonly string[],
   jsonChunks(rfcs.filter((rfc) => isRfc(rfc) && !GENERIC_RFCS.includes(rfc))).map((json) =>
     prepared(
       $client,
-      sql`select ${r.rfc}, coalesce(${r.is_registered}, 0) as is_registered, ${r.vigencia_hasta},
-          coalesce(json_array_length(${r.actividades}), 0) > 0 as has_activities, null as unknown
-        from json_each(${json}) j cross join ${repseRecords} ${r}
-        where ${r.rfc} = j.value and ${r.checked_at} is not null and (coalesce(${r.is_registered}, 0) = 0 or ${r.vigencia_hasta} < ${day})
-        union all select null, null, null, null, count(*) from json_each(${json}) j left join ${repseRecords} ${r} on ${r.rfc} = j.value
-        where ${r.checked_at} is null`,
+      sql`select count(*) filter (where ${r.checked_at} is null) as unknown,
+          json_group_array(json_object('rfc', ${r.rfc}, 'is_registered', coalesce(${r.is_registered}, 0), 'vigencia_hasta', ${r.vigencia_hasta},
+            'has_activities', coalesce(json_array_length(${r.actividades}), 0) > 0))
+            filter (where ${r.checked_at} is not null and (coalesce(${r.is_registered}, 0) = 0 or ${r.vigencia_hasta} < ${day})) as lapsed
+        from json_each(${json}) j left join ${repseRecords} ${r} on ${r.rfc} = j.value`,
     ),
   )
 
 /** What these statements found: the answers by RFC, and how many RFCs have none. */
 export const registrationsIn = (rows: readonly RegistryRow[]): { lapsed: Map<string, KnownRegistration>; unknown: number } => ({
-  lapsed: new Map(rows.flatMap((row) => (row.rfc === null ? [] : [[row.rfc, row]]))),
-  unknown: rows.reduce((sum, { unknown }) => sum + (unknown ?? 0), 0),
+  lapsed: new Map(rows.flatMap(({ lapsed }) => (JSON.parse(lapsed) as KnownRegistration[]).map((one) => [one.rfc, one] as const))),
+  unknown: rows.reduce((sum, { unknown }) => sum + unknown, 0),
 })
