@@ -52,10 +52,14 @@ export const InsightQuality = z
     other_parties: count(
       'Paid parts and credit notes that name an invoice of other parties. Null where no figure rests on payments.',
     ).nullable(),
-    repse_unknown: count(
-      'Suppliers of the months of the range about which the REPSE registry has not answered yet, mostly because nobody asked: once it answers ' +
-        '(`GET /v1/cfdi/repse-suppliers` asks), figures on REPSE and what is deductible can change. Null where no figure rests on the registry.',
-    ).nullable(),
+    repse_unknown: z
+      .int()
+      .nullable()
+      .meta({
+        description:
+          'Suppliers of the months of the range about which the REPSE registry has not answered yet, mostly because nobody asked: once it answers ' +
+          '(`GET /v1/cfdi/repse-suppliers` asks), figures on REPSE and what is deductible can change. Null where no figure rests on the registry.',
+      }),
     substituted: count('Documents that another vigente one substitutes.'),
     not_counted: count('Documents in no amount, because one of theirs has more than 18 digits before the point in MXN.'),
     months_missing: count(MONTHS_MISSING),

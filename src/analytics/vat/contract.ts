@@ -180,12 +180,18 @@ export const VatMonth = z
         '`pagado.retenido_a_terceros` without what was withheld on excluded purchases: it is not credited in this month, and × `prorrateo` it is ' +
         'credited in the next one.',
     }),
-    month_before: z.strictObject({ period: z.string(), withheld_credited: money, is_known: z.boolean() }).meta({
-      description:
-        'The month before, and what this month credits of its `retenido_acreditable`. `is_known`: the window shows all of that month, both ' +
-        'directions are `complete`, and each payment to a supplier has its invoice. Else more may have been withheld than is known, such as ' +
-        'on an invoice from before the window.',
-    }),
+    month_before: z
+      .strictObject({
+        period: z.string(),
+        withheld_credited: money,
+        is_known: z.boolean().meta({ description: 'Whether all that was withheld in it is known.' }),
+      })
+      .meta({
+        description:
+          'The month before, and what this month credits of its `retenido_acreditable`. `is_known`: the window shows all of that month, both ' +
+          'directions are `complete`, and each payment to a supplier has its invoice. Else more may have been withheld than is known, such as ' +
+          'on an invoice from before the window.',
+      }),
     at_risk_69b: money.meta({
       description:
         'The IVA in `pagado` from suppliers that are presumed under article 69-B today, without the IVA already in `no_deducible_excluded`. This amount is not excluded from the position.',
