@@ -942,11 +942,6 @@ WithholdingConceptClass: TypeAlias = Literal['autotransporte', 'resico_pf', 'arr
 RiskIndicatorKey: TypeAlias = Literal['tax_compliance', 'blacklist_status', 'blacklisted_counterparties', 'intercompany_share', 'customer_concentration', 'supplier_concentration', 'foreign_exchange_share', 'cash_share', 'cancelled_issued_rate', 'cancelled_received_rate', 'ppd_overdue_share', 'repse_at_risk_share']
 
 
-class VatPositionMonthBefore(TypedDict):
-    period: str
-    withheld_credited: str
-
-
 class VatMonthCobrado(TypedDict):
     base_16: str
     iva_16: str
@@ -1013,6 +1008,12 @@ class VatMonthQuestion(TypedDict):
     reason: VatMonthQuestionReason
     question: str
     iva: str
+
+
+class VatMonthMonthBefore(TypedDict):
+    period: str
+    withheld_credited: str
+    is_known: bool
 
 
 VatMonthResultado: TypeAlias = Literal['a_cargo', 'a_favor']
@@ -1848,7 +1849,7 @@ GetVatPositionTerceros: TypeAlias = Literal['include', 'exclude']
 GetVatPositionNoObjeto: TypeAlias = Literal['not_taxed', 'left_out']
 
 
-ListVatEntriesFigure: TypeAlias = Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.base_no_objeto', 'cobrado.base_sin_traslado', 'cobrado.retenido_por_clientes', 'terceros.base_16', 'terceros.iva_16', 'terceros.base_8', 'terceros.iva_8', 'terceros.base_0', 'terceros.base_exento', 'terceros.base_no_objeto', 'proporcion.gravado', 'proporcion.exento', 'proporcion.no_objeto', 'proporcion.fuera', 'proporcion.por_revisar', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.base_no_objeto', 'pagado.base_sin_traslado', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'por_revisar', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties', 'credit_notes_of_unpaid']
+ListVatEntriesFigure: TypeAlias = Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.base_no_objeto', 'cobrado.base_sin_traslado', 'cobrado.retenido_por_clientes', 'terceros.base_16', 'terceros.iva_16', 'terceros.base_8', 'terceros.iva_8', 'terceros.base_0', 'terceros.base_exento', 'terceros.base_no_objeto', 'proporcion.gravado', 'proporcion.exento', 'proporcion.no_objeto', 'proporcion.fuera', 'proporcion.por_revisar', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.base_no_objeto', 'pagado.base_sin_traslado', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'por_revisar', 'retenido_acreditable', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties', 'credit_notes_of_unpaid']
 
 
 ListConceptsEntriesFigure: TypeAlias = Literal['total', 'amount', 'invoice_count', 'unclassified_amount', 'outliers', 'missing_rate', 'dof_rate', 'not_counted']
@@ -2039,6 +2040,7 @@ class VatQuality(TypedDict):
     dof_rate: int
     unreconciled_payments: int | None
     other_parties: int | None
+    repse_unknown: int | None
     substituted: int
     not_counted: int
     months_missing: int
@@ -2060,6 +2062,8 @@ class VatMonth(TypedDict):
     excluded: list[VatMonthExcluded]
     por_revisar: str
     questions: list[VatMonthQuestion]
+    retenido_acreditable: str
+    month_before: VatMonthMonthBefore
     at_risk_69b: str
     at_risk_repse: str
     prorrateo: str | None
@@ -3688,6 +3692,7 @@ class InsightQuality(TypedDict):
     dof_rate: int
     unreconciled_payments: int | None
     other_parties: int | None
+    repse_unknown: int | None
     substituted: int
     not_counted: int
     months_missing: int
@@ -3806,7 +3811,6 @@ VatPosition = TypedDict(
         'window_state': WindowState,
         'as_of': str,
         'data_quality': VatQuality,
-        'month_before': VatPositionMonthBefore,
         'data': list[VatMonth],
         'has_more': bool,
         'next_cursor': str | None,

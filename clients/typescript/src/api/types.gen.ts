@@ -191,7 +191,7 @@ export type DataQuality = {
      */
     not_counted: number;
     /**
-     * Number of months that are summed and have the status `missing`. Each direction counts. Rows of the monthly summary; of the supplier report all months from `from` to `to`, also those outside the window.
+     * Months of the range from 2018-01 on that have begun and have the data_status `missing`, for each direction of the answer: the window does not show them, or nobody downloaded them. Their zeros are unknown. Nothing older is downloaded.
      */
     months_missing: number;
     /**
@@ -283,7 +283,7 @@ export type Concentration = {
      */
     window_state: WindowState;
     /**
-     * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
     /**
@@ -401,6 +401,10 @@ export type InsightQuality = {
      */
     other_parties: number | null;
     /**
+     * Suppliers of the months of the range about which the REPSE registry has not answered yet, mostly because nobody asked: once it answers (`GET /v1/cfdi/repse-suppliers` asks), figures on REPSE and what is deductible can change. Null where no figure rests on the registry.
+     */
+    repse_unknown: number | null;
+    /**
      * Documents that another vigente one substitutes.
      */
     substituted: number;
@@ -409,7 +413,7 @@ export type InsightQuality = {
      */
     not_counted: number;
     /**
-     * Months of the range from 2018-01 on that have begun, by direction, with the data_status `missing`, also those outside the window. Their zeros are unknown. Nothing older is downloaded.
+     * Months of the range from 2018-01 on that have begun and have the data_status `missing`, for each direction of the answer: the window does not show them, or nobody downloaded them. Their zeros are unknown. Nothing older is downloaded.
      */
     months_missing: number;
     /**
@@ -581,7 +585,7 @@ export type Risk = {
      */
     window_state: WindowState;
     /**
-     * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
     /**
@@ -683,7 +687,7 @@ export type Deductions = {
      */
     window_state: WindowState;
     /**
-     * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
     /**
@@ -842,7 +846,7 @@ export type Withholdings = {
      */
     window_state: WindowState;
     /**
-     * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
     /**
@@ -1005,7 +1009,7 @@ export type RiskIndicators = {
      */
     window_state: WindowState;
     /**
-     * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
     /**
@@ -1089,17 +1093,13 @@ export type VatPosition = {
      */
     window_state: WindowState;
     /**
-     * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
     /**
      * How far the figures can be trusted.
      */
     data_quality: VatQuality;
-    /**
-     * The month before the first one, and its IVA withheld from third parties, which the first month credits as far as it is known.
-     */
-    month_before: VatPositionMonthBefore;
     /**
      * The items.
      */
@@ -1144,6 +1144,10 @@ export type VatQuality = {
      */
     other_parties: number | null;
     /**
+     * Suppliers of the months of the range about which the REPSE registry has not answered yet, mostly because nobody asked: once it answers (`GET /v1/cfdi/repse-suppliers` asks), figures on REPSE and what is deductible can change. Null where no figure rests on the registry.
+     */
+    repse_unknown: number | null;
+    /**
      * Documents that another vigente one substitutes.
      */
     substituted: number;
@@ -1152,7 +1156,7 @@ export type VatQuality = {
      */
     not_counted: number;
     /**
-     * Months of the range from 2018-01 on that have begun, by direction, with the data_status `missing`, also those outside the window. Their zeros are unknown. Nothing older is downloaded.
+     * Months of the range from 2018-01 on that have begun and have the data_status `missing`, for each direction of the answer: the window does not show them, or nobody downloaded them. Their zeros are unknown. Nothing older is downloaded.
      */
     months_missing: number;
     /**
@@ -1221,6 +1225,14 @@ export type VatMonth = {
      */
     questions: Array<VatMonthQuestion>;
     /**
+     * `pagado.retenido_a_terceros` without what was withheld on excluded purchases: it is not credited in this month, and × `prorrateo` it is credited in the next one.
+     */
+    retenido_acreditable: string;
+    /**
+     * The month before, and what this month credits of its `retenido_acreditable`. `is_known`: the window shows all of that month, both directions are `complete`, and each payment to a supplier has its invoice. Else more may have been withheld than is known, such as on an invoice from before the window.
+     */
+    month_before: VatMonthMonthBefore;
+    /**
      * The IVA in `pagado` from suppliers that are presumed under article 69-B today, without the IVA already in `no_deducible_excluded`. This amount is not excluded from the position.
      */
     at_risk_69b: string;
@@ -1233,7 +1245,7 @@ export type VatMonth = {
      */
     prorrateo: string | null;
     /**
-     * Null as `saldo` is.
+     * (IVA of `pagado` − `no_deducible_excluded` − `retenido_acreditable`) × `prorrateo` + `month_before.withheld_credited`, unless `prorrateo=attributed`. Null as `saldo` is.
      */
     acreditable: string | null;
     /**
@@ -1323,7 +1335,7 @@ export type Concepts = {
      */
     window_state: WindowState;
     /**
-     * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
     /**
@@ -1489,7 +1501,7 @@ export type EfosExposure = {
      */
     window_state: WindowState;
     /**
-     * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
     /**
@@ -1651,7 +1663,7 @@ export type Financing = {
      */
     window_state: WindowState;
     /**
-     * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
     /**
@@ -1905,7 +1917,7 @@ export type FxExposure = {
      */
     window_state: WindowState;
     /**
-     * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
     /**
@@ -2863,7 +2875,7 @@ export type CfdiFilters = {
      */
     tipo_comprobante?: string;
     /**
-     * One or more of paid, partially_paid, unpaid and not_applicable, separated by commas.
+     * One or more of paid, partially_paid, unpaid and not_applicable, separated by commas. Credit notes count as payments do.
      */
     payment_status?: string;
     /**
@@ -3020,7 +3032,7 @@ export type Export = {
      */
     documents: number;
     /**
-     * Of these, those that `nominas`, `complementos` and a ZIP lack, because only their metadata is known.
+     * Of these, those of which only metadata is known. Every kind but `cfdi` lacks them, because what they contain is in their XML.
      */
     documents_without_xml: number;
     /**
@@ -7401,7 +7413,7 @@ export type ListedCfdi = {
      */
     substituted_not_cancelled: boolean;
     /**
-     * What was paid of an invoice (I). Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
+     * What was paid or credited of an invoice (I): `partially_paid` also where nothing was paid and a credit note took a part of it off. Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
      */
     payment_status: PaymentStatus;
     /**
@@ -7838,7 +7850,7 @@ export type Cfdi = {
      */
     substituted_not_cancelled: boolean;
     /**
-     * What was paid of an invoice (I). Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
+     * What was paid or credited of an invoice (I): `partially_paid` also where nothing was paid and a credit note took a part of it off. Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
      */
     payment_status: PaymentStatus;
     /**
@@ -8092,7 +8104,7 @@ export type CfdiDetail = {
      */
     substituted_not_cancelled: boolean;
     /**
-     * What was paid of an invoice (I). Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
+     * What was paid or credited of an invoice (I): `partially_paid` also where nothing was paid and a credit note took a part of it off. Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
      */
     payment_status: PaymentStatus;
     /**
@@ -8553,7 +8565,7 @@ export type CfdiPayments = {
      */
     balance: string | null;
     /**
-     * Whether it is paid.
+     * `partially_paid`: a part was paid, or taken off by a credit note.
      */
     payment_status: PaymentStatus;
     /**
@@ -9281,17 +9293,6 @@ export type WithholdingConceptClass = 'autotransporte' | 'resico_pf' | 'arrendam
 
 export type RiskIndicatorKey = 'tax_compliance' | 'blacklist_status' | 'blacklisted_counterparties' | 'intercompany_share' | 'customer_concentration' | 'supplier_concentration' | 'foreign_exchange_share' | 'cash_share' | 'cancelled_issued_rate' | 'cancelled_received_rate' | 'ppd_overdue_share' | 'repse_at_risk_share';
 
-export type VatPositionMonthBefore = {
-    /**
-     * The period: a month, `YYYY-MM`, or a year, `YYYY`.
-     */
-    period: string;
-    /**
-     * Decimal with two places, in MXN.
-     */
-    withheld_credited: string;
-};
-
 export type VatMonthCobrado = {
     /**
      * Decimal with two places, in MXN.
@@ -9479,6 +9480,21 @@ export type VatMonthQuestion = {
      * Decimal with two places, in MXN.
      */
     iva: string;
+};
+
+export type VatMonthMonthBefore = {
+    /**
+     * The period: a month, `YYYY-MM`, or a year, `YYYY`.
+     */
+    period: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    withheld_credited: string;
+    /**
+     * Whether all that was withheld in it is known.
+     */
+    is_known: boolean;
 };
 
 export type VatMonthResultado = 'a_cargo' | 'a_favor';
@@ -11481,7 +11497,7 @@ export type GetVatPositionTerceros = 'include' | 'exclude';
 
 export type GetVatPositionNoObjeto = 'not_taxed' | 'left_out';
 
-export type ListVatEntriesFigure = 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.base_no_objeto' | 'cobrado.base_sin_traslado' | 'cobrado.retenido_por_clientes' | 'terceros.base_16' | 'terceros.iva_16' | 'terceros.base_8' | 'terceros.iva_8' | 'terceros.base_0' | 'terceros.base_exento' | 'terceros.base_no_objeto' | 'proporcion.gravado' | 'proporcion.exento' | 'proporcion.no_objeto' | 'proporcion.fuera' | 'proporcion.por_revisar' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.base_no_objeto' | 'pagado.base_sin_traslado' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'por_revisar' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties' | 'credit_notes_of_unpaid';
+export type ListVatEntriesFigure = 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.base_no_objeto' | 'cobrado.base_sin_traslado' | 'cobrado.retenido_por_clientes' | 'terceros.base_16' | 'terceros.iva_16' | 'terceros.base_8' | 'terceros.iva_8' | 'terceros.base_0' | 'terceros.base_exento' | 'terceros.base_no_objeto' | 'proporcion.gravado' | 'proporcion.exento' | 'proporcion.no_objeto' | 'proporcion.fuera' | 'proporcion.por_revisar' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.base_no_objeto' | 'pagado.base_sin_traslado' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'por_revisar' | 'retenido_acreditable' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties' | 'credit_notes_of_unpaid';
 
 export type ListConceptsEntriesFigure = 'total' | 'amount' | 'invoice_count' | 'unclassified_amount' | 'outliers' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
@@ -17075,7 +17091,7 @@ export type SearchCfdiData = {
          */
         tipo_comprobante?: string;
         /**
-         * One or more of paid, partially_paid, unpaid and not_applicable, separated by commas.
+         * One or more of paid, partially_paid, unpaid and not_applicable, separated by commas. Credit notes count as payments do.
          */
         payment_status?: string;
         /**
