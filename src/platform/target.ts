@@ -25,7 +25,7 @@ const WILDCARD = (
  * as in 0a000001.example.com, is not judged: it can be anybody's identifier.
  */
 const PRIVATE =
-  /(?<![a-z\d])(?:(?:0|10|127)[.-]\d{1,3}|100[.-](?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])|169[.-]254|172[.-](?:1[6-9]|2\d|3[01])|192[.-]168)[.-]\d{1,3}[.-]\d{1,3}(?=[.-][a-z\d])/
+  /(?<![a-z\d])0*(?:(?:0|10|127)[.-]\d+|100[.-]0*(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])|169[.-]0*254|172[.-]0*(?:1[6-9]|2\d|3[01])|192[.-]0*168)[.-]\d+[.-]\d+(?=[.-][a-z\d])/
 
 /** The hosts of the tax authority, which the service asks as a client and sends nobody's events. */
 export const AUTHORITY = /(?:^|\.)sat\.gob\.mx$/
