@@ -179,13 +179,14 @@ describe('deductions (LISR 27-VIII, 113-E, 151)', () => {
       ...[
         ['eligible', '-300.00'],
         ['eligible', '-2000.00'],
-        ['capped', '-4375.00'],
+        // What it takes off was beyond the limit.
+        ['capped', '0.00'],
         ['eligible', '-50.00'],
       ],
     ])
     expect(totals).toMatchObject([
       ...[{ category: 'expense' }, { category: 'investment', deductible_amount: '47250.00' }],
-      { category: 'returns', gross_amount: '-47000.00', deductible_amount: '-6725.00' },
+      { category: 'returns', gross_amount: '-47000.00', deductible_amount: '-2350.00' },
     ])
   })
 

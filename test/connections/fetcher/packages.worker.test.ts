@@ -55,19 +55,25 @@ async function bring(lease: Leased, packages: { metadata?: Zipped[][]; xml?: Zip
 }
 
 describe('a package of the fetcher', () => {
-  it.each<[string, { metadata: Zipped[][]; xml?: Zipped[][] }, string[]]>([
-    ['metadata that is XML', { metadata: [[XML]] }, ['package.zip metadata.no_rows']],
-    ['an empty ZIP as metadata', { metadata: [[]] }, ['package.zip metadata.no_rows']],
-    ['metadata that is something else', { metadata: [[README]] }, ['readme.md metadata.no_rows']],
-    ['metadata and XML swapped', { metadata: [[XML]], xml: [[TXT]] }, ['lista_01.txt cfdi.not_a_cfdi', 'package.zip metadata.no_rows']],
-    ['metadata in the place of XML', { metadata: [[TXT]], xml: [[TXT]] }, ['lista_01.txt cfdi.not_a_cfdi']],
-  ])('leaves its month partial, with %s: what is no metadata announces nothing', async (_, packages, rejected) => {
+  it.each<[string, { metadata: Zipped[][]; xml?: Zipped[][] }, string[], 'partial' | 'complete']>([
+    ['metadata that is XML', { metadata: [[XML]] }, ['package.zip metadata.no_rows'], 'partial'],
+    ['an empty ZIP as metadata', { metadata: [[]] }, ['package.zip metadata.no_rows'], 'partial'],
+    ['metadata that is something else', { metadata: [[README]] }, ['readme.md metadata.no_rows'], 'partial'],
+    [
+      'metadata and XML swapped',
+      { metadata: [[XML]], xml: [[TXT]] },
+      ['lista_01.txt cfdi.not_a_cfdi', 'package.zip metadata.no_rows'],
+      'partial',
+    ],
+    // All that is announced is held.
+    ['metadata in the place of XML', { metadata: [[TXT]], xml: [[TXT]] }, ['lista_01.txt cfdi.not_a_cfdi'], 'complete'],
+  ])('of %s is told, and what is no metadata announces nothing', async (_, packages, rejected, status) => {
     const one = await leased()
     await bring(one.lease, packages)
     await one.drain()
     expect(await one.job()).toMatchObject({ status: 'succeeded', created_count: 0, rejected_count: rejected.length })
     expect((await one.shown()).rejected_files.map(({ name, code }) => `${name} ${code}`).sort()).toEqual(rejected)
-    expect(await one.month()).toMatchObject({ status: 'partial' })
+    expect(await one.month()).toMatchObject({ status })
   })
 
   it('is no whole month when it has XML and nothing announces that, and a month without any documents has neither', async () => {

@@ -16,7 +16,7 @@ const UNREAD: readonly [why: string, ...names: string[]][] = [
     'The documents behind the figures of a surface: its rows and drilldowns are read, and CFDIs one by one.',
     ...ROUTES.map(nameOf).filter((name) => /^GET .*\/entries$/.test(name)),
   ],
-  ['The same for everybody.', 'GET /v1/blacklists/lookup'],
+  ['The same for everybody.', 'GET /v1/blacklists/lookup', 'GET /v1/test-helpers/clock'],
   ['The registry of REPSE is public, and its answers are shared by all who ask.', 'GET /v1/fiscal-entities/:fiscal_entity_id/repse'],
   [
     'What B itself began, with the documents that it reads as CFDIs.',

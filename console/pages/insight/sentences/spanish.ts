@@ -11,8 +11,8 @@ export const SPANISH: Record<string, string> = {
     'Los importes con moneda XXX (ninguna) se toman en pesos tal como están; no cuentan entre los documentos sin tipo de cambio.',
   'What a rule says of a document is what it said on the document’s day: that of Fecha, of the payment on a cash basis, of 31 December for what the law limits by year, of the last day of the period for due days. Weights, levels, thresholds, defaults and buckets are those of today, or of as_of.':
     'A cada documento se le aplica la regla vigente en su día: el de su fecha, el del pago en base a flujo, el 31 de diciembre en lo que la ley limita por año y el último día del periodo en los vencimientos. Los pesos, niveles, umbrales, valores por omisión y tramos son los de hoy, o los del día de corte.',
-  'Only suppliers that the REPSE registry was asked about can be flagged: GET /v1/cfdi/repse-suppliers queues the look-ups, 50 in a request, and nothing else does.':
-    'Solo se puede señalar a los proveedores que ya se consultaron en el REPSE. Las consultas se piden en la página de proveedores REPSE, de 50 en 50; de ningún otro modo se piden.',
+  'Only suppliers that the REPSE registry was asked about can be flagged: GET /v1/cfdi/repse-suppliers queues the look-ups of up to 500 suppliers, and nothing else does.':
+    'Solo se puede señalar a los proveedores que ya se consultaron en el REPSE. Las consultas se piden en la página de proveedores REPSE, hasta 500 a la vez; de ningún otro modo se piden.',
   'Σ (subtotal − descuento) of I − Σ of E, in MXN':
     'Suma de (subtotal − descuento) de las facturas (I), menos la de las notas de crédito (E), en pesos.',
 
@@ -106,8 +106,8 @@ export const SPANISH: Record<string, string> = {
     'Los donativos a entes públicos tienen un tope de 4 % (LISR 151-III); un CFDI no dice si el donatario es uno, y se aplica 7 %.',
   'Civil societies, of whom a company deducts what is paid (LISR 27-VIII), are known by their name alone.':
     'Las sociedades civiles, de las que una persona moral deduce lo pagado (LISR 27-VIII), solo se conocen por su nombre.',
-  'The months in which an investment is used are not known: its annual rate is applied.':
-    'No se sabe en qué meses se usa una inversión: se aplica su tasa anual.',
+  'The months in which an investment is used are not known: its annual rate is applied, and that of the purchase to its credit note.':
+    'No se sabe en qué meses se usa una inversión: se aplica su tasa anual, y la de la compra a su nota de crédito.',
 
   // Concentration.
   'Σ total of the rows with a rank': 'Suma del total de las contrapartes con lugar en la lista.',
