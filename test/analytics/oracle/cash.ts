@@ -168,6 +168,11 @@ function addPaidAtOnce(world: World, { events, paidByComplements }: Movements): 
 const isWithheld = (document: Document): boolean => micros(document.iva_retenido) !== 0n
 const namesAdvance = ({ relacionados }: Document): boolean => relacionados.some(({ tipo_relacion }) => tipo_relacion === '07')
 
+/** Whether a credit note applies an advance to an invoice, or to one that nobody sees. Then it returns nothing. */
+export const appliesAdvance = (note: Document, invoice: Document): boolean =>
+  namesAdvance(note) &&
+  (namesAdvance(invoice) || !note.relacionados.some(({ tipo_relacion, uuid }) => tipo_relacion === '07' && uuid === invoice.uuid))
+
 /**
  * What credit notes return: of each invoice what is beyond the part that was still to be paid when the note came, and never more than was paid
  * and not returned before. A note of an invoice that nobody sees returns all of it.
@@ -224,9 +229,7 @@ export function returnedOf(world: World, note: Document, part: Micros, invoice: 
   const before = history.filter(({ kind, time }) => kind === 'P' && time <= note.fecha)
   const of: Payment[] = isAtOnce ? [{ forma: invoice.forma_pago, pesos, amount: total, day: dayOf(invoice.fecha) }] : before
   const isRestated = isWithheld(invoice)
-  const isNamed = note.relacionados.some(({ tipo_relacion, uuid }) => tipo_relacion === '07' && uuid === invoice.uuid)
-  const isAdvance = namesAdvance(note) && (namesAdvance(invoice) || !isNamed)
-  const ownDay = isAtOnce && (isRestated || isAdvance) ? countedOn(invoice) : dayOf(note.fecha)
+  const ownDay = isAtOnce && (isRestated || appliesAdvance(note, invoice)) ? countedOn(invoice) : dayOf(note.fecha)
   let toPay = isAtOnce ? 0n : total
   // The newest payment last.
   const till: { day: Day | null; left: Micros }[] = isAtOnce ? [{ day: null, left: total }] : []

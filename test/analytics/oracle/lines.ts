@@ -11,12 +11,22 @@ type OfThirdParties = (typeof OF_THIRD_PARTIES)[number]
 export type LineFigure = 'tercero' | IvaFigure | (typeof OF_LINES)[number] | `tercero_${OfThirdParties}`
 
 const netOf = ({ importe, descuento }: Line): Micros => micros(importe) - micros(descuento)
+export const lineNet = (lines: readonly Line[]): Micros => sum(lines.map(netOf))
+
+/** What lines amount to by their key of eight digits; empty for those without one. */
+export const netsByClave = ({ conceptos }: Document): Map<string, Micros> =>
+  new Map(
+    [...Map.groupBy(conceptos, ({ clave_prod_serv }) => (/^\d{8}$/.test(clave_prod_serv ?? '') ? clave_prod_serv! : ''))].map(
+      ([clave, lines]) => [clave, lineNet(lines)],
+    ),
+  )
+
 /** ObjetoImp 01 is not subject to tax. 03 to 08 are, and may transfer nothing. */
 const isNotSubject = ({ objeto_imp }: Line): boolean => objeto_imp === '01'
 const isNotTransferred = ({ objeto_imp, impuestos }: Line): boolean =>
   objeto_imp !== null && objeto_imp >= '03' && objeto_imp <= '08' && impuestos.traslados.every(({ impuesto }) => impuesto !== IVA)
 
-const of = (lines: readonly Line[], is: (line: Line) => boolean): Micros => sum(lines.filter(is).map(netOf))
+const of = (lines: readonly Line[], is: (line: Line) => boolean): Micros => lineNet(lines.filter(is))
 
 /** What the lines of a document say that its header does not, in its currency. */
 export function lineFiguresOf({ conceptos }: Document): [LineFigure, Micros][] {

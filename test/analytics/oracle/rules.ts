@@ -43,6 +43,10 @@ export interface Rules {
   proportion: { treatment: 'out' | 'review'; claves: string[] }[]
   /** Cars and their limit of cost; `review` may be cars. Goods (uses) have none. */
   vehicles: { claves: string[]; electric: string[]; review: string[]; limit: string; electric_limit: string; goods: string[] }
+  /** Rented cars and their limit of a day. */
+  car_rental: { claves: string[]; limit: string }
+  /** The first two digits of the postal codes of the border regions. */
+  border_regions: Record<'norte' | 'sur', string[]>
   withholding_tolerance: string
   withholding_due_day: number
   flow_regimes: string[]
@@ -139,6 +143,11 @@ export const DEFAULT_RULES: Rules = {
     electric: ['25101509'],
     review: ['25101507', '25101600', '25101604', '25101611', '251021'],
     ...{ limit: '175000', electric_limit: '250000', goods: ['G01'] },
+  },
+  car_rental: { claves: ['78111808'], limit: '200' },
+  border_regions: {
+    norte: ['21', '22', '25', '26', '27', '31', '32', '33', '64', '65', '66', '67', '83', '84', '85', '87', '88', '89'],
+    sur: ['24', '29', '30', '77', '86'],
   },
   withholding_tolerance: '0.01',
   withholding_due_day: 17,

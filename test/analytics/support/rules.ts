@@ -97,6 +97,7 @@ function rulesOnDay(get: Get): Rules {
       rent: kinds.flatMap((one) => (one.operacion === '06' ? (one.claves ?? []) : [])),
     },
     ...{ proportion: rules.get('vat.proportion'), vehicles: rules.get('deduction.vehicles') },
+    ...{ car_rental: rules.get('deduction.car_rental'), border_regions: rules.get('vat.border_regions') },
     ...{ withholding_tolerance: rules.get('withholding.tolerance'), withholding_due_day: rules.get('obligation.due_day') },
     flow_regimes: rules.get('deduction.flow_basis'),
     ...{ electronic_forms: forms.electronic, review_forms: forms.review },

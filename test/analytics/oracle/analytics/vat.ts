@@ -4,11 +4,11 @@ import { appliedTo, LEAST_OPEN } from '../balances.ts'
 import { type CashEvent, countedOn, figuresOf, ivaOf, movementsOf } from '../cash.ts'
 import { inPesos, isToItself, populationOf, rateOf, signOf } from '../counting.ts'
 import { excludedOf, questionsOf, REASONS, reasonOf } from '../drilldowns/credit.ts'
-import { type LineFigure, OF_LINES, OF_THIRD_PARTIES } from '../lines.ts'
+import { type LineFigure, lineFiguresOf, netsByClave, OF_LINES, OF_THIRD_PARTIES } from '../lines.ts'
 import { hasPrefix, isRepseInvalid, situacionAt } from '../lists.ts'
 import type { Direction, Month } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
-import { IVA, IVA_FIGURES, taxesOf, taxSum } from '../taxes.ts'
+import { IVA, IVA_FIGURES, ivaFigures, taxesOf, taxSum } from '../taxes.ts'
 import { addMonths, type Document, lastDayOf, monthOf, monthsOf, type Range, type World } from '../world.ts'
 
 /** What the taxpayer decides. */
@@ -47,11 +47,24 @@ function shownOf(event: CashEvent, { terceros }: VatChoices): [LineFigure, Micro
   return figures.map(([name, amount]) => (name.startsWith('tercero_') ? [name.slice(8) as LineFigure, -amount] : [name, amount]))
 }
 
-/** Whether all keys of a sale are of what LIVA 5-C leaves out, or may be. */
-function isOut(world: World, { document, day }: CashEvent, treatment: 'out' | 'review'): boolean {
-  const { proportion } = world.rules(day)
-  const claves = proportion.flatMap((one) => (one.treatment === 'out' || one.treatment === treatment ? one.claves : []))
-  return document.conceptos.length > 0 && document.conceptos.every(({ clave_prod_serv }) => hasPrefix(clave_prod_serv, claves))
+/** The parts of the bases of an invoice, of which lines can be told apart when it has one and nothing else. */
+function isMixed(document: Document): boolean {
+  const stated = [...taxesOf(document).flatMap(ivaFigures), ...lineFiguresOf(document)].filter(([, amount]) => amount !== 0n)
+  const has = (names: readonly LineFigure[]) => stated.some(([name]) => names.includes(name))
+  const others = stated.some(([name]) => name === 'base_sin_traslado' || name.startsWith('tercero_'))
+  return others || Object.values(PROPORTION).filter(has).length > 1
+}
+
+/** The part of a sale of what LIVA 5-C leaves out, by its lines, and whether some of it may be of that and nothing tells. */
+function outOf(world: World, { document, day }: CashEvent): { part: readonly [out: Micros, of: Micros]; isDoubtful: boolean } {
+  const claves = (treatment: string) => world.rules(day).proportion.flatMap((one) => (one.treatment === treatment ? one.claves : []))
+  const nets = [...netsByClave(document)]
+  const of = (treatment: string) => nets.filter(([clave]) => hasPrefix(clave, claves(treatment)))
+  const [out, review] = [of('out'), of('review')]
+  if (out.length > 0 && out.length === nets.length) return { part: [1n, 1n], isDoubtful: false }
+  const [some, every] = [out, nets].map((list) => sum(list.map(([, net]) => net))) as [Micros, Micros]
+  const isTold = review.length === 0 && out.length > 0 && every > 0n && nets.every(([, net]) => net >= 0n) && !isMixed(document)
+  return isTold ? { part: [some, every], isDoubtful: false } : { part: [0n, 1n], isDoubtful: out.length + review.length > 0 }
 }
 
 /** What a sale adds to the figures of the proportion. */
@@ -59,10 +72,13 @@ function inProportion(world: World, event: CashEvent, choices: VatChoices): [fig
   if (event.direction !== 'issued') return []
   const shown = shownOf(event, choices)
   const of = (names: readonly LineFigure[]) => sum(shown.flatMap(([name, amount]) => (names.includes(name) ? [amount] : [])))
-  if (isOut(world, event, 'out')) return [['fuera', of(BASES)]]
+  const { part: left, isDoubtful } = outOf(world, event)
+  if (left[0] === left[1]) return [['fuera', of(BASES)]]
+  const bases = Object.entries(PROPORTION).map(([figure, names]) => ({ figure, base: of(names), out: part(of(names), ...left) }))
   return [
-    ...Object.entries(PROPORTION).map(([figure, names]): [string, Micros] => [figure, of(names)]),
-    ['por_revisar', isOut(world, event, 'review') ? of(BASES) : 0n],
+    ...bases.map(({ figure, base, out }): [string, Micros] => [figure, base - out]),
+    ['fuera', sum(bases.map(({ out }) => out))],
+    ['por_revisar', isDoubtful ? of(BASES) : 0n],
   ]
 }
 
@@ -106,6 +122,8 @@ const QUESTIONS: Record<string, string> = {
   cash_in_parts: 'Was it one purchase that was divided into payments of at most 2,000 in cash (LISR 27-III)?',
   vehicle_review: 'Is it a car for up to ten passengers, what did each one cost, and does it have an electric motor (LISR 36-II)?',
   possible_travel: 'Was it consumed on a trip of more than 50 km (LISR 28-V)?',
+  car_rental_review: 'Was a car rented, for how many days, and does it have an electric motor (LISR 28-XIII)?',
+  restaurant_form_unknown: 'Is it paid by card or electronic wallet (LISR 28-XX)?',
 }
 
 function addCash(world: World, month: Month, tally: Tally, choices: VatChoices): void {

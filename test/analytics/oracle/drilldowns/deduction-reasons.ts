@@ -1,13 +1,12 @@
 import { type Micros, micros, part, sum, times } from '../amounts.ts'
-import { balanceOf } from '../balances.ts'
+import { appliedTo, balanceOf } from '../balances.ts'
 import { returnedOf } from '../cash.ts'
 import { countedAt, inPesos, rateOf } from '../counting.ts'
 import { hasPrefix, isRepseInvalid, situacionAt } from '../lists.ts'
 import { loweredBy } from '../notes.ts'
 import type { Rules } from '../rules.ts'
-import { type Document, dayOf, isCompany, rulesOf, rulesOfYear, type World } from '../world.ts'
-import { mainClave } from './expectation.ts'
-import { carsOf } from './vehicles.ts'
+import { compare, type Document, dayOf, isCompany, rulesOf, rulesOfYear, type World } from '../world.ts'
+import { isBar, isRestaurant, type Noted, type Purchase, purchaseOf } from './purchase.ts'
 
 export type Profile = 'personal' | 'business'
 
@@ -27,34 +26,30 @@ export function paymentsOf(world: World, document: Document): Paid[] {
   return [{ forma: document.forma_pago, day: dayOf(document.fecha), pesos, amount: micros(document.total) }]
 }
 
-export const isRestaurant = (document: Document): boolean => mainClave(document).startsWith('901015') && mainClave(document) !== '90101502'
-
 /** Why a payment does not let its part of an invoice be deducted (LISR 27-III, 28-XX), by the rules of a day. */
 export function wrongsOf(world: World, document: Document, { forma, pesos }: Pick<Paid, 'forma' | 'pesos'>, on: string): string[] {
-  const rules = world.rules(on)
-  const isFuel = fuelOf(world, document).fuel.length > 0
+  const isFuel = document.conceptos.some((line) => hasPrefix(line.clave_prod_serv, rulesOf(world, document).claves.fuel))
   const reasons: [string, boolean][] = [
-    ['cash_over_2000', forma === '01' && pesos !== null && pesos > micros(rules.cash_limit)],
+    ['cash_over_2000', forma === '01' && pesos !== null && pesos > micros(world.rules(on).cash_limit)],
     ['fuel_not_electronic', forma === '01' && isFuel],
     ['restaurant_not_by_card', isRestaurant(document) && forma !== null && !['04', '05', '28', '29', '99'].includes(forma)],
   ]
   return reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
 }
 
-const lineNet = (lines: Document['conceptos']): Micros => sum(lines.map(({ importe, descuento }) => micros(importe) - micros(descuento)))
+/** Whether reasons take a whole payment out: those for fuel take the part of it that is for fuel. */
+export const isOutright = (reasons: readonly string[]): boolean => reasons.some((reason) => reason !== 'fuel_not_electronic')
 
-/** The lines of fuel of an invoice, by the rules of its own day. */
-const fuelOf = (world: World, document: Document) => {
-  const { claves } = rulesOf(world, document)
-  return { fuel: document.conceptos.filter((line) => hasPrefix(line.clave_prod_serv, claves.fuel)), all: document.conceptos }
-}
-
-/** What of an amount of a payment is out: all of it, or of a payment in cash the part that is for fuel. */
-export function lostOf(world: World, document: Document, payment: Pick<Paid, 'forma' | 'pesos'>, on: string, amount: Micros): Micros {
-  const reasons = wrongsOf(world, document, payment, on)
-  if (reasons.some((reason) => reason !== 'fuel_not_electronic')) return amount
-  const { fuel, all } = fuelOf(world, document)
-  return reasons.length === 0 ? 0n : part(amount, lineNet(fuel), lineNet(all))
+/** The part of a payment that is out. The part for fuel is of what is deductible by what it is. */
+export function lostOf(
+  world: World,
+  document: Document,
+  payment: Pick<Paid, 'forma' | 'pesos' | 'day'>,
+  { fuel, of, out }: Purchase,
+): readonly [part: Micros, of: Micros] {
+  const reasons = wrongsOf(world, document, payment, payment.day)
+  if (isOutright(reasons)) return [1n, 1n]
+  return reasons.length === 0 ? [0n, 1n] : [fuel, of - out]
 }
 
 /** Whether a payment is one of several in cash within the limit, of an invoice above it. */
@@ -73,10 +68,21 @@ export function isInParts(
 
 /** Reasons of the law for which nothing of an invoice or its IVA counts for a business, whoever pays it and how. */
 export const exclusionsOf = (world: World, document: Document): string[] => [
-  ...(mainClave(document) === '90101502' ? ['bar'] : []),
+  ...(isBar(document) ? ['bar'] : []),
   ...(document.uso_cfdi === 'S01' ? ['uso_s01'] : []),
   ...(situacionAt(world, document.emisor_rfc, world.today) === 'definitivo' ? ['issuer_69b_definitivo'] : []),
 ]
+
+/** What credit notes took off an invoice before one of them, or until a day, and the part of the one. */
+export function notedOf(world: World, invoice: Document, until: Document | string): Noted {
+  const notes = appliedTo(world, invoice, null).filter(({ kind }) => kind === 'E')
+  if (typeof until === 'string') return { before: sum(notes.flatMap(({ day, amount }) => (day <= until ? [amount] : []))), own: null }
+  const isBefore = ({ time, uuid }: (typeof notes)[number]) => compare([time, uuid], [until.fecha, until.uuid]) < 0
+  return {
+    before: sum(notes.filter(isBefore).map(({ amount }) => amount)),
+    own: sum(notes.filter(({ uuid }) => uuid === until.uuid).map(({ amount }) => amount)),
+  }
+}
 
 /** The invoices that a credit note lowers, and its part of each. */
 export const invoicesOf = (world: World, note: Document): [invoice: Document, part: Micros][] =>
@@ -93,51 +99,62 @@ export const invoicesOf = (world: World, note: Document): [invoice: Document, pa
       .map((one): [Document, Micros] => [one, part]),
   )
 
-/** What was bought: the invoice itself, or the first one that a credit note is of. */
-export const boughtBy = (world: World, document: Document): Document =>
-  document.tipo_comprobante === 'I' ? document : (invoicesOf(world, document)[0]?.[0] ?? document)
+/** What a business does not deduct of a document. */
+interface Out {
+  /** The part that is out because of payments, of so much. */
+  out: Micros
+  of: Micros
+  /** Why; a document of which all is out is not deductible. */
+  reasons: string[]
+  isWhole: boolean
+  /** What is deducted of `of`: of a credit note at the annual rate of each investment that it returns. */
+  deducted: readonly [part: Micros, of: Micros]
+  caps: string[]
+  review: string[]
+}
 
-/**
- * The part of a document of a business that is out because of its payments, or of what a credit note returns of payments that were; why; and
- * whether somebody has to look at it.
- */
-export function outOf(
-  world: World,
-  document: Document,
-): { out: Micros; of: Micros; reasons: string[]; isInParts: boolean; deducted: Micros } {
+/** What is out of a document of a business because of its payments and by what it is, and of a credit note what is out of its purchases. */
+export function outOf(world: World, document: Document): Out {
   const reasons = new Set<string>()
-  const judged = (invoice: Document, payments: Paid[], all = payments) => {
-    for (const one of payments) for (const reason of wrongsOf(world, invoice, one, one.day)) reasons.add(reason)
-    const lost = payments.map((one) => lostOf(world, invoice, one, one.day, one.amount))
-    return { out: sum(lost), open: payments.some((one) => isInParts(world, invoice, one, one.day, all)) }
+  const [caps, review] = [new Set<string>(), new Set<string>()]
+  const judged = (invoice: Document, payments: Paid[], purchase: Purchase, all = payments) => {
+    for (const one of payments) {
+      for (const reason of wrongsOf(world, invoice, one, one.day)) reasons.add(reason)
+      if (isInParts(world, invoice, one, one.day, all)) review.add('cash_in_parts')
+      if (isFormUnknown(invoice, one)) review.add('restaurant_form_unknown')
+    }
+    for (const reason of purchase.caps) caps.add(reason)
+    for (const reason of purchase.review) review.add(reason)
+    return sum(payments.map((one) => part(one.amount, ...lostOf(world, invoice, one, purchase))))
   }
-  if (document.tipo_comprobante === 'I') {
-    const { out, open } = judged(document, paymentsOf(world, document))
-    const [total, flow] = [micros(document.total), paidPartOf(world, document, 'business')]
-    const of = flow === null ? total : flow.paid
-    return { out, of, deducted: of - out, reasons: out > 0n ? [...reasons] : [], isInParts: open }
+  const found = (out: Micros, of: Micros) => ({
+    ...{ out, of, isWhole: out > 0n && out >= of },
+    ...{ reasons: out > 0n ? [...reasons] : [], caps: [...caps], review: [...review] },
+  })
+  const invoices = document.tipo_comprobante === 'I' ? [] : invoicesOf(world, document)
+  if (invoices.length === 0) {
+    const purchase = purchaseOf(world, document)
+    const isInvoice = document.tipo_comprobante === 'I'
+    const out = judged(document, isInvoice ? paymentsOf(world, document) : [], purchase)
+    const paid = isInvoice ? (paidPartOf(world, document, 'business')?.paid ?? null) : null
+    return { ...found(out, paid ?? micros(document.total)), deducted: [purchase.of - purchase.out, purchase.of] }
   }
-  let [excluded, deducted, whole, open] = [0n, 0n, 0n, false]
-  for (const [invoice, stated] of invoicesOf(world, document)) {
-    const returns = returnedOf(
-      world,
-      document,
-      stated,
-      invoice,
-      paymentsOf(world, invoice).length > 0 && balanceOf(world, invoice, null).payments.length > 0,
-    )
+  let [excluded, deducted, whole] = [0n, 0n, 0n]
+  for (const [invoice, stated] of invoices) {
+    const isPaidLater = paymentsOf(world, invoice).length > 0 && balanceOf(world, invoice, null).payments.length > 0
+    const returns = returnedOf(world, document, stated, invoice, isPaidLater)
     const returned = sum(returns.map((one) => one.returned))
-    const of = [...new Set(returns.flatMap((one) => one.of))]
-    const { out, open: isOpen } = judged(invoice, of as Paid[], paymentsOf(world, invoice))
-    const all = sum(of.map(({ amount }) => amount))
+    const of = [...new Set(returns.flatMap((one) => one.of))] as Paid[]
+    const purchase = purchaseOf(world, invoice, notedOf(world, invoice, document))
+    const out = judged(invoice, of, purchase, paymentsOf(world, invoice))
+    const lost = out > 0n ? part(returned, out, sum(of.map(({ amount }) => amount))) : 0n
+    const without = lost + part(stated - lost, purchase.out, purchase.of)
+    if (isBar(invoice)) reasons.add('bar')
     whole += stated
-    const without = out > 0n ? part(returned, out, all) : 0n
-    const rate = rulesOfYear(world, invoice).investment_rates[invoice.uso_cfdi ?? ''] ?? '1'
     excluded += without
-    deducted += times(stated - without, rate)
-    open ||= isOpen
+    deducted += times(stated - without, rulesOfYear(world, invoice).investment_rates[invoice.uso_cfdi ?? ''] ?? '1')
   }
-  return { out: excluded, of: whole, deducted, reasons: excluded > 0n ? [...reasons] : [], isInParts: open }
+  return { ...found(excluded, whole), deducted: [deducted, whole] }
 }
 
 type Electronic = 'yes' | 'no' | 'review'
@@ -151,19 +168,6 @@ const isFlow = (world: World, document: Document): boolean => {
   return receptor_regimen_fiscal === null
     ? !isCompany(receptor_rfc)
     : rulesOf(world, document).flow_regimes.includes(receptor_regimen_fiscal)
-}
-
-/** The part that a business deducts of what a restaurant bills; null of others (LISR 28-XX). Bars are no restaurants. */
-export const deductedPartOf = (document: Document, profile: Profile): string | null =>
-  profile === 'business' && isRestaurant(document) ? '0.085' : null
-
-/** Whether the states of the place of issue and of the receiver's address differ. Two digits of a postal code tell the state. */
-const FIRST_DIGITS = [
-  17, 21, 23, 24, 25, 28, 29, 31, 34, 36, 39, 42, 44, 50, 58, 62, 63, 64, 68, 72, 76, 77, 78, 80, 83, 86, 87, 90, 91, 97, 98,
-]
-export const isElsewhere = ({ lugar_expedicion: there, receptor_domicilio_fiscal: here }: Document): boolean => {
-  const stateOf = (code: string) => FIRST_DIGITS.filter((first) => first <= Number(code.slice(0, 2))).length
-  return !!there && !!here && stateOf(there) !== stateOf(here)
 }
 
 /** Of whom a company deducts only what is paid (LISR 27-VIII): natural persons, payers of LISR 72 to 74, and civil societies by their name. */
@@ -191,12 +195,26 @@ export function paidPartOf(world: World, document: Document, profile: Profile): 
   return { paid: applied > total ? total : applied, total, isOpen }
 }
 
-/** Whether an invoice says 99, or is owed by somebody who deducts before they pay. */
-const isFormUnknown = (world: World, document: Document, profile: Profile): boolean =>
-  paymentsOf(world, document).some(({ forma }) => forma === '99') ||
-  (document.metodo_pago === 'PPD' && paidPartOf(world, document, profile) === null && balanceOf(world, document, null).isOpen)
+/** Whether nobody knows how a payment in a restaurant is made. */
+export const isFormUnknown = (document: Document, { forma }: Pick<Paid, 'forma'>): boolean => isRestaurant(document) && forma === '99'
 
-const ORDER = ['cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'restaurant_not_by_card', 'bar']
+/** Whether a restaurant is owed by somebody who deducts before they pay. */
+const isOwedRestaurant = (world: World, document: Document): boolean =>
+  isRestaurant(document) &&
+  document.tipo_comprobante === 'I' &&
+  document.metodo_pago === 'PPD' &&
+  paidPartOf(world, document, 'business') === null &&
+  balanceOf(world, document, null).isOpen
+
+/** The order in which rows name reasons. Limits, and `not_paid` of what is paid in part, come last. */
+const ORDER = [
+  ...['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo'],
+  ...['restaurant_not_by_card', 'bar', 'repse_missing_at_payment', 'wrong_receptor_regimen', 'regimen_without_deductions'],
+  ...['not_electronic', 'not_paid', 'missing_rate', 'payment_form_review', 'mortgage_loan', 'tuition_without_iedu', 'uso_undefined'],
+  ...['unpaid_to_626', 'possible_travel', 'vehicle_review', 'cash_in_parts', 'cap_unknown', 'car_rental_review'],
+  'restaurant_form_unknown',
+]
+export const inOrder = (reasons: readonly string[]): string[] => ORDER.filter((one) => reasons.includes(one))
 
 export interface Verdict {
   not_deductible: string[]
@@ -214,12 +232,12 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
   const isCancelled = document.estatus === 'cancelado'
   const paid = paidPartOf(world, document, profile)
   const isInvoice = document.tipo_comprobante === 'I'
-  const cash = profile === 'business' ? outOf(world, document) : null
-  const bought = isInvoice ? [] : invoicesOf(world, document).flatMap(([invoice]) => exclusionsOf(world, invoice))
-  const whole = new Set([
-    ...[...exclusionsOf(world, document), ...bought].filter((reason) => reason !== 'bar' || profile === 'business'),
-    ...(cash !== null && cash.out > 0n && cash.out >= cash.of ? cash.reasons : []),
-  ])
+  const out = profile === 'business' ? outOf(world, document) : null
+  const bought = isInvoice ? [] : invoicesOf(world, document)
+  const excluded = [
+    ...(bought.length === 0 ? exclusionsOf(world, document) : exclusionsOf(world, document).filter((reason) => reason !== 'bar')),
+    ...bought.flatMap(([invoice]) => exclusionsOf(world, invoice).filter((reason) => reason !== 'bar')),
+  ]
   const list = (reasons: [string, boolean][]) => reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
   return {
     not_deductible: [
@@ -228,7 +246,8 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
         ['substituted', !isCancelled && !countedAt(world, null).has(document.uuid)],
         ['missing_xml', !document.has_xml],
       ]),
-      ...ORDER.filter((reason) => whole.has(reason)),
+      ...excluded.filter((reason) => reason !== 'bar' || profile === 'business'),
+      ...(out?.isWhole ? out.reasons : []),
       ...list([
         [
           'repse_missing_at_payment',
@@ -250,11 +269,8 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
       ['tuition_without_iedu', personal?.category === 'tuition' && isInvoice && tuitionOf(world, document) === null],
       ['uso_undefined', profile === 'business' && document.uso_cfdi === 'P01'],
       ['unpaid_to_626', isUnsettled(world, document, profile)],
-      ['vehicle_review', profile === 'business' && carsOf(world, boughtBy(world, document)).isToReview],
-      ['possible_travel', isInvoice && deductedPartOf(document, profile) !== null && isElsewhere(document)],
-      ['cash_in_parts', cash?.isInParts === true],
-      ['restaurant_form_unknown', isInvoice && deductedPartOf(document, profile) !== null && isFormUnknown(world, document, profile)],
-    ]),
+      ['restaurant_form_unknown', profile === 'business' && isOwedRestaurant(world, document)],
+    ]).concat(out?.review ?? []),
   }
 }
 

@@ -5,8 +5,7 @@ import type { DeductionRow, DeductionTotals } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { compare, type Document, dayOf, isCompany, type Range, rulesOfYear, type World, within } from '../world.ts'
 import { type Limit, limitsOf } from './caps.ts'
-import { boughtBy, deductedPartOf, invoicesOf, outOf, type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
-import { carsOf } from './vehicles.ts'
+import { inOrder, invoicesOf, outOf, type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
 
 export interface DeductionQuery extends Range {
   profile?: 'auto' | Profile
@@ -22,17 +21,11 @@ const QUESTIONS: Record<string, string> = {
   unpaid_to_626: 'Must what a company of 626 bills be paid before it is deducted?',
   cash_in_parts: 'Was it one purchase that was divided into payments of at most 2,000 in cash (LISR 27-III)?',
   vehicle_review: 'Is it a car for up to ten passengers, what did each one cost, and does it have an electric motor (LISR 36-II)?',
+  car_rental_review: 'Was a car rented, for how many days, and does it have an electric motor (LISR 28-XIII)?',
   possible_travel: 'Was it consumed on a trip of more than 50 km (LISR 28-V)?',
   restaurant_form_unknown: 'Is it paid by card or electronic wallet (LISR 28-XX)?',
   cap_unknown: 'What was the income on which its limit depends?',
 }
-
-const FIRST = ['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic']
-/** Reasons in the order in which rows name them, which those of payments begin. */
-const inOrder = (reasons: string[]): string[] => [
-  ...FIRST.filter((one) => reasons.includes(one)),
-  ...reasons.filter((one) => !FIRST.includes(one)),
-]
 
 const isPersonal = (uso: string | null): boolean => /^D(0[1-9]|10)$/.test(uso ?? '')
 
@@ -138,34 +131,29 @@ export function deductionsOf(world: World, query: DeductionQuery) {
         ...{ gross_amount: gross === null ? null : money(gross), counterparty_rfc: document.counterparty.rfc },
         annual_rate: annual_rate === null ? null : `${annual_rate}000000`.slice(0, 8),
       }
-      const cash = profile === 'business' ? outOf(world, document) : null
-      const partly = cash !== null && cash.out > 0n && cash.out < cash.of ? cash.reasons : []
+      const out = profile === 'business' ? outOf(world, document) : null
+      const partly = out?.isWhole ? [] : (out?.reasons.filter((reason) => reason !== 'bar') ?? [])
       const notPaid = paid?.isOpen && !verdict.not_deductible.includes('not_paid') ? ['not_paid'] : []
-      const row = (status: DeductionRow['status'], deductible: Micros, reasons: string[]): DeductionRow => ({
+      const row = (status: DeductionRow['status'], deductible: Micros, found: string[], caps: string[] = []): DeductionRow => ({
         ...common,
-        ...{ status, deductible_amount: money(deductible), reasons: [...reasons, ...notPaid] },
-        questions: reasons.flatMap((one) => QUESTIONS[one] ?? []),
+        ...{ status, deductible_amount: money(deductible), reasons: [...inOrder(found), ...caps, ...notPaid] },
+        questions: inOrder(found).flatMap((one) => QUESTIONS[one] ?? []),
       })
-      if (verdict.not_deductible.length > 0) return row('not_deductible', 0n, inOrder([...verdict.not_deductible, ...partly, ...review]))
+      if (verdict.not_deductible.length > 0) return row('not_deductible', 0n, [...verdict.not_deductible, ...partly, ...review])
       if (review.length > 0 || gross === null) {
         if (isShown && gross !== null) tally.add(`review_amount|${key}`, document.uuid, gross)
         return row('review', 0n, [...partly, ...review])
       }
-      const [counted, all] =
-        document.tipo_comprobante === 'I'
-          ? [(paid?.paid ?? micros(document.total)) - (cash?.out ?? 0n), micros(document.total)]
-          : [cash?.deducted ?? 0n, cash?.of ?? 0n]
-      const ofPaid = all === 0n ? gross : part(gross, counted, all)
-      const { excess, net } = profile === 'business' ? carsOf(world, boughtBy(world, document)) : { excess: 0n, net: 1n }
-      const eaten = deductedPartOf(document, profile)
-      const within_limit = eaten === null ? part(ofPaid, net - excess, net) : times(ofPaid, eaten)
+      const total = micros(document.total)
+      const counted = document.tipo_comprobante === 'I' ? (paid?.paid ?? total) - (out?.out ?? 0n) : total
+      const within_limit = part(part(gross, counted, total), ...(out?.deducted ?? [1n, 1n]))
       const claimed = annual_rate === null ? within_limit : times(within_limit, annual_rate)
       const deductible = allowed(world, document, limits, used, claimed)
       if (isShown) tally.add(`deductible_amount|${key}`, document.uuid, deductible)
-      if (excess > 0n) return row('capped', deductible, [...partly, 'cap_vehicle'])
+      if (out !== null && out.caps.length > 0) return row('capped', deductible, partly, out.caps)
       if (deductible >= claimed) return row('eligible', deductible, partly)
       const cut = limits.find(({ key, amount }) => amount !== null && used.get(`claimed ${key}`)! > amount) ?? limits[0]!
-      return row('capped', deductible, [`cap_${cut.key.split('|')[0]}`])
+      return row('capped', deductible, [], [`cap_${cut.key.split('|')[0]}`])
     })
   // What came earlier in the year has only used up its limits.
   const shown = rows.filter((_, n) => within(query, dayOf(documents[n]!.fecha)))

@@ -1,19 +1,14 @@
-import { type Micros, micros, quotient, times } from '../amounts.ts'
+import { type Micros, quotient, times } from '../amounts.ts'
 import { netOf } from '../counting.ts'
+import { netsByClave } from '../lines.ts'
 import { hasPrefix } from '../lists.ts'
 import type { Day } from '../shapes.ts'
 import { IVA, taxesOf, taxSum } from '../taxes.ts'
 import { type Document, dayOf, isCompany, isGeneric, type World } from '../world.ts'
 
 /** The clave of eight digits of which the lines amount to most, the first of equals; empty for lines without one. */
-export function mainClave({ conceptos }: Document): string {
-  const sums = new Map<string, Micros>()
-  for (const { clave_prod_serv, importe, descuento } of conceptos) {
-    const clave = /^\d{8}$/.test(clave_prod_serv ?? '') ? clave_prod_serv! : ''
-    sums.set(clave, (sums.get(clave) ?? 0n) + micros(importe) - micros(descuento))
-  }
-  return [...sums].reduce((one, other) => (other[1] > one[1] ? other : one), ['', -(10n ** 40n)] as [string, Micros])[0]
-}
+export const mainClave = (document: Document): string =>
+  [...netsByClave(document)].reduce((one, other) => (other[1] > one[1] ? other : one), ['', -(10n ** 40n)] as [string, Micros])[0]
 
 /**
  * The rule for what an invoice bills (insights 8.18). Only companies withhold. Of a natural person of 626 they do so whatever it bills; of

@@ -1,16 +1,26 @@
 import { type Micros, micros, money, ratio, sum } from '../amounts.ts'
-import { figuresOf, movementsOf } from '../cash.ts'
+import { appliesAdvance, figuresOf, movementsOf } from '../cash.ts'
 import { inPesos, populationOf } from '../counting.ts'
 import { excludedOf } from '../drilldowns/credit.ts'
 import { operationOf } from '../drilldowns/expectation.ts'
 import type { Month } from '../shapes.ts'
 import { newTally } from '../tally.ts'
-import { IVA, taxSum } from '../taxes.ts'
+import { IVA, ivaFigures, taxesOf, taxSum } from '../taxes.ts'
 import { type Document, dayOf, lastDayOf, monthOf, nameOf, type World } from '../world.ts'
 
 const WITH_IVA = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_otras', 'iva_otras'] as const
-const IVAS = ['iva_16', 'iva_8', 'iva_otras'] as const
+const CREDITED = ['iva_16', 'iva_8', 'iva_otras', 'iva_8_norte', 'iva_8_sur'] as const
+const REGIONS = ['norte', 'sur'] as const
 const WITHOUT_IVA = ['base_0', 'base_exento', 'base_no_objeto', 'base_sin_traslado'] as const
+
+/** The border region whose rate of 8 % an invoice has, by the place where it was issued. */
+function regionOf(world: World, document: Document, day: string): (typeof REGIONS)[number] | undefined {
+  const hasRate = taxesOf(document)
+    .flatMap(ivaFigures)
+    .some(([name, amount]) => name === 'base_8' && amount !== 0n)
+  const place = document.lugar_expedicion?.slice(0, 2) ?? ''
+  return hasRate ? REGIONS.find((region) => world.rules(day).border_regions[region].includes(place)) : undefined
+}
 
 /**
  * `diot`: a row for each month, supplier and kind of operation. Suppliers in `global` are one third party without a name. What is taxed is as it
@@ -28,9 +38,14 @@ export function diot(world: World, global: readonly string[] = []) {
     const row = rows.get(key) ?? { period, rfc, tipo_operacion, documents: [] }
     row.documents.push(event.document)
     rows.set(key, row)
-    const add = (figure: string, amount: Micros) => tally.add(`${figure}|${key}`, event.uuid, amount, event.applies_to)
+    const region = regionOf(world, event.document, lastDayOf(period))
+    const add = (figure: string, amount: Micros) => {
+      tally.add(`${figure}|${key}`, event.uuid, amount, event.applies_to)
+      if (region && figure.endsWith('_8')) tally.add(`${figure}_${region}|${key}`, event.uuid, amount, event.applies_to)
+    }
+    const isRefund = event.refund !== null && !appliesAdvance(event.refund.note, event.document)
     for (const [figure, amount] of figuresOf(event)) {
-      const isReturned = event.refund !== null && (WITH_IVA as readonly string[]).includes(figure)
+      const isReturned = isRefund && (WITH_IVA as readonly string[]).includes(figure)
       add(isReturned ? `devuelto_${figure}` : figure, isReturned ? -amount : amount)
       if (figure.startsWith('iva_')) add(`no_acreditable_${figure}`, excludedOf(world, event, amount))
     }
@@ -45,9 +60,10 @@ export function diot(world: World, global: readonly string[] = []) {
         ...{ period, rfc: rfc || null, name: rfc === '' ? null : nameOf(documents, rfc) },
         ...{ tipo_tercero: rfc === '' ? '15' : rfc === 'XEXX010101000' ? '05' : '04', tipo_operacion },
         ...texts([...WITH_IVA, ...WITHOUT_IVA, ...WITH_IVA.map((name) => `devuelto_${name}`), 'iva_retenido']),
-        ...texts(IVAS.map((name) => `no_acreditable_${name}`)),
+        ...texts(REGIONS.flatMap((region) => ['base_8', 'iva_8', 'devuelto_base_8', 'devuelto_iva_8'].map((name) => `${name}_${region}`))),
+        ...texts(CREDITED.map((name) => `no_acreditable_${name}`)),
         ...Object.fromEntries(
-          IVAS.map((name) => [`acreditable_${name}`, money(of(name) - of(`devuelto_${name}`) - of(`no_acreditable_${name}`))]),
+          CREDITED.map((name) => [`acreditable_${name}`, money(of(name) - of(`devuelto_${name}`) - of(`no_acreditable_${name}`))]),
         ),
       }
     })

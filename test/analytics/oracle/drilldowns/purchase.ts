@@ -1,0 +1,96 @@
+import { type Micros, micros, part, sum } from '../amounts.ts'
+import { inPesos, netOf } from '../counting.ts'
+import { lineNet, netsByClave } from '../lines.ts'
+import { hasPrefix } from '../lists.ts'
+import { stated } from '../notes.ts'
+import { type Document, rulesOf, type World } from '../world.ts'
+import { mainClave } from './expectation.ts'
+
+/** What credit notes took off an invoice before, and the part of the one that is judged (null for none), in its currency. */
+export interface Noted {
+  before: Micros
+  own: Micros | null
+}
+
+/** The part of an invoice that is not deductible by what it is, and that is for fuel; what caps it, and what has to be asked. */
+export interface Purchase {
+  out: Micros
+  of: Micros
+  fuel: Micros
+  caps: string[]
+  review: string[]
+}
+
+const NOTHING: Purchase = { out: 0n, of: 1n, fuel: 0n, caps: [], review: [] }
+
+export const isBar = (document: Document): boolean => mainClave(document) === '90101502'
+/** Bars are no restaurants. */
+export const isRestaurant = (document: Document): boolean => mainClave(document).startsWith('901015') && !isBar(document)
+
+/** Whether the states of the place of issue and of the receiver's address differ. Two digits of a postal code tell the state. */
+const FIRST_DIGITS = [
+  17, 21, 23, 24, 25, 28, 29, 31, 34, 36, 39, 42, 44, 50, 58, 62, 63, 64, 68, 72, 76, 77, 78, 80, 83, 86, 87, 90, 91, 97, 98,
+]
+const isElsewhere = ({ lugar_expedicion: there, receptor_domicilio_fiscal: here }: Document): boolean => {
+  const stateOf = (code: string) => FIRST_DIGITS.filter((first) => first <= Number(code.slice(0, 2))).length
+  return !!there && !!here && stateOf(there) !== stateOf(here)
+}
+
+/** How many vehicles or days the lines of a key are; 0 when their costs differ or nobody knows. */
+function countOf(lines: Document['conceptos'], isRented: boolean): Micros {
+  const counts = lines.map(({ cantidad, clave_unidad }) => (isRented && clave_unidad !== 'DAY' ? 0n : micros(cantidad ?? '1')))
+  const isKnown = counts.every((count) => count > 0n && count % 1_000_000n === 0n)
+  const nets = lines.map((one) => lineNet([one]))
+  return isKnown && nets.every((net, n) => net * counts[0]! === nets[0]! * counts[n]!) ? sum(counts) / 1_000_000n : 0n
+}
+
+/**
+ * What an invoice is by its keys: of a restaurant 8.5 % is deductible (LISR 28-XX), of a bar nothing; a car has a limit of cost (36-II), and a
+ * rented one for each day (28-XIII), after discounts: a credit note first takes off what was beyond the limit of cars. Goods are no cars.
+ */
+export function purchaseOf(world: World, document: Document, { before, own }: Noted = { before: 0n, own: null }): Purchase {
+  if (isBar(document)) return { ...NOTHING, out: 1n }
+  if (isRestaurant(document)) return { ...NOTHING, out: 915n, of: 1_000n, review: isElsewhere(document) ? ['possible_travel'] : [] }
+  const { vehicles, car_rental, claves } = rulesOf(world, document)
+  const isGoods = vehicles.goods.includes(document.uso_cfdi ?? '')
+  const every = lineNet(document.conceptos)
+  // A limit is in the currency of the invoice.
+  const isKnown = stated(document) !== null
+  const net = isKnown ? inPesos(world, document, netOf(document)) : 1n
+  const isPesos = every - net < 1_000_000n && net - every < 1_000_000n
+  let [cars, rent, fuel, isOpen, isUnclear] = [0n, 0n, 0n, false, false]
+  for (const [clave, amount] of netsByClave(document)) {
+    const isElectric = hasPrefix(clave, vehicles.electric)
+    const isCar = isElectric || hasPrefix(clave, vehicles.claves)
+    const isVehicle = isCar || hasPrefix(clave, vehicles.review)
+    const isRented = !isVehicle && hasPrefix(clave, car_rental.claves)
+    if (!isVehicle && !isRented) {
+      if (hasPrefix(clave, claves.fuel)) fuel += amount
+      continue
+    }
+    if (isVehicle && isGoods) continue
+    const limit = micros(isElectric ? vehicles.electric_limit : isVehicle ? vehicles.limit : car_rental.limit)
+    const most = isPesos ? limit : (limit * every) / net
+    const count = countOf(
+      document.conceptos.filter((line) => line.clave_prod_serv === clave),
+      isRented,
+    )
+    const beyond = amount - most * count
+    if (isVehicle) isOpen ||= !isKnown || ((!isCar || count === 0n) && amount > most * (count > 0n ? count : 1n))
+    else isUnclear ||= !isKnown || (count === 0n && amount > most)
+    if (!isKnown || count === 0n || beyond <= 0n) continue
+    if (isCar) cars += beyond
+    else if (isRented) rent += beyond
+  }
+  const ofTotal = (amount: Micros) => part(amount, every, micros(document.total))
+  const left = cars > ofTotal(before) ? cars - ofTotal(before) : 0n
+  const whole = cars === 0n ? every : own === null ? every - ofTotal(before) : ofTotal(own)
+  const review = [...(isOpen ? ['vehicle_review'] : []), ...(isUnclear ? ['car_rental_review'] : [])]
+  return {
+    out: (own !== null && ofTotal(own) < left ? ofTotal(own) : left) + rent,
+    of: whole > 1n ? whole : 1n,
+    fuel,
+    caps: [...(cars > 0n ? ['cap_vehicle'] : []), ...(rent > 0n ? ['cap_car_rental'] : [])],
+    review,
+  }
+}
