@@ -360,6 +360,17 @@ describe('vehicles', () => {
     expect((await set.vat()).excluded).toBe('11426221.76')
   })
 
+  it('without a stated exchange rate are a question, also beside other lines', async () => {
+    const lines = [
+      { clave: '25101503', importe: 20_000 },
+      { clave: '25172504', importe: 1_000 },
+    ]
+    const set = await book([car(1, '25101503', 0, { moneda: ['USD', null], lines })])
+    expect((await set.deductions()).map(([, status, , reasons]: Row) => [status, reasons.includes('vehicle_review')])).toEqual([
+      ['review', true],
+    ])
+  })
+
   it('have their limit on the price after discounts: of the line, and of credit notes before and after the payment', async () => {
     const set = await book([
       // 400,000 less 200,000: 175,000 of 200,000.
@@ -384,6 +395,26 @@ describe('vehicles', () => {
     ])
     // 4,000; 4,000 less 3,200 and 800; nothing of the third, which cost 150,000.
     expect(await set.vat()).toEqual({ excluded: '4000.00', by: [['cap_vehicle', '4000.00']], review: [] })
+  })
+})
+
+describe('a note on a car', () => {
+  it('takes off what was beyond the limit in the currency of the car, and none of other parties does', async () => {
+    const other = { emisor: 'EEE050505EE5' } as object
+    const set = await book([
+      invoice(1, 0, { metodo: 'PUE', uso: 'I03', moneda: ['USD', '20'], lines: [{ clave: '25101503', importe: 20_000 }] }),
+      note(2, 1, 200_000, { ...other, fecha: '2026-05-19' }),
+      // 225,000 were beyond it: 100,000, and 125,000 of 200,000.
+      note(3, 1, 100_000),
+      note(4, 1, 200_000, { fecha: '2026-05-21' }),
+    ])
+    expect(await set.deductions()).toEqual([
+      [1, 'capped', '43750.00', ['cap_vehicle']],
+      [2, 'eligible', '-200000.00', []],
+      [3, 'capped', '0.00', ['cap_vehicle']],
+      [4, 'capped', '-18750.00', ['cap_vehicle']],
+    ])
+    expect(await set.vat()).toEqual({ excluded: '0.00', by: [], review: [] })
   })
 })
 
@@ -418,6 +449,17 @@ describe('rented cars', () => {
       by: [['cap_car_rental', '288.00']],
       review: [['car_rental_review', '1920.00']],
     })
+  })
+
+  it('with fuel in cash lose both parts, and no more', async () => {
+    const lines = [
+      { clave: '78111808', importe: 1_000, cantidad: 2, unidad: 'DAY' },
+      { clave: '15101514', importe: 300 },
+    ]
+    const set = await book([rented(1, 0, 0, { forma: '01', lines })])
+    expect(await set.deductions()).toEqual([[1, 'capped', '400.00', ['fuel_not_electronic', 'cap_car_rental']]])
+    // 600 + 300, at 16 %.
+    expect((await set.vat()).excluded).toBe('144.00')
   })
 
   it('follow the rule of the day of the invoice', async () => {

@@ -5,7 +5,7 @@ import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { mainKey } from '../../cfdi/main-key.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
-import { type Micros, sumAll } from '../../platform/money.ts'
+import { inPesos, type Micros, sumAll } from '../../platform/money.ts'
 
 /**
  * What the law lets be deducted of a purchase, and therefore credited of its IVA (LISR 27-III, 28-XX, 36-II; LIVA 5-I): by the form and amount
@@ -77,6 +77,12 @@ export const purchaseOf = (
 /** As `thingFound` has it. */
 export type Thing = [part: number, of: number, found: number, fuel: number]
 
+/** SQL for an amount of a credit note in the currency of its invoice, each `[currency, rate]`; 0 when a rate is not stated. */
+export const inCurrencyOf = (amount: string, note: readonly [string, string], invoice: readonly [string, string]): string => {
+  const [from, to] = [note, invoice].map(([currency, rate]) => `iif(${inPesos(currency)}, 1.0, ${rate})`)
+  return `coalesce(iif(coalesce(${note[0]}, 'MXN') = coalesce(${invoice[0]}, 'MXN'), ${amount} + 0, ${amount} * ${from} / ${to}), 0)`
+}
+
 /** Columns of a payment, as SQL: its own amount in micros of MXN, and how many payments in cash its invoice has. */
 interface Payment {
   forma: string
@@ -98,7 +104,7 @@ export const hasKey = (products: string, prefixes: readonly string[]): string =>
 export const partIn = (amount: string, part: string, of: string): string =>
   `iif(${amount} < 0, -1, 1) * (abs(${amount}) / (${of}) * (${part}) + (abs(${amount}) % (${of}) * (${part}) + (${of}) / 2) / (${of}))`
 
-/** What is not deductible of payments, of each `[findings, amount]`, of a purchase of which so much is fuel (`thingFound`). */
+/** What is not deductible of payments, of each `[findings, amount]`: of those for fuel its part of what a purchase (`thingFound`) lets be deducted. */
 export const outOf = (
   payments: readonly (readonly [found: number, amount: string | number, ...unknown[]])[],
   thing: Thing | null,
@@ -108,7 +114,7 @@ export const outOf = (
       (found & OUT) !== 0
         ? BigInt(amount)
         : (found & FOUND.fuel_not_electronic) !== 0 && thing
-          ? shareOf(BigInt(amount), BigInt(thing[3]), BigInt(thing[1]))
+          ? shareOf(BigInt(amount), BigInt(thing[3]), BigInt(thing[1] - thing[0]))
           : 0n,
     ),
   )
@@ -183,8 +189,8 @@ export function judgeOf(rules: Rules, days: Days) {
           from (select *, ${before} as before, ${own} as own
             from (select max(every) as every, total(iif(kind = 'car' and n > 0, max(0, amount - n * most), 0)) as cars,
                 total(iif(kind = 'rental' and n > 0, max(0, amount - n * most), 0)) as rent, sum(iif(kind = 'fuel', amount, 0)) as fuel,
-                max(kind in ('car', 'vehicle') and (every is null or (amount > max(n, 1) * most and not (kind = 'car' and n > 0)))) as is_open,
-                max(kind = 'rental' and (every is null or (n = 0 and amount > most))) as is_unclear
+                max(kind in ('car', 'vehicle') and (most is null or (amount > max(n, 1) * most and not (kind = 'car' and n > 0)))) as is_open,
+                max(kind = 'rental' and (most is null or (n = 0 and amount > most))) as is_unclear
               from (select *, cast(${limit} * 1000000 * iif(abs(every - ${net}) < 1000000, 1, every * 1.0 / ${net}) as integer) as most
                 from (select *, sum(amount) over () as every from (select value as name, ${kind} as kind,
                     iif(substr(value, 9, 1) = 'x', cast(substr(value, 10) as integer), 1) as n,

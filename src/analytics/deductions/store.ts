@@ -8,7 +8,7 @@ import { cfdi, cfdiPayments, i, own, p } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted, NOT_COUNTED, populationOf, sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { CAPS, FOUND, judgeOf, OUT, type Purchase, partIn, purchaseOf } from '../common/deductible.ts'
+import { CAPS, FOUND, inCurrencyOf, judgeOf, OUT, type Purchase, partIn, purchaseOf } from '../common/deductible.ts'
 import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED, unratedList } from '../common/insight.ts'
 import { composedByDay, creditedOf, isOpen, PAID_DAYS, paidOf, paymentsOf } from '../risk/flags.ts'
@@ -192,8 +192,9 @@ function marked({ ledger, rules, span }: Insight, { ctes, sets }: Sets, uses: Us
   const isCredit = uses.personal.length === 0 ? sql`0` : isPersonal(uses.personal, credited)
   const personalOwn = uses.personal.length === 0 ? sql`0` : sql`max(${isCredit}, ${isPersonal(uses.personal, own.uso_cfdi)})`
   const b = Object.fromEntries(Object.entries(BOUGHT).map(([name, n]) => [name, `(b.value->>${n})`])) as unknown as Purchase
-  const before = `(select total(value->>3) from json_each(b.value->10->3) where value->>0 = 'E' and (value->>1, value->>2) < (own.fecha, own.uuid))`
-  const noted = { before, part: 'b.value->>8', of: '(b.value->10->>0)' }
+  const invoice = ['(b.value->10->>1)', '(b.value->10->>2)'] as const
+  const before = `(select total(${inCurrencyOf('(value->>3)', ['(value->>4)', '(value->>5)'], invoice)}) from json_each(b.value->10->3) where value->>0 = 'E' and (value->>1, value->>2) < (own.fecha, own.uuid))`
+  const noted = { before, part: inCurrencyOf('(b.value->>8)', ['own.currency', 'own.tipo_cambio'], invoice), of: '(b.value->10->>0)' }
   const lowered = sql`(select json_group_array(json_array(b.value->>8, b.value->>9, json(b.value->10),
       (select json_group_array(json_array(found, amount, at)) from (${sql.raw(judge.paymentsFound('b.value->7', b))})), json(${sql.raw(judge.thingFound({ ...b, noted }))}), b.value->>3, b.value->>4))
     from json_each(own.bought) b)`
@@ -201,7 +202,7 @@ function marked({ ledger, rules, span }: Insight, { ctes, sets }: Sets, uses: Us
     Object.values(FOUND)
       .map((bit) => `max(found & ${bit})`)
       .join(' | '),
-  )}, cast(total(case when found & ${sql.raw(String(OUT))} then amount when found & ${sql.raw(String(FOUND.fuel_not_electronic))} then ${sql.raw(partIn('(amount + 0)', 'thing->>3', 'thing->>1'))} else 0 end) as integer))
+  )}, cast(total(case when found & ${sql.raw(String(OUT))} then amount when found & ${sql.raw(String(FOUND.fuel_not_electronic))} then ${sql.raw(partIn('(amount + 0)', 'thing->>3', '(thing->>1) - (thing->>0)'))} else 0 end) as integer))
     from (${sql.raw(judge.paymentsFound('own.payments', purchaseOf(own)))}))`
   const conditions = Object.entries(reasonsOf(reading)) as [Reason, SQL | null][]
   const { personal, business } = REASONS_OF
