@@ -11,9 +11,10 @@ function paymentsIn({ refund, forma, pesos, day, own }: CashEvent) {
 
 /** What was bought, after the credit notes until the event. Nothing was bought that a note of an invoice that nobody sees takes off. */
 function purchaseIn(world: World, { document, refund, source, day }: CashEvent): Purchase {
-  if (refund !== null)
-    return purchaseOf(world, document, document === refund.note ? { before: 0n, own: 0n } : notedOf(world, document, refund.note))
-  return purchaseOf(world, document, source === 'pago' ? notedOf(world, document, day) : undefined)
+  return purchaseOf(world, document, () => {
+    if (refund === null) return source === 'pago' ? notedOf(world, document, day) : { before: 0n, own: null }
+    return document === refund.note ? { before: 0n, own: 0n } : notedOf(world, document, refund.note)
+  })
 }
 
 /** Why IVA is not credited, in the order in which one of several is named. */

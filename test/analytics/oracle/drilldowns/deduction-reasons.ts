@@ -145,7 +145,7 @@ export function outOf(world: World, document: Document): Out {
     const returns = returnedOf(world, document, stated, invoice, isPaidLater)
     const returned = sum(returns.map((one) => one.returned))
     const of = [...new Set(returns.flatMap((one) => one.of))] as Paid[]
-    const purchase = purchaseOf(world, invoice, notedOf(world, invoice, document))
+    const purchase = purchaseOf(world, invoice, () => notedOf(world, invoice, document))
     const out = judged(invoice, of, purchase, paymentsOf(world, invoice))
     const lost = out > 0n ? part(returned, out, sum(of.map(({ amount }) => amount))) : 0n
     const without = lost + part(stated - lost, purchase.out, purchase.of)

@@ -21,6 +21,7 @@ export interface Purchase {
   review: string[]
 }
 
+const UNNOTED: Noted = { before: 0n, own: null }
 const NOTHING: Purchase = { out: 0n, of: 1n, fuel: 0n, caps: [], review: [] }
 
 export const isBar = (document: Document): boolean => mainClave(document) === '90101502'
@@ -48,7 +49,7 @@ function countOf(lines: Document['conceptos'], isRented: boolean): Micros {
  * What an invoice is by its keys: of a restaurant 8.5 % is deductible (LISR 28-XX), of a bar nothing; a car has a limit of cost (36-II), and a
  * rented one for each day (28-XIII), after discounts: a credit note first takes off what was beyond the limit of cars. Goods are no cars.
  */
-export function purchaseOf(world: World, document: Document, { before, own }: Noted = { before: 0n, own: null }): Purchase {
+export function purchaseOf(world: World, document: Document, noted: () => Noted = () => UNNOTED): Purchase {
   if (isBar(document)) return { ...NOTHING, out: 1n }
   if (isRestaurant(document)) return { ...NOTHING, out: 915n, of: 1_000n, review: isElsewhere(document) ? ['possible_travel'] : [] }
   const { vehicles, car_rental, claves } = rulesOf(world, document)
@@ -56,7 +57,7 @@ export function purchaseOf(world: World, document: Document, { before, own }: No
   const every = lineNet(document.conceptos)
   // A limit is in the currency of the invoice.
   const isKnown = stated(document) !== null
-  const net = isKnown ? inPesos(world, document, netOf(document)) : 1n
+  const net = isKnown ? inPesos(world, document, netOf(document)) : every
   const isPesos = every - net < 1_000_000n && net - every < 1_000_000n
   let [cars, rent, fuel, isOpen, isUnclear] = [0n, 0n, 0n, false, false]
   for (const [clave, amount] of netsByClave(document)) {
@@ -82,6 +83,7 @@ export function purchaseOf(world: World, document: Document, { before, own }: No
     if (isCar) cars += beyond
     else if (isRented) rent += beyond
   }
+  const { before, own } = cars > 0n ? noted() : UNNOTED
   const ofTotal = (amount: Micros) => part(amount, every, micros(document.total))
   const left = cars > ofTotal(before) ? cars - ofTotal(before) : 0n
   const whole = cars === 0n ? every : own === null ? every - ofTotal(before) : ofTotal(own)
