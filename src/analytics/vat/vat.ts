@@ -538,10 +538,8 @@ async function exactAll(figure: Figure, items: readonly Item[]): Promise<(item: 
   const { name, insight, exclusions } = figure
   if (name.startsWith('pendiente')) {
     const end = monthsOf(insight).at(-1)?.end ?? insight.span.last
-    const { outcomeOf } = await exactAmountsReader(
-      insight.ctx,
-      items.map((item) => partOf(JSON.stringify(item), 1n)),
-    )
+    const parts = items.map((item) => partOf(JSON.stringify(item), 1n))
+    const { outcomeOf } = await exactAmountsReader(insight.ctx, parts)
     return (item) => {
       const invoice = JSON.stringify(item)
       const balance = exactBalanceOn(invoice, end)
