@@ -401,6 +401,7 @@ let lineReader: LineReader | null = null
 
 const walk = <State>(text: string, grammar: Grammar<State>): Read<State> => {
   refuseDoctype(text)
+  refuseReferences(text)
   return new Walker(grammar).walk(text)
 }
 
@@ -506,6 +507,15 @@ const refuseDoctype = (text: string): void => {
   if (!/^<!doctype/i.test(text.slice(at, at + 9))) return
   if (/^<!doctype\s+html\b/i.test(text.slice(at, at + 64))) throw webPage()
   throw new CfdiRejected('cfdi.doctype', 'The document has a DOCTYPE, which a CFDI cannot have.')
+}
+
+/** More than any real document has, Addendas that are XML in a text included. Each takes memory of its own until its text is whole. */
+const MAX_REFERENCES = 1_000_000
+
+const refuseReferences = (text: string): void => {
+  let count = 0
+  for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1))
+    if (++count > MAX_REFERENCES) throw new CfdiRejected('cfdi.too_complex', 'The document has too many references, such as &lt;.')
 }
 
 const webPage = (): CfdiRejected => new CfdiRejected('cfdi.html', 'The file is a web page, not a CFDI.')

@@ -209,6 +209,7 @@ describe('what is no CFDI is refused, with the reason', () => {
     ['a hundred thousand levels', cfdi({ before: '<a>'.repeat(100_000) }), 'cfdi.too_deep'],
     ['a hundred thousand attributes', cfdi({ before: `<a ${many(100_000)}/>` }), 'cfdi.too_complex'],
     ['half a million siblings', cfdi({ before: '<a/>'.repeat(500_000) }), 'cfdi.too_complex'],
+    ['more than a million references', cfdi({ before: `<a b="${'&lt;'.repeat(1_800_000)}"/>` }), 'cfdi.too_complex'],
     ['more than 10 MiB', new Uint8Array(10 * 1024 * 1024 + 1), 'cfdi.too_large'],
     ['10 MiB of zeros', new Uint8Array(10 * 1024 * 1024), 'cfdi.malformed'],
     ['4 MiB of zeros', new Uint8Array(4 * 1024 * 1024), 'cfdi.malformed'],
