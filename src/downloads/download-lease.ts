@@ -71,8 +71,8 @@ export class DownloadLease {
   /** Commits the end of a job. Changes are relayed at once. */
   async finish(job: Job, error_class: string | null, { isChanged = false, more = [], ...end }: JobEnd = {}): Promise<void> {
     const now = clock.now()
-    const statements = [...more, ...finishJobStatements(this.ledger, job, error_class, now, end)]
-    await commitJob(this.ledger, job, [...statements, ...(isChanged ? handOverStatements(this.ledger, job, now) : [])])
+    const statements = [...more, ...finishJobStatements(job, error_class, now, end)]
+    await commitJob(this.ledger, job, [...statements, ...(isChanged ? handOverStatements(job, now) : [])])
     if (!isChanged) return
     this.hasUnrelayedChanges = false
     await wakeRelay(this.system, this.hint.shard)
@@ -81,7 +81,7 @@ export class DownloadLease {
   /** Puts a job to sleep that the authority has not finished. */
   async sleep(job: Job, { ask_again_at, part }: { ask_again_at: Date; part?: { lists: number } }): Promise<void> {
     const again = ask_again_at.getTime()
-    await commitJob(this.ledger, job, [sleepStatement(this.ledger, job, again, part?.lists)])
+    await commitJob(this.ledger, job, [sleepStatement(job, again, part?.lists)])
     this.asleepUntil = Math.min(this.asleepUntil, again)
   }
 

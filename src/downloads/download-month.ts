@@ -13,6 +13,7 @@ import {
 import { PackageRejected } from '../cfdi/package/central-record.ts'
 import { MOST_LISTED, MonthMetadata, type Rejection } from '../cfdi/package/rejections.ts'
 import { countMissingXml } from '../cfdi/summary/missing-xml.ts'
+import { commit, type Statement } from '../platform/db/commit.ts'
 import { clock } from '../platform/time/clock.ts'
 import { isShortOf, isWhole } from '../taxpayers/visibility/coverage.ts'
 import { countSlice } from '../taxpayers/visibility/slice-counts.ts'
@@ -153,7 +154,7 @@ class MonthDownload {
   }
 
   /** Adds the rows of metadata that cannot be read to the job. */
-  unreadStatements(): D1PreparedStatement[] {
+  unreadStatements(): Statement[] {
     const { count, first } = this.#metadata.rejected
     if (count === 0) return []
     return progressStatements(this.#worker.ledger, this.#job, {
@@ -176,7 +177,7 @@ class MonthDownload {
     } catch (error) {
       if (!(error instanceof PackageRejected)) throw error
       this.#metadata.rejected.add({ name: error.file, line: null, code: error.code, uuid: null })
-      await this.#worker.ledger.batch(this.unreadStatements())
+      await commit(this.#worker.ledger, this.unreadStatements())
       await discard?.()
       throw error
     }
@@ -201,7 +202,7 @@ class MonthDownload {
   }
 
   /** The progress of the job that commits with a slice. */
-  async #progressOf(outcome: SliceOutcome): Promise<D1PreparedStatement[]> {
+  async #progressOf(outcome: SliceOutcome): Promise<Statement[]> {
     if (isIdle(outcome)) return []
     const { ledger } = this.#worker
     // New documents of a job that did not wait are only divided where they are counted one by one.

@@ -1,12 +1,13 @@
 import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
+import { readRows } from '../platform/db/statement.ts'
 import { slotOf } from '../platform/hash.ts'
 import { clock } from '../platform/time/clock.ts'
 import { ledgerByLedger } from '../platform/work/pages.ts'
 import { sendHints } from '../platform/work/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { newJobId } from '../taxpayers/visibility/job-id.ts'
-import { organizationsIn, stuckStatement } from './lease-store.ts'
+import { organizationsIn, stuckJobs } from './lease-store.ts'
 import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
 import { resumeStatements } from './store.ts'
 import { enterTurns } from './turns/entering.ts'
@@ -73,7 +74,7 @@ export async function requestJobs(
     })
     if (requested.length === 0) continue
     const ledger = settings.ledgers[shard]!
-    const results = await commit<Queued & { waiting?: number }>(ledger, requestStatements(ledger, run, demandsOfShard, requested))
+    const results = await commit<Queued & { waiting?: number }>(ledger, requestStatements(run, demandsOfShard, requested))
     const waiting = new Set(results.flatMap((result) => result.results.map((row) => row.waiting)))
     queued.waiting.push(...demandsOfShard.filter(({ entity }) => waiting.has(entity)))
     for (const { dispatched, gap_jobs } of results.at(-1)!.results) {
@@ -95,13 +96,12 @@ export async function watermarks(
   )
   const reached = new Map<string, Date>()
   for (const [shard, pairsOfShard] of byShard(pairs)) {
-    const statement = watermarkStatement(
-      settings.ledgers[shard]!,
+    const query = watermarkStatement(
       organization_id,
       pairsOfShard.map(({ pair }) => pair),
     )
-    const { results } = await statement.all<{ entity: number; source: string; instant: number | null }>()
-    for (const { entity, source, instant } of results) if (instant !== null) reached.set(`${entity}|${source}`, new Date(instant))
+    for (const { entity, source, instant } of await readRows(settings.ledgers[shard]!, query))
+      if (instant !== null) reached.set(`${entity}|${source}`, new Date(instant))
   }
   return reached
 }
@@ -144,7 +144,7 @@ export async function resumeDownloads(system: System, rfcs: readonly DownloadHin
   for (const [shard, rfcsOfShard] of byShard(rfcs)) {
     const entities = rfcsOfShard.map(({ entity }) => entity)
     const ledger = system.settings.ledgers[shard]!
-    const [jobs, work] = await ledger.batch<{ entity: number; runs?: string }>(resumeStatements(ledger, entities))
+    const [jobs, work] = await commit<{ entity: number; runs?: string }>(ledger, resumeStatements(entities))
     const resumed = new Set(jobs!.results.map(({ entity }) => entity))
     const runsOf = new Map(work!.results.map(({ entity, runs = '[]' }) => [entity, runs]))
     await announce(
@@ -163,13 +163,9 @@ export async function sweepVerifications(system: System): Promise<void> {
 export const sweepJobs = (system: System, cursor = ''): Promise<string | null> =>
   ledgerByLedger(system, cursor, async (shard, ledger) => {
     const now = clock.now()
-    const { results } = await stuckStatement(ledger, now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT).all<{
-      entity: number
-      is_interactive: number
-      runs: string
-    }>()
+    const found = await readRows(ledger, stuckJobs(now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT))
     const hints = (isInteractive: boolean) =>
-      results
+      found
         .filter(({ is_interactive }) => (is_interactive === 1) === isInteractive)
         .map(({ entity, runs }) => ({ shard, entity, organizations: organizationsIn(runs) }))
     for (const isInteractive of [true, false]) await announce(system, hints(isInteractive), isInteractive)

@@ -109,14 +109,14 @@ async function runJob(worker: DownloadLease, key: JobKey): Promise<'over' | 'aga
     } catch (error) {
       if (jobsLease.isLost(error)) throw error
       if (error instanceof BudgetUsedUp) {
-        await commitJob(ledger, job, [interruptStatement(ledger, job)])
+        await commitJob(ledger, job, [interruptStatement(job)])
         return 'again'
       }
       if (error instanceof LoginRejected) {
         worker.logins.forget()
         await rejectLogin(atNow(system), hint.entity, credential, await waitingSince(ledger, job))
         // Another organization that asked for the job may have another CIEC.
-        await commitJob(ledger, job, [retryStatement(ledger, job)])
+        await commitJob(ledger, job, [retryStatement(job)])
         return 'again'
       }
       if (error instanceof AuthorityFailed) {
@@ -148,7 +148,7 @@ async function continueWithout(ledger: D1Database, job: Job, { organizations }: 
   const absent = named.filter((one) => !organizations.includes(one))
   const back = organizations.filter((one) => !named.includes(one))
   if (absent.length + back.length === 0) return job
-  const [, continued] = await commitJob(ledger, job, [continueWithoutStatement(ledger, job, { absent, back })])
+  const [, continued] = await commitJob(ledger, job, [continueWithoutStatement(job, { absent, back })])
   return { ...job, ...(continued!.results[0] as Pick<Job, 'deferred'>) }
 }
 
@@ -165,7 +165,7 @@ async function loginFor({ system, hint, logins, claimPerJob }: DownloadLease, jo
 
 /** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one has been accepted since. */
 async function park({ system, ledger, hint, logins }: DownloadLease, job: Job): Promise<void> {
-  await commitJob(ledger, job, [parkStatement(ledger, job, clock.now() + PARKED_MS)])
+  await commitJob(ledger, job, [parkStatement(job, clock.now() + PARKED_MS)])
   logins.forget()
   if ((await logins.of(organizationsOf(job))) !== null) await resumeDownloads(system, [hint])
 }
@@ -177,7 +177,7 @@ async function postpone(worker: DownloadLease, job: Job, error: unknown): Promis
   log.error(system, 'An attempt of a download job failed.', { job: job.job_id, attempts: job.attempts, error_class }, error)
   if (job.attempts >= MAX_ATTEMPTS) return worker.finish(job, error_class)
   const wait = waitAfter(job.attempts)
-  await commitJob(ledger, job, [requeueStatement(ledger, job, error_class, clock.now() + wait)])
+  await commitJob(ledger, job, [requeueStatement(job, error_class, clock.now() + wait)])
   await announceLater(system, { ...hint, organizations: worker.organizations }, worker.isInteractive, wait)
 }
 

@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { prepared } from '../platform/db/statement.ts'
+import { readRows } from '../platform/db/statement.ts'
 import type { PendingEvent, StoredOutboxEvent } from '../platform/outbox/pending.ts'
 import { requestersOf } from '../taxpayers/visibility/requesters.ts'
 import { EXTRACTION_ENDED, type ExtractionBody } from './ends/extraction-ends.ts'
@@ -29,9 +29,9 @@ export interface EndedJobs {
 export async function endedJobs(ledger: D1Database, lists: readonly (PendingEvent & { body: string })[]): Promise<EndedJobs[]> {
   if (lists.length === 0) return []
   const jobs = lists.map(({ body }) => (JSON.parse(body) as JobKey[]).sort())
-  const rows = await readEndedJobs(
+  const rows = await readRows(
     ledger,
-    lists.map(({ entity, organizations }, n) => ({ entity, organizations, jobs: jobs[n]!.slice(0, JOBS) })),
+    readEndedJobs(lists.map(({ entity, organizations }, n) => ({ entity, organizations, jobs: jobs[n]!.slice(0, JOBS) }))),
   )
   const rowsOfList = Map.groupBy(rows, ({ list }) => list)
   return lists.map((list, n) => {
@@ -90,16 +90,12 @@ export interface EndedJobRow {
 const s = alias(syncJobs, 's')
 const REQUESTERS = requestersOf(s)
 
-export const readEndedJobs = async (ledger: D1Database, lists: readonly JobList[]): Promise<EndedJobRow[]> => {
+export const readEndedJobs = (lists: readonly JobList[]): SQL<EndedJobRow> => {
   const json = JSON.stringify(lists.map(({ entity, organizations, jobs }) => [entity, organizations, jobs]))
-  const statement = prepared(
-    ledger,
-    sql`select l.key as list, j.key as n, ${s.status}, ${s.error_class}, ${s.deferred}, ${s.started_at}, ${s.finished_at},
+  return sql<EndedJobRow>`select l.key as list, j.key as n, ${s.status}, ${s.error_class}, ${s.deferred}, ${s.started_at}, ${s.finished_at},
           coalesce(l.value->>1, iif(${s.late} is null, ${REQUESTERS}, (
             select json_group_array(value) from json_each(${REQUESTERS}) where value not in (select value from json_each(${s.late}))))) as organizations
         from json_each(${json}) l cross join json_each(l.value->2) j
         left join ${syncJobs} ${s} on ${isJob(s, sql`l.value->>0`, LISTED)}
-        order by l.key, j.key`,
-  )
-  return (await statement.all<EndedJobRow>()).results
+        order by l.key, j.key`
 }

@@ -1,6 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { bare, prepared, rendered } from '../platform/db/statement.ts'
+import { commit } from '../platform/db/commit.ts'
+import { bare, rendered } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { outbox } from '../platform/outbox/tables.ts'
 import { RowLease } from '../platform/work/lease.ts'
@@ -63,23 +64,20 @@ export async function takeLease(
   now: number,
   limit: number,
 ): Promise<{ jobs: JobKey[]; claimPerJob: boolean; isInteractive: boolean; organizations: string[] } | null> {
-  const [taken, due] = await ledger.batch<{
+  const [taken, due] = await commit<{
     claim_per_job?: number
     is_interactive?: number
     runs?: string
     source?: string
     month?: string
     job_id?: string
-  }>([
+  }>(ledger, [
     jobsLease.claimStatement(ledger, held.token, sql`${syncWork.entity} = ${held.entity} and ${syncWork.due_at} <= ${now}`, {
       set: sql`${bare(syncWork.claim_per_job)} = max(${syncWork.claim_per_job}, ${syncWork.token} is not null), ${bare(syncWork.leased_at)} = ${now}`,
       returning: sql`${syncWork.claim_per_job}, ${syncWork.is_interactive}, ${syncWork.runs}`,
     }),
-    prepared(
-      ledger,
-      sql`select ${s.source}, ${s.month}, ${s.job_id} from ${syncWork} cross join ${JOBS_OF_WORK}
+    sql`select ${s.source}, ${s.month}, ${s.job_id} from ${syncWork} cross join ${JOBS_OF_WORK}
           where ${jobsLease.isLeased(held)} and ${s.open} = 1 and ${s.not_before} <= ${now} order by ${s.source} desc, ${s.month} desc limit ${limit}`,
-    ),
   ])
   const [lease] = taken!.results
   if (!lease) return null
@@ -99,39 +97,27 @@ export const takeOver = async (ledger: D1Database, { entity, token }: LeasedJobs
 }
 
 /** Hands the jobs and extractions of a lease that have ended to the relay. Returns a row when there are any. */
-const handOver = (ledger: D1Database, held: LeasedJobs, now: number): D1PreparedStatement =>
-  prepared(
-    ledger,
-    sql`${INTO_OUTBOX}
+const handOver = (held: LeasedJobs, now: number): SQL =>
+  sql`${INTO_OUTBOX}
         with held as materialized (select ${syncWork.entity}, (${ENDED}) as ended from ${syncWork} where ${jobsLease.isLeased(held)})
         select entity, ${ENDED_JOBS}, ${ENDED_JOBS}, null, ended, ${now} from held where ended <> '[]'
-        on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))} returning ${outbox.entity}`,
-  )
+        on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))} returning ${outbox.entity}`
 
 /** Hands the jobs that have ended to the relay, in the commit of the end of one of them. */
-export const handOverStatements = (ledger: D1Database, held: LeasedJobs, now: number): D1PreparedStatement[] => [
-  handOver(ledger, held, now),
-  prepared(
-    ledger,
-    sql`update ${syncWork} set ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}) where ${jobsLease.isLeased(held)}`,
-  ),
+export const handOverStatements = (held: LeasedJobs, now: number): SQL[] => [
+  handOver(held, now),
+  sql`update ${syncWork} set ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}) where ${jobsLease.isLeased(held)}`,
 ]
 
 /** Ends a lease, and hands the jobs that have ended to the relay. `isMore`: another job is due already. */
 export async function releaseLease(ledger: D1Database, held: LeasedJobs, now: number): Promise<{ isNotified: boolean; isMore: boolean }> {
-  const [notified, , left] = await ledger.batch<{ due_at?: number }>([
-    handOver(ledger, held, now),
-    prepared(
-      ledger,
-      sql`delete from ${syncWork} where ${jobsLease.isLeased(held)} and not exists (select 1 from ${JOBS_OF_WORK} where ${s.open} = 1)`,
-    ),
-    prepared(
-      ledger,
-      sql`update ${syncWork} set ${bare(syncWork.token)} = null, ${bare(syncWork.leased_at)} = null, ${bare(syncWork.lease_until)} = null,
+  const [notified, , left] = await commit<{ due_at?: number }>(ledger, [
+    handOver(held, now),
+    sql`delete from ${syncWork} where ${jobsLease.isLeased(held)} and not exists (select 1 from ${JOBS_OF_WORK} where ${s.open} = 1)`,
+    sql`update ${syncWork} set ${bare(syncWork.token)} = null, ${bare(syncWork.leased_at)} = null, ${bare(syncWork.lease_until)} = null,
             ${bare(syncWork.claim_per_job)} = 0, ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}),
             ${bare(syncWork.due_at)} = (select min(${s.not_before}) from ${JOBS_OF_WORK} where ${s.open} = 1)
           where ${jobsLease.isLeased(held)} returning ${syncWork.due_at}`,
-    ),
   ])
   const [row] = left!.results
   return { isNotified: notified!.results.length > 0, isMore: row !== undefined && row.due_at! <= now }
@@ -140,13 +126,14 @@ export async function releaseLease(ledger: D1Database, held: LeasedJobs, now: nu
 /**
  * RFCs with a job that should have been taken by now, because its message was lost, or whose lease ran out, because its worker died.
  */
-export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>
-  prepared(
-    ledger,
-    sql`select ${syncWork.entity}, ${syncWork.is_interactive}, ${syncWork.runs} from ${syncWork}
-        where (${syncWork.token} is null and ${syncWork.due_at} <= ${since}) or ${syncWork.lease_until} < ${now} limit ${limit}`,
-  )
+export const stuckJobs = (now: number, since: number, limit: number) =>
+  sql<{
+    entity: number
+    is_interactive: number
+    runs: string
+  }>`select ${syncWork.entity}, ${syncWork.is_interactive}, ${syncWork.runs} from ${syncWork}
+        where (${syncWork.token} is null and ${syncWork.due_at} <= ${since}) or ${syncWork.lease_until} < ${now} limit ${limit}`
 
 /** Makes the jobs of an RFC that are left due now. */
-export const hastenWork = (ledger: D1Database, entity: number): D1PreparedStatement =>
-  prepared(ledger, sql`update ${syncWork} set ${bare(syncWork.due_at)} = 0 where ${syncWork.entity} = ${entity} and ${syncWork.due_at} > 0`)
+export const hastenWork = (entity: number): SQL =>
+  sql`update ${syncWork} set ${bare(syncWork.due_at)} = 0 where ${syncWork.entity} = ${entity} and ${syncWork.due_at} > 0`

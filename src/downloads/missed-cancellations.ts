@@ -1,6 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import type { System } from '../platform/context.ts'
+import type { Statement } from '../platform/db/commit.ts'
+import { readRows } from '../platform/db/statement.ts'
 import { log } from '../platform/log.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../platform/outbox/outbox.ts'
 import { clock } from '../platform/time/clock.ts'
@@ -65,7 +67,7 @@ async function notifyPage(system: System, row: UnnotifiedConnection): Promise<bo
   const ledger = system.settings.ledgers[row.shard]!
   const unnotified = JSON.parse(row.unnotified) as Unnotified
   const windows = windowsOf(row.extractor_count, unnotified)
-  const page = await findCancellations(ledger, row.entity, unnotified.after ?? [firstOf(unnotified), ''], PAGE)
+  const page = await readRows(ledger, findCancellations(row.entity, unnotified.after ?? [firstOf(unnotified), ''], PAGE))
   const bodies = page.map(({ body }) => JSON.parse(body) as CancellationBody).filter((body) => shows(windows[body.direction], body))
   const events = bodies.map((body) => eventFor(row, body))
   if (events.length > 0) await ledger.batch(insertOutboxEvents(ledger, events, clock.now()))
@@ -87,14 +89,14 @@ export function cancellationStatements(
   cancellations: readonly CancelledCfdi[],
   detected_at: Date,
   requested: SQL = sql`'{}'`,
-): D1PreparedStatement[] {
+): Statement[] {
   const now = clock.now()
   const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, detected_at.getTime()))
   const events = bodies.map((body) => cancellationEvent(entity, body))
   const withRequests = (body: SQL) => sql`json_set(${body}, '$.requested', json(${requested}))`
   return [
     ...insertOutboxEvents(ledger, events, now, withRequests(sql`value->>4`)),
-    ...insertCancellations(ledger, entity, bodies, now, withRequests(sql`value`)),
+    ...insertCancellations(entity, bodies, now, withRequests(sql`value`)),
   ]
 }
 

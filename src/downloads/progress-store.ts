@@ -47,34 +47,26 @@ export async function waitingSince(
 
 /** Keeps cancellations, for the commit of the change. `found_at` in milliseconds; `body` makes the stored body of the one in `value`. */
 export const insertCancellations = (
-  ledger: D1Database,
   entity: number,
   bodies: readonly Omit<CancellationBody, 'requested'>[],
   found_at: number,
   body: SQL,
-): D1PreparedStatement[] =>
-  jsonChunks(bodies).map((json) =>
-    prepared(
-      ledger,
+): SQL[] =>
+  jsonChunks(bodies).map(
+    (json) =>
       sql`insert into ${cancellations} ${[cancellations.entity, cancellations.found_at, cancellations.uuid, cancellations.body].map(bare)}
           select ${entity}, ${found_at}, value->>'cfdi_uuid', ${body} from json_each(${json}) where true on conflict do nothing`,
-    ),
   )
 
 /** A page of an RFC's cancellations behind a position, oldest first. */
-export const findCancellations = async (
-  ledger: D1Database,
+export const findCancellations = (
   entity: number,
   after: readonly [found_at: number, uuid: string],
   limit: number,
-): Promise<FoundCancellation[]> => {
+): SQL<FoundCancellation> => {
   const { found_at, uuid } = cancellations
-  const statement = prepared(
-    ledger,
-    sql`select ${found_at}, ${uuid}, ${cancellations.body} from ${cancellations}
-        where ${cancellations.entity} = ${entity} and ${[found_at, uuid]} > ${[...after]} order by ${found_at}, ${uuid} limit ${limit}`,
-  )
-  return (await statement.all<FoundCancellation>()).results
+  return sql<FoundCancellation>`select ${found_at}, ${uuid}, ${cancellations.body} from ${cancellations}
+        where ${cancellations.entity} = ${entity} and ${[found_at, uuid]} > ${[...after]} order by ${found_at}, ${uuid} limit ${limit}`
 }
 
 /** A job with the first run of the organization that covers it, and what its row says of the time before that. */
@@ -155,18 +147,15 @@ export const stateOf = (isActive: number | SQL, now: number): SQL =>
      when ${OWN_ERROR} is not null or (${isAsleep(now)}) then 'waiting' else 'queued' end`
 
 /** A page of the organization's jobs, those of its newest run first. */
-export const jobsOfOrganization = async (
-  ledger: D1Database,
+export const jobsOfOrganization = (
   organization_id: string,
   entity: number,
   { after, status, isActive, limit }: { after: JobPosition | null; status: string | null; isActive: boolean; limit: number },
-) => {
+): SQL<JobRow> => {
   const now = clock.now()
   const [run, source, month] = after ?? [null, null, null]
   const state = stateOf(Number(isActive), now)
-  const statement = prepared(
-    ledger,
-    sql`with jobs as (
+  return sql<JobRow>`with jobs as (
           select x.key as source, m.value as month, j.key as job_id, min(${e.run_id}) as first_run, max(${e.run_id}) as last_run,
             min(${e.requested_at}) as requested_at, min(${ENDED_BEFORE}) as attempts_before
           from ${extractions} ${e}, json_each(${e.jobs}) j, json_each(j.value) x, json_each(x.value) m
@@ -180,7 +169,5 @@ export const jobsOfOrganization = async (
         where (${run} is null or j.first_run < ${run} or (
             j.first_run = ${run} and (j.source > ${source} or (j.source = ${source} and j.month < ${month}))))
           and (${status} is null or ${state} = ${status})
-        order by j.first_run desc, j.source, j.month desc limit ${limit}`,
-  )
-  return (await statement.all<JobRow>()).results
+        order by j.first_run desc, j.source, j.month desc limit ${limit}`
 }

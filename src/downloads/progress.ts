@@ -1,6 +1,7 @@
 import { errorInWords } from '../authority/port/error-words.ts'
 import type { Rejection } from '../cfdi/package/rejections.ts'
 import type { Ctx } from '../platform/context.ts'
+import { readRows } from '../platform/db/statement.ts'
 import { notFound } from '../platform/failures.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant/tenant.ts'
@@ -87,7 +88,7 @@ export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
   const page = { after, status: query.status ?? null, isActive, limit: query.limit + 1 }
   const ledger = ctx.settings.ledgers[shard]!
   const { id: organization_id, extractor_count } = ctx.organization
-  const found = await jobsOfOrganization(ledger, organization_id, entity, page)
+  const found = await readRows(ledger, jobsOfOrganization(organization_id, entity, page))
   const rows = found.map((row) => (isActive || row.open === 0 ? row : { ...row, ...WAITING }))
   const ownWindows = windowsOf(extractor_count, connection)
   const jobs = rows.map((row) => ({

@@ -4,7 +4,7 @@ import { entities as partitions } from '../cfdi/tables.ts'
 import { MAILBOX_SOURCE, notifyStatements } from '../documents/mailbox/keep.ts'
 import { documents } from '../documents/tables.ts'
 import { jsonChunks, type Statement } from '../platform/db/commit.ts'
-import { bare, prepared } from '../platform/db/statement.ts'
+import { bare } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { outbox } from '../platform/outbox/tables.ts'
 import { requestersOf } from '../taxpayers/visibility/requesters.ts'
@@ -89,7 +89,6 @@ const mayStartEarlier = (organization_id: string): SQL =>
 
 /** The common input of a request's statements. */
 interface JobRequest {
-  ledger: D1Database
   run: RequestingRun
   /** The requested jobs as JSON arrays `[entity, source, month, job_id, not_before]`, in chunks. */
   chunks: readonly string[]
@@ -105,13 +104,11 @@ interface JobRequest {
  * wait for before.
  */
 export function requestStatements(
-  ledger: D1Database,
   run: RequestingRun,
   entities: readonly { entity: number; rfc: string }[],
   requested: readonly RequestedJob[],
 ): Statement[] {
   const request: JobRequest = {
-    ledger,
     run,
     chunks: jsonChunks(requested.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before])),
     all: JSON.stringify(requested.map(({ entity, source, month, job_id, is_gap }) => [entity, source, month, job_id, is_gap])),
@@ -126,45 +123,34 @@ export function requestStatements(
     ...request.chunks.flatMap((jobs) => joinFinishedJobs(request, jobs)),
     recordExtractions(request),
     endExtractions(request),
-    ...shareDocuments(ledger, run, requested),
+    ...shareDocuments(run, requested),
     ...shareNotifications(run, requested),
     pruneExtractions(request),
-    prepared(
-      ledger,
-      sql`select ${e.entity}, ${e.dispatched}, ${e.gap_jobs} from ${extractionsOf(request)} and ${e.run_id} = ${run.run_id}`,
-    ),
+    sql`select ${e.entity}, ${e.dispatched}, ${e.gap_jobs} from ${extractionsOf(request)} and ${e.run_id} = ${run.run_id}`,
   ]
 }
 
 /** Inserts the partitions of RFCs that are new, and their first requester. */
-const insertPartitions = ({ ledger, run, rfcs }: JobRequest): D1PreparedStatement =>
-  prepared(
-    ledger,
-    sql`insert into ${partitions} ${[partitions.entity, partitions.rfc, partitions.organization_id].map(bare)}
+const insertPartitions = ({ run, rfcs }: JobRequest): SQL =>
+  sql`insert into ${partitions} ${[partitions.entity, partitions.rfc, partitions.organization_id].map(bare)}
       select value->>0, value->>1, ${run.organization_id} from json_each(${rfcs}) where true
-      on conflict do update set ${FIRST_REQUESTER} = excluded.${FIRST_REQUESTER} where ${partitions.organization_id} is null`,
-  )
+      on conflict do update set ${FIRST_REQUESTER} = excluded.${FIRST_REQUESTER} where ${partitions.organization_id} is null`
 
 /** Inserts a job where none serves the run. A clock that is behind makes no job older than the one before. */
-const insertJobs = ({ ledger, run }: JobRequest, jobs: string): D1PreparedStatement => {
+const insertJobs = ({ run }: JobRequest, jobs: string): SQL => {
   const { organization_id, instant, now } = run
-  return prepared(
-    ledger,
-    sql`insert into ${syncJobs} ${NEW_JOB}
+  return sql`insert into ${syncJobs} ${NEW_JOB}
       select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(${s.job_id} || '0', '')),
         (select json_array(${organization_id}) from ${partitions} ${p}
           where ${p.entity} = w.value->>0 and ${p.organization_id} <> ${organization_id}), 1,
         ${instant}, w.value->>4, 0, ${now} - ${instant}, 0, 0, 0, 0
-      from json_each(${jobs}) w left join ${syncJobs} ${s} on ${IS_NEWEST} where ${s.job_id} is null or not ${serves(run)}`,
-  )
+      from json_each(${jobs}) w left join ${syncJobs} ${s} on ${IS_NEWEST} where ${s.job_id} is null or not ${serves(run)}`
 }
 
 /** Adds the organization to the open jobs that serve the run, which may begin earlier for it. An RFC without work has none. */
-function joinOpenJobs({ ledger, run: { organization_id } }: JobRequest, jobs: string): D1PreparedStatement {
+function joinOpenJobs({ run: { organization_id } }: JobRequest, jobs: string): SQL {
   const [named, mayBeEarlier] = [isNamed(organization_id), mayStartEarlier(organization_id)]
-  return prepared(
-    ledger,
-    sql`update ${syncJobs} set
+  return sql`update ${syncJobs} set
         ${bare(syncJobs.organizations)} = case when ${named} then ${syncJobs.organizations}
           else json_insert(${REQUESTERS}, '$[#]', ${organization_id}) end,
         ${bare(syncJobs.not_before)} = case when ${mayBeEarlier} then min(${syncJobs.not_before}, r.not_before) else ${syncJobs.not_before} end,
@@ -173,17 +159,14 @@ function joinOpenJobs({ ledger, run: { organization_id } }: JobRequest, jobs: st
         select w.value->>0 as entity, w.value->>1 as source, w.value->>2 as month, w.value->>4 as not_before, ${NEWEST} as job_id
         from json_each(${jobs}) w cross join ${syncWork} on ${syncWork.entity} = w.value->>0) r
       where ${isJob(syncJobs, sql`r.entity`, [sql`r.source`, sql`r.month`, sql`r.job_id`])}
-        and ${syncJobs.open} = 1 and (not ${named} or (${mayBeEarlier} and r.not_before < ${syncJobs.not_before}))`,
-  )
+        and ${syncJobs.open} = 1 and (not ${named} or (${mayBeEarlier} and r.not_before < ${syncJobs.not_before}))`
 }
 
 /** Adds the open jobs, and the run that waits for them, to the work on each RFC. */
-function addWork({ ledger, run: { organization_id, run_id, is_interactive } }: JobRequest, jobs: string): D1PreparedStatement {
+function addWork({ run: { organization_id, run_id, is_interactive } }: JobRequest, jobs: string): SQL {
   const columns = [syncWork.jobs, syncWork.runs, syncWork.due_at, syncWork.is_interactive] as const
   const [newJobs, newRuns, newDueAt, newIsInteractive] = columns.map((column) => sql`excluded.${bare(column)}`)
-  return prepared(
-    ledger,
-    sql`insert into ${syncWork} ${[syncWork.entity, ...columns].map(bare)}
+  return sql`insert into ${syncWork} ${[syncWork.entity, ...columns].map(bare)}
       select ${s.entity}, json_group_array(json_array(${s.source}, ${s.month}, ${s.job_id})), json_array(json_array(${organization_id}, ${run_id})),
         min(${s.not_before}), ${Number(is_interactive)}
       from ${requestedJobs(jobs)} where ${s.open} = 1 group by ${s.entity}
@@ -193,50 +176,41 @@ function addWork({ ledger, run: { organization_id, run_id, is_interactive } }: J
       where ${newDueAt} < ${syncWork.due_at} or ${newIsInteractive} > ${syncWork.is_interactive}
       or exists (select 1 from json_each(${newJobs}) where value not in (select value from json_each(${syncWork.jobs})))
       or exists (select 1 from json_each(${newRuns}) where value not in (select value from json_each(${syncWork.runs})))
-      returning ${bare(syncWork.entity)} as waiting`,
-  )
+      returning ${bare(syncWork.entity)} as waiting`
 }
 
 /** A run that finds a finished job joins it, and its organization receives the job's event once, like those that joined earlier. */
-const joinFinishedJobs = ({ ledger, run, rfcs }: JobRequest, requested: string): D1PreparedStatement[] => {
+const joinFinishedJobs = ({ run, rfcs }: JobRequest, requested: string): SQL[] => {
   const { organization_id, now } = run
   const list = `${ENDED_JOBS}:${organization_id}`
   return [
     // Jobs that have finished, serve the run, and do not name the organization yet.
-    prepared(
-      ledger,
-      sql`${INTO_OUTBOX}
+    sql`${INTO_OUTBOX}
           select ${s.entity}, ${list}, ${ENDED_JOBS}, json_array(${organization_id}),
             json_group_array(json_array(${s.source}, ${s.month}, ${s.job_id})), ${now}
           from ${requestedJobs(requested)} where ${s.open} = 0 and ${serves(run)} and not exists (
             select 1 from json_each(${requestersOf(s)}) o where o.value = ${organization_id})
           group by ${s.entity}
           on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))}, ${bare(outbox.created_at)} = excluded.created_at`,
-    ),
     // The same jobs: where none was found, this reads hardly anything.
-    prepared(
-      ledger,
-      sql`update ${syncJobs} set ${bare(syncJobs.organizations)} = json_insert(${REQUESTERS}, '$[#]', ${organization_id}),
+    sql`update ${syncJobs} set ${bare(syncJobs.organizations)} = json_insert(${REQUESTERS}, '$[#]', ${organization_id}),
             ${bare(syncJobs.late)} = json_insert(coalesce(${syncJobs.late}, '[]'), '$[#]', ${organization_id})
           where ${[syncJobs.entity, syncJobs.source, syncJobs.month, syncJobs.job_id]} in (
             select ${outbox.entity}, ${sql.join([...LISTED], sql`, `)}
             from json_each(${rfcs}) b cross join ${outbox} on ${outbox.entity} = b.value->>0 and ${outbox.outbox_event_id} = ${list}
             cross join json_each(${outbox.body}) j where ${outbox.created_at} = ${now})
           and not ${isNamed(organization_id)}`,
-    ),
   ]
 }
 
 /** Records the run's requests for each RFC: the jobs that serve it, whether it made any of them, and how many are of gaps. */
-function recordExtractions({ ledger, run, all }: JobRequest): D1PreparedStatement {
+function recordExtractions({ run, all }: JobRequest): SQL {
   const { organization_id, run_id, instant, now } = run
   const columns = [
     ...[extractions.organization_id, extractions.entity, extractions.run_id, extractions.n, extractions.instant, extractions.jobs],
     ...[extractions.dispatched, extractions.gap_jobs, extractions.requested_at, extractions.is_range, extractions.attempts_before],
   ]
-  return prepared(
-    ledger,
-    sql`with served as materialized (
+  return sql`with served as materialized (
         select ${s.entity}, ${s.source}, ${s.month}, ${s.job_id}, ${s.job_id} = w.value->>3 as made, w.value->>4 as is_gap,
           ${ATTEMPTS_BEFORE} as attempts_before
         from ${requestedJobs(all)} where ${serves(run)})
@@ -256,8 +230,7 @@ function recordExtractions({ ledger, run, all }: JobRequest): D1PreparedStatemen
       ) c
       where true
       group by entity
-      on conflict do nothing`,
-  )
+      on conflict do nothing`
 }
 
 /** The organization's extractions of the covered RFCs. */
@@ -266,32 +239,26 @@ const extractionsOf = ({ run, rfcs }: JobRequest): SQL =>
     on ${e.organization_id} = ${run.organization_id} and ${e.entity} = b.value->>0`
 
 /** Reports the end of the extractions that found all of their jobs finished. */
-const endExtractions = (request: JobRequest): D1PreparedStatement => {
+const endExtractions = (request: JobRequest): SQL => {
   const { organization_id, run_id, now } = request.run
-  return prepared(
-    request.ledger,
-    sql`${INTO_OUTBOX}
+  return sql`${INTO_OUTBOX}
       select ${e.entity}, ${`${ENDED_JOBS}:${organization_id}`}, ${ENDED_JOBS}, json_array(${organization_id}),
         json_array(json_array(${RUN_ENTRY}, ${organization_id}, ${run_id})), ${now}
       from ${extractionsOf(request)} and ${e.run_id} = ${run_id}
       where ${e.requested_at} = ${now} and not exists (
         select 1 from json_each(${e.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m
         cross join ${syncJobs} ${s} on ${isJob(s, e.entity, ASKED_FOR)} where ${s.open} = 1)
-      on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))}, ${bare(outbox.created_at)} = excluded.created_at`,
-  )
+      on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))}, ${bare(outbox.created_at)} = excluded.created_at`
 }
 
 /** Deletes the oldest extractions beyond the number that is kept. */
-const pruneExtractions = (request: JobRequest): D1PreparedStatement => {
+const pruneExtractions = (request: JobRequest): SQL => {
   const own = sql`from ${extractions} where ${extractions.organization_id} = ${request.run.organization_id}
     and ${extractions.entity} = b.value->>0 order by ${extractions.run_id}`
-  return prepared(
-    request.ledger,
-    sql`delete from ${extractions} where ${[extractions.organization_id, extractions.entity, extractions.run_id]} in (
+  return sql`delete from ${extractions} where ${[extractions.organization_id, extractions.entity, extractions.run_id]} in (
       select ${e.organization_id}, ${e.entity}, ${e.run_id}
       from ${extractionsOf(request)} and ${e.run_id} in (select ${extractions.run_id} ${own} limit 2)
-      where ${e.n} <= (select ${extractions.n} ${own} desc limit 1) - ${KEPT_EXTRACTIONS})`,
-  )
+      where ${e.n} <= (select ${extractions.n} ${own} desc limit 1) - ${KEPT_EXTRACTIONS})`
 }
 
 /** Shows the organization the notifications of mailboxes whose jobs it found finished. */
@@ -303,32 +270,33 @@ function shareNotifications(run: RequestingRun, requested: readonly RequestedJob
 }
 
 /** Shares the files of finished jobs with the organization: those of their sources that are current. */
-function shareDocuments(ledger: D1Database, run: RequestingRun, requested: readonly RequestedJob[]): D1PreparedStatement[] {
+function shareDocuments(run: RequestingRun, requested: readonly RequestedJob[]): SQL[] {
   const { organization_id, now } = run
   const sources = requested.filter(({ month }) => month === '').map(({ entity, source, month }) => [entity, source, month])
   if (sources.length === 0) return []
   const json = JSON.stringify(sources)
   const { entity, source, organizations, is_current } = documents
   return [
-    prepared(
-      ledger,
-      // The documents of an entity are read once, however many of its sources are shared.
-      sql`update ${documents} set ${bare(organizations)} = json_set(${organizations}, '$.' || ${organization_id}, ${now})
+    // The documents of an entity are read once, however many of its sources are shared.
+    sql`update ${documents} set ${bare(organizations)} = json_set(${organizations}, '$.' || ${organization_id}, ${now})
           where ${entity} in (select value->>0 from json_each(${json})) and ${is_current} = 1
             and json_extract(${organizations}, '$.' || ${organization_id}) is null
             and (+${entity}, ${source}) in (select ${s.entity}, ${s.source} from ${requestedJobs(json)} where ${brings(run)})`,
-    ),
   ]
+}
+
+export interface Watermark {
+  entity: number
+  source: string
+  instant: number | null
 }
 
 /**
  * Selects the watermark of each entity and source: the instant of the organization's last extraction whose jobs for the source all succeeded,
  * in milliseconds, or null. A job that is forgotten has succeeded (prune-store.ts).
  */
-export const watermarkStatement = (ledger: D1Database, organization_id: string, pairs: readonly [number, string][]) =>
-  prepared(
-    ledger,
-    sql`select p.value->>0 as entity, p.value->>1 as source, (
+export const watermarkStatement = (organization_id: string, pairs: readonly [number, string][]): SQL<Watermark> =>
+  sql<Watermark>`select p.value->>0 as entity, p.value->>1 as source, (
           select ${e.instant} from ${extractions} ${e}
           where ${e.organization_id} = ${organization_id} and ${e.entity} = p.value->>0 and ${e.is_range} = 0
             and exists (select 1 from json_each(${e.jobs}) j where j.value -> (p.value->>1) is not null)
@@ -338,5 +306,4 @@ export const watermarkStatement = (ledger: D1Database, organization_id: string, 
               where ${s.status} <> 'succeeded')
           order by ${e.run_id} desc limit 1
         ) as instant
-        from json_each(${JSON.stringify(pairs)}) p`,
-  )
+        from json_each(${JSON.stringify(pairs)}) p`

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { Rejection } from '../cfdi/package/rejections.ts'
 import { cfdi } from '../cfdi/tables.ts'
 import { commit, type Statement } from '../platform/db/commit.ts'
-import { bare, prepared } from '../platform/db/statement.ts'
+import { bare, readFirst } from '../platform/db/statement.ts'
 import { coverageAfter, type EndedDownload, type MonthCoverage } from '../taxpayers/visibility/coverage.ts'
 import { newJobId } from '../taxpayers/visibility/job-id.ts'
 import { requestersOf } from '../taxpayers/visibility/requesters.ts'
@@ -53,8 +53,8 @@ const readJob = ({ entity, token, now }: { entity: number; token: string; now: n
   from ${syncJobs}`
 
 /** Returns a job that is still open, as the holder of a lease would end it; null when it has ended. */
-export const readOpenJob = (ledger: D1Database, lease: { entity: number; token: string; now: number }, key: JobKey): Promise<Job | null> =>
-  prepared(ledger, sql`${readJob(lease, key)} where ${isJob(syncJobs, lease.entity, key)} and ${syncJobs.open} = 1`).first<Job>()
+export const readOpenJob = (lease: { entity: number; token: string; now: number }, key: JobKey): SQL<Job> =>
+  sql<Job>`${readJob(lease, key)} where ${isJob(syncJobs, lease.entity, key)} and ${syncJobs.open} = 1`
 
 /**
  * Returns a job of a lease that is still open and due, as it is now; null when it is not, or the lease is lost. A careful worker claims the
@@ -67,18 +67,15 @@ export async function claimJob(
   key: JobKey,
 ): Promise<Job | null> {
   const due = sql`where ${isJob(syncJobs, entity, key)} and ${syncJobs.open} = 1 and ${syncJobs.not_before} <= ${now} and ${jobsLease.holds({ entity, token })}`
-  const read = () => prepared(ledger, sql`${readJob({ entity, token, now }, key)} ${due}`)
-  const found = claimPerJob ? null : await read().first<Job & { rejected_count: number }>()
+  const read = sql<Job & { rejected_count: number }>`${readJob({ entity, token, now }, key)} ${due}`
+  const found = claimPerJob ? null : await readFirst(ledger, read)
   if (!claimPerJob && !found?.rejected_count) return found
-  const [, claimed] = await ledger.batch<Job>([
-    prepared(
-      ledger,
-      sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 1, ${bare(syncJobs.attempts)} = ${syncJobs.attempts} + 1,
+  const [, claimed] = await commit<Job>(ledger, [
+    sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 1, ${bare(syncJobs.attempts)} = ${syncJobs.attempts} + 1,
             ${bare(syncJobs.started_at)} = coalesce(${syncJobs.started_at}, ${now}), ${bare(syncJobs.rejected_count)} = 0,
             ${bare(syncJobs.rejected_files)} = null
           ${due}`,
-    ),
-    read(),
+    read,
   ])
   return claimed!.results[0] ?? null
 }
@@ -109,20 +106,17 @@ export const progressStatements = (
   ledger: D1Database,
   job: Job,
   { created, updated, cancelled, rejected, counts, rejected_files }: Progress,
-): D1PreparedStatement[] => {
+): Statement[] => {
   const slice = counts === null ? null : JSON.stringify(counts)
   return [
     jobsLease.assertLeased(ledger, job),
-    prepared(
-      ledger,
-      sql`update ${syncJobs} set ${bare(syncJobs.created_count)} = ${syncJobs.created_count} + ${created},
+    sql`update ${syncJobs} set ${bare(syncJobs.created_count)} = ${syncJobs.created_count} + ${created},
             ${bare(syncJobs.updated_count)} = ${syncJobs.updated_count} + ${updated},
             ${bare(syncJobs.cancelled_count)} = ${syncJobs.cancelled_count} + ${cancelled},
             ${bare(syncJobs.rejected_count)} = ${syncJobs.rejected_count} + ${rejected},
             ${bare(syncJobs.rejected_files)} = ${rejected_files.length === 0 ? null : JSON.stringify(rejected_files)},
             ${bare(syncJobs.brought)} = ${slice === null ? syncJobs.brought : sql`json_insert(${syncJobs.brought}, '$[#]', json(${slice}))`}
           where ${isThis(job)}`,
-    ),
   ]
 }
 
@@ -136,41 +130,34 @@ const DATED = sql`(select json_group_array(json_patch(r.value, json_object('fech
  * to which it downloaded, in milliseconds; `isIncomplete` says that files could not be read.
  */
 export const finishJobStatements = (
-  ledger: D1Database,
   job: Job,
   error_class: string | null,
   now: number,
   { until = 0, joined = 0, isIncomplete = false } = {},
-): D1PreparedStatement[] => [
-  ...coverageStatements(ledger, job, {
+): SQL[] => [
+  ...coverageStatements(job, {
     outcome: error_class !== null ? 'failed' : isIncomplete ? 'incomplete' : 'complete',
     until,
     joined,
   }),
-  prepared(
-    ledger,
-    sql`update ${syncJobs} set ${bare(syncJobs.error_class)} = ${error_class}, ${bare(syncJobs.finished_after)} = ${now} - ${syncJobs.created_at},
+  sql`update ${syncJobs} set ${bare(syncJobs.error_class)} = ${error_class}, ${bare(syncJobs.finished_after)} = ${now} - ${syncJobs.created_at},
           ${bare(syncJobs.open)} = 0, ${bare(syncJobs.not_before)} = 0, ${bare(syncJobs.attempts)} = ${job.attempts},
           ${bare(syncJobs.started_at)} = ${job.started_at},
           ${bare(syncJobs.rejected_files)} = iif(${syncJobs.rejected_files} is null, null, ${DATED})
         where ${isThis(job)}`,
-  ),
-  ...(job.deferred === '{}' ? [] : carryStatements(ledger, job, now)),
+  ...(job.deferred === '{}' ? [] : carryStatements(job, now)),
 ]
 
-function coverageStatements(ledger: D1Database, job: Job, end: Omit<EndedDownload, 'as_of'>): D1PreparedStatement[] {
+function coverageStatements(job: Job, end: Omit<EndedDownload, 'as_of'>): SQL[] {
   if (job.month === '') return []
   const before = JSON.parse(job.covered ?? '[]') as MonthCoverage
   const after = coverageAfter(before, job.month, { ...end, as_of: job.as_of })
   if (after === before) return []
   const month = JSON.stringify(after)
   return [
-    prepared(
-      ledger,
-      sql`insert into ${coverage} ${[coverage.entity, coverage.source, coverage.months].map(bare)}
+    sql`insert into ${coverage} ${[coverage.entity, coverage.source, coverage.months].map(bare)}
           values (${job.entity}, ${job.source}, json_object(${job.month}, json(${month})))
           on conflict do update set ${bare(coverage.months)} = json_set(${coverage.months}, '$."' || ${job.month} || '"', json(${month}))`,
-    ),
   ]
 }
 
@@ -178,27 +165,19 @@ function coverageStatements(ledger: D1Database, job: Job, end: Omit<EndedDownloa
  * Asks for a job that has finished again, in the name of the organizations that wait for a login, if there are any. Documents of the job that
  * has ended are from before the new one.
  */
-function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedStatement[] {
+function carryStatements(job: Job, now: number): SQL[] {
   const fresh = newJobId()
   const job_id = fresh > job.job_id ? fresh : `${job.job_id}0`
   return [
-    prepared(
-      ledger,
-      sql`insert into ${syncJobs} ${[...NEW_JOB, bare(syncJobs.deferred)]}
+    sql`insert into ${syncJobs} ${[...NEW_JOB, bare(syncJobs.deferred)]}
           select ${syncJobs.entity}, ${syncJobs.source}, ${syncJobs.month}, ${job_id}, json_group_array(w.key), 1, ${syncJobs.as_of}, 0, 0,
             ${now + 1} - ${syncJobs.as_of}, 0, 0, 0, 0, json_group_object(w.key, w.value)
           from ${syncJobs} cross join json_each(${syncJobs.deferred}) w
           where ${isThis(job)} and w.key not in (select value from json_each(${REQUESTERS}))
           group by ${syncJobs.job_id}`,
-    ),
-    prepared(
-      ledger,
-      sql`update ${syncWork} set ${bare(syncWork.jobs)} = json_insert(${syncWork.jobs}, '$[#]', json_array(${job.source}, ${job.month}, ${job_id}))
+    sql`update ${syncWork} set ${bare(syncWork.jobs)} = json_insert(${syncWork.jobs}, '$[#]', json_array(${job.source}, ${job.month}, ${job_id}))
           where ${syncWork.entity} = ${job.entity} and exists (select 1 from ${syncJobs} where ${isThis({ ...job, job_id })})`,
-    ),
-    prepared(
-      ledger,
-      sql`update ${extractions} set ${bare(extractions.jobs)} = (
+    sql`update ${extractions} set ${bare(extractions.jobs)} = (
             select jsonb_group_object(id, jsonb(sources)) from (
               select id, json_group_object(source, json(months)) as sources from (
                 select iif(j.key = ${job.job_id} and x.key = ${job.source} and m.value = ${job.month}, ${job_id}, j.key) as id, x.key as source,
@@ -210,72 +189,55 @@ function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedS
             and ${extractions.organization_id} in (
               select o.value from ${syncJobs} ${s} cross join json_each(${requestersOf(s)}) o
               where ${isJob(s, job.entity, [job.source, job.month, job_id])})`,
-    ),
   ]
 }
 
 /** Lets organizations of a job wait for a login without notice of its end, and takes back others that need not wait any more. */
-export const continueWithoutStatement = (
-  ledger: D1Database,
-  job: Job,
-  { absent, back }: { absent: readonly string[]; back: readonly string[] },
-) => {
+export const continueWithoutStatement = (job: Job, { absent, back }: { absent: readonly string[]; back: readonly string[] }) => {
   const waiting = JSON.stringify(absent)
-  return prepared(
-    ledger,
-    sql`update ${syncJobs} set
+  return sql`update ${syncJobs} set
           ${bare(syncJobs.deferred)} = json_patch(${syncJobs.deferred}, (
             select json_group_object(value, coalesce(${syncJobs.deferred}->>value, ${syncJobs.job_id})) from json_each(${waiting}))),
           ${bare(syncJobs.organizations)} = (select json_group_array(value) from (
             select value from json_each(${REQUESTERS}) where value not in (select value from json_each(${waiting}))
             union select value from json_each(${JSON.stringify(back)})))
-        where ${isThis(job)} returning ${syncJobs.deferred}`,
-  )
+        where ${isThis(job)} returning ${syncJobs.deferred}`
 }
 
 /** Returns a job to the queue with the error class of its last attempt. It is not run before `notBefore`. */
-export const requeueStatement = (ledger: D1Database, job: Job, error_class: string, notBefore: number) =>
-  prepared(
-    ledger,
-    sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.attempts)} = ${job.attempts},
+export const requeueStatement = (job: Job, error_class: string, notBefore: number) =>
+  sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.attempts)} = ${job.attempts},
           ${bare(syncJobs.started_at)} = ${job.started_at}, ${bare(syncJobs.error_class)} = ${error_class},
           ${bare(syncJobs.not_before)} = ${notBefore}, ${bare(syncJobs.wait_until)} = ${notBefore}
-        where ${isThis(job)}`,
-  )
+        where ${isThis(job)}`
 
 /** Makes a job unclaimed, as if its last attempt had not happened. */
 const unattempted = ({ attempts }: Job): SQL => sql`${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.attempts)} = ${attempts - 1},
   ${bare(syncJobs.started_at)} = ${attempts === 1 ? null : syncJobs.started_at}`
 
 /** Returns a job to the queue, due now, as if it had not been attempted, because the login of one of its organizations was refused. */
-export const retryStatement = (ledger: D1Database, job: Job) =>
-  prepared(ledger, sql`update ${syncJobs} set ${unattempted(job)}, ${bare(syncJobs.not_before)} = 0 where ${isThis(job)}`)
+export const retryStatement = (job: Job) =>
+  sql`update ${syncJobs} set ${unattempted(job)}, ${bare(syncJobs.not_before)} = 0 where ${isThis(job)}`
 
 /**
  * Returns a job to the queue until the authority is to be asked again, as if it had not been attempted. It is one row, because the
  * authority keeps many jobs waiting for days. `lists`: the lists of documents in the part of the month that was taken in.
  */
-export const sleepStatement = (ledger: D1Database, job: Job, until: number, lists?: number) =>
-  prepared(
-    ledger,
-    sql`update ${syncJobs} set ${unattempted(job)}, ${bare(syncJobs.error_class)} = null, ${bare(syncJobs.not_before)} = ${until},
+export const sleepStatement = (job: Job, until: number, lists?: number) =>
+  sql`update ${syncJobs} set ${unattempted(job)}, ${bare(syncJobs.error_class)} = null, ${bare(syncJobs.not_before)} = ${until},
           ${bare(syncJobs.wait_until)} = ${until},
           ${bare(syncJobs.is_continued)} = max(${syncJobs.is_continued}, ${lists === undefined ? 0 : 1 + lists})
-        where ${isThis(job)}`,
-  )
+        where ${isThis(job)}`
 
 /**
  * Returns a job to the queue, due now, because the budget of the invocation is used up. It is not another attempt when this one has ingested
  * something; one that has not counts, so that a job that makes no progress fails in the end.
  */
-export const interruptStatement = (ledger: D1Database, job: Job) =>
-  prepared(
-    ledger,
-    sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.started_at)} = ${job.started_at}, ${bare(syncJobs.not_before)} = 0,
+export const interruptStatement = (job: Job) =>
+  sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.started_at)} = ${job.started_at}, ${bare(syncJobs.not_before)} = 0,
           ${bare(syncJobs.is_continued)} = 1, ${bare(syncJobs.attempts)} = ${job.attempts}
             - (${syncJobs.created_count} + ${syncJobs.updated_count} + ${syncJobs.cancelled_count} > ${job.ingested})
-        where ${isThis(job)}`,
-  )
+        where ${isThis(job)}`
 
 const w = alias(syncWork, 'w')
 
@@ -288,26 +250,17 @@ const isLeft = (entities: readonly number[]): SQL => sql`${KEY} in (
  * Makes the open jobs that the same organizations asked for wait for an accepted CIEC, but no longer than until `notBefore`, as if they had
  * not been attempted.
  */
-export const parkStatement = (ledger: D1Database, { entity, organizations }: Job, notBefore: number) =>
-  prepared(
-    ledger,
-    sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.error_class)} = 'invalid_credentials',
+export const parkStatement = ({ entity, organizations }: Job, notBefore: number) =>
+  sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.error_class)} = 'invalid_credentials',
           ${bare(syncJobs.not_before)} = ${notBefore}, ${bare(syncJobs.attempts)} = 0, ${bare(syncJobs.started_at)} = null
-        where ${isLeft([entity])} and ${syncJobs.open} = 1 and ${REQUESTERS} = ${organizations}`,
-  )
+        where ${isLeft([entity])} and ${syncJobs.open} = 1 and ${REQUESTERS} = ${organizations}`
 
 /** Makes the entities' jobs that wait for an accepted CIEC due now. The first result has a row `{entity}` for each of them, the second one `{entity, runs}` for each RFC. */
-export const resumeStatements = (ledger: D1Database, entities: readonly number[]): D1PreparedStatement[] => [
-  prepared(
-    ledger,
-    sql`update ${syncJobs} set ${bare(syncJobs.not_before)} = 0, ${bare(syncJobs.error_class)} = null
+export const resumeStatements = (entities: readonly number[]): SQL[] => [
+  sql`update ${syncJobs} set ${bare(syncJobs.not_before)} = 0, ${bare(syncJobs.error_class)} = null
         where ${isLeft(entities)} and ${syncJobs.open} = 1 and ${syncJobs.status} = 'queued' and ${syncJobs.error_class} = 'invalid_credentials'
         returning ${syncJobs.entity}`,
-  ),
-  prepared(
-    ledger,
-    sql`update ${syncWork} set ${bare(syncWork.due_at)} = 0, ${bare(syncWork.is_interactive)} = 1
+  sql`update ${syncWork} set ${bare(syncWork.due_at)} = 0, ${bare(syncWork.is_interactive)} = 1
         where ${syncWork.entity} in (select value from json_each(${JSON.stringify(entities)})) and ${syncWork.due_at} > 0
         returning ${syncWork.entity}, ${syncWork.runs}`,
-  ),
 ]

@@ -8,6 +8,7 @@ import { watermarkStatement } from '../../src/downloads/request-store.ts'
 import { jobGroups } from '../../src/downloads/states/states-store.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { idsFrom, newId } from '../../src/platform/db/id.ts'
+import { prepared, readRows } from '../../src/platform/db/statement.ts'
 import { created, scheduled } from '../connections/extractors/support/extractors.ts'
 import { Clockwork, daysAfter, forget } from '../connections/extractors/support/ticks.ts'
 import { at, restore } from '../support/clock.ts'
@@ -108,9 +109,14 @@ const asked = async (): Promise<unknown[]> => {
   const seen: unknown[] = []
   for (const organization_id of ORGANIZATIONS)
     for (const entity of ENTITIES) {
-      seen.push((await jobGroups(env.LEDGER_0, organization_id, [{ entity, isActive: true }], Date.now()).all()).results)
-      seen.push(await jobsOfOrganization(env.LEDGER_0, organization_id, entity, { after: null, status: null, isActive: true, limit: 100 }))
-      seen.push((await watermarkStatement(env.LEDGER_0, organization_id, [[entity, SOURCE]]).all()).results)
+      seen.push((await prepared(env.LEDGER_0, jobGroups(organization_id, [{ entity, isActive: true }], Date.now())).all()).results)
+      seen.push(
+        await readRows(
+          env.LEDGER_0,
+          jobsOfOrganization(organization_id, entity, { after: null, status: null, isActive: true, limit: 100 }),
+        ),
+      )
+      seen.push((await prepared(env.LEDGER_0, watermarkStatement(organization_id, [[entity, SOURCE]])).all()).results)
     }
   return seen
 }
@@ -335,7 +341,8 @@ describe('jobs in which nothing changed', () => {
     )
       .bind(JSON.stringify(jobs.slice(0, 3).map(({ job_id }) => job_id)))
       .run()
-    const watermark = async () => (await watermarkStatement(env.LEDGER_0, 'org_a', [[42, SOURCE]]).first<{ instant: number }>())!.instant
+    const watermark = async () =>
+      (await prepared(env.LEDGER_0, watermarkStatement('org_a', [[42, SOURCE]])).first<{ instant: number }>())!.instant
     expect(await watermark()).toBe(2)
     await env.LEDGER_0.prepare(
       "insert into outbox (entity, outbox_event_id, kind, body, created_at) values (42, 'jobs', 'jobs', '[]', 0)",

@@ -1,4 +1,4 @@
-import { commit } from '../../platform/db/commit.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import type { DocumentChange } from '../../taxpayers/visibility/slice-counts.ts'
 import { addRechecks, nextDaily } from '../checks/rechecks.ts'
@@ -257,7 +257,7 @@ export interface IngestTarget {
   now: Date
   provenance: 'authority' | 'import'
   /** Statements to commit in the batch of each slice, or alone when it changes nothing. Called again when a slice is retried. */
-  sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[] | Promise<D1PreparedStatement[]>
+  sideStatements?: (outcome: SliceOutcome) => Statement[] | Promise<Statement[]>
   /** Called before each slice. What it throws ends the ingestion; slices before it stay. */
   beforeSlice?: () => void | Promise<void>
   /** Whether stored documents are left out before slices are formed, for a source whose first part has been ingested. */

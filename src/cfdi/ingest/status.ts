@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { AskedCfdi } from '../../authority/port/status.ts'
+import type { Statement } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { partOf } from '../chunks/chunks.ts'
 import { contentOf } from '../chunks/content.ts'
@@ -65,7 +66,7 @@ export async function readToRecheck(ledger: D1Database, entity: number, uuid: st
 export const cancelDocument = (
   target: Omit<IngestTarget, 'sideStatements'>,
   uuid: string,
-  also: (outcome: SliceOutcome) => D1PreparedStatement[],
+  also: (outcome: SliceOutcome) => Statement[],
 ): Promise<SliceOutcome> =>
   commitSlice(
     { ...target, sideStatements: also },

@@ -1,6 +1,8 @@
 import { deleteFetch } from '../../authority/fetcher/fetches.ts'
 import { deleteUploads } from '../../authority/fetcher/states.ts'
 import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { readFirst, readRows } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { announce } from '../downloads.ts'
@@ -17,7 +19,7 @@ interface AwaitingJob {
 
 /** The RFC of a job and the organizations that asked for it; null when it is not open any more. */
 export async function awaitingJob({ settings }: System, { shard, entity, source, month }: AwaitingJob) {
-  const job = await openJob(settings.ledgers[shard]!, entity, source, month)
+  const job = await readFirst(settings.ledgers[shard]!, openJob(entity, source, month))
   return job && { ...job, organizations: JSON.parse(job.organizations) as string[] }
 }
 
@@ -28,7 +30,7 @@ export const stoppedWith = ({ settings }: System, { shard, ...job }: AwaitingJob
 /** Commits statements, and has a job run in the same commit. */
 export async function wakeJob(system: System, job: AwaitingJob, statements: readonly D1PreparedStatement[] = []): Promise<D1Result[]> {
   const ledger = system.settings.ledgers[job.shard]!
-  const results = await ledger.batch([...statements, ...wakeStatements(ledger, job)])
+  const results = await commit(ledger, [...statements, ...wakeStatements(job)])
   await announce(system, [job])
   return results
 }
@@ -47,7 +49,7 @@ export const sweepFetches = async (system: System, cursor = ''): Promise<string 
     : pageByPage(system, SWEEP_STATEMENTS, cursor, async (from, fail) => {
         const shard = Number(from)
         const ledger = system.settings.ledgers[shard]!
-        for (const row of await overFetches(ledger, clock.now(), SWEEP_LIMIT)) await settle(system, shard, row).catch(fail)
+        for (const row of await readRows(ledger, overFetches(clock.now(), SWEEP_LIMIT))) await settle(system, shard, row).catch(fail)
         return shard + 1 < system.settings.ledgers.length ? `${shard + 1}` : null
       })
 

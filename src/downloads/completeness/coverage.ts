@@ -4,7 +4,7 @@ import { afterDay } from '../../cfdi/literal-day.ts'
 import { type DataStatusRow, dataStatusRows, monthStates } from '../../cfdi/quality/data-status.ts'
 import { countStored } from '../../cfdi/summary/summary.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
 import { invalid, notFound } from '../../platform/failures.ts'
 import { openCursor, type Page, paginate } from '../../platform/paging/cursor.ts'
 import { clock } from '../../platform/time/clock.ts'
@@ -185,7 +185,7 @@ export async function listMissingXml(
     latestJobs(ledger, { first: month, last: month, source, now: clock.now() }, true),
     missingXmlRows(partition, limits),
   ]
-  const [statusRows, jobs, rows] = await ledger.d1.batch<unknown>(statements.map((one) => prepared(ledger.d1, one)))
+  const [statusRows, jobs, rows] = await commit<unknown>(ledger.d1, statements)
   const [job] = jobs!.results as LatestJob[]
   const codes = new Map(JSON.parse(job?.known ?? '[]') as [uuid: string, code: string][])
   const unknown = new Map(JSON.parse(job?.unknown ?? '[]') as [uuid: string, code: string][])

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Efirma } from '../../authority/efirma/efirma.ts'
 import { efirmaOf } from '../../authority/sat/conversation/adapter.ts'
@@ -8,7 +8,8 @@ import type { AuthorityRequest } from '../../authority/sat/conversation/rules/re
 import { stuckConversations } from '../../authority/sat/conversation/upkeep.ts'
 import { cfdi } from '../../cfdi/tables.ts'
 import type { System } from '../../platform/context.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { bare, readFirst, readRows } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { ledgerByLedger } from '../../platform/work/pages.ts'
 import { Logins } from '../../taxpayers/login.ts'
@@ -33,7 +34,7 @@ export async function continueConversation(system: System, { shard, entity }: Co
   const around: ConversationPorts = {
     async months() {
       const now = clock.now()
-      return (await openMonths(ledger, entity)).map(
+      return (await readRows(ledger, openMonths(entity))).map(
         (row): AwaitedMonth => ({
           ...{ source: row.source, month: row.month, asked_at: row.asked_at, ahead: row.ahead, is_complete: isWhole(coveredOf(row)) },
           organizations: JSON.parse(row.organizations) as string[],
@@ -54,7 +55,7 @@ export async function continueConversation(system: System, { shard, entity }: Co
     },
     async wake(months) {
       if (months.length === 0) return
-      await ledger.batch(wakeStatements(ledger, entity, months))
+      await commit(ledger, wakeStatements(entity, months))
       await announce(system, [{ shard, entity }])
     },
     holdsAny: (request) => holdsAny(ledger, entity, request),
@@ -102,17 +103,12 @@ const [s, w, c] = [alias(syncJobs, 's'), alias(syncWork, 'w'), alias(coverage, '
 const own = alias(cfdi, 'own')
 
 /** The open jobs of a taxpayer's months of CFDIs. */
-export const openMonths = async (ledger: D1Database, entity: number): Promise<MonthRow[]> => {
-  const statement = prepared(
-    ledger,
-    sql`select ${s.source}, ${s.month}, max(${s.created_at}, ${s.as_of}) as asked_at, max(0, ${s.as_of} - ${s.created_at}) as ahead,
+export const openMonths = (entity: number): SQL<MonthRow> =>
+  sql<MonthRow>`select ${s.source}, ${s.month}, max(${s.created_at}, ${s.as_of}) as asked_at, max(0, ${s.as_of} - ${s.created_at}) as ahead,
           ${s.not_before}, ${s.error_class}, ${s.is_continued}, ${syncWork.is_interactive}, ${ALL_REQUESTERS} as organizations,
           (select ${c.months} -> ('$."' || ${s.month} || '"') from ${coverage} ${c} where ${c.entity} = ${s.entity} and ${c.source} = ${s.source})
             as covered
-        from ${syncWork} cross join ${JOBS_OF_WORK} where ${syncWork.entity} = ${entity} and ${s.open} = 1 and ${s.month} <> ''`,
-  )
-  return (await statement.all<MonthRow>()).results
-}
+        from ${syncWork} cross join ${JOBS_OF_WORK} where ${syncWork.entity} = ${entity} and ${s.open} = 1 and ${s.month} <> ''`
 
 export const coveredOf = ({ covered }: MonthRow): MonthCoverage => JSON.parse(covered ?? '[]') as MonthCoverage
 
@@ -133,27 +129,19 @@ export async function holdsAny(
         and ${own.issued_at} >= ${earliestOf(first.slice(0, 10))} and ${own.issued_at} <= ${latestOf(last.slice(0, 10))}
         and ${own.kind} = ${family} and ${own.fecha} >= ${first} and ${own.fecha} <= ${last})`,
   )
-  const statement = prepared(ledger, sql`select ${sql.join(found, sql` or `)} as holds`)
-  return (await statement.first<{ holds: number }>())?.holds === 1
+  return (await readFirst(ledger, sql<{ holds: number }>`select ${sql.join(found, sql` or `)} as holds`))?.holds === 1
 }
 
 /** Makes the sleeping jobs of these months due now. */
-export function wakeStatements(
-  ledger: D1Database,
-  entity: number,
-  months: readonly { source: string; month: string }[],
-): D1PreparedStatement[] {
+export function wakeStatements(entity: number, months: readonly { source: string; month: string }[]): SQL[] {
   const json = JSON.stringify(months.map(({ source, month }) => [source, month]))
   return [
-    prepared(
-      ledger,
-      sql`update ${syncJobs} set ${bare(syncJobs.not_before)} = 0
+    sql`update ${syncJobs} set ${bare(syncJobs.not_before)} = 0
           where ${[syncJobs.entity, syncJobs.source, syncJobs.month, syncJobs.job_id]} in (
             select ${w.entity}, ${sql.join([...LISTED], sql`, `)} from ${syncWork} ${w} cross join json_each(${w.jobs}) j
             where ${w.entity} = ${entity}
               and exists (select 1 from json_each(${json}) m where m.value->>0 = j.value->>0 and m.value->>1 = j.value->>1))
           and ${syncJobs.open} = 1 and ${syncJobs.error_class} is null`,
-    ),
-    hastenWork(ledger, entity),
+    hastenWork(entity),
   ]
 }

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { documents } from '../../documents/tables.ts'
-import { jsonChunks } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { commit, jsonChunks } from '../../platform/db/commit.ts'
+import { readColumn, readFirst } from '../../platform/db/statement.ts'
 import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import { isJob } from '../jobs/key.ts'
 import { extractions, syncJobs } from '../jobs/tables.ts'
@@ -28,23 +28,21 @@ export const extractionsOf = ({ entity, source, month, job_id }: JobKey): SQL =>
 
 /** Reads the instant of the last run that asked for a job, in milliseconds. */
 export const readLastRun = async (ledger: D1Database, job: JobKey): Promise<number> =>
-  (await prepared(ledger, sql`select max(${e.instant}) as instant from ${extractionsOf(job)}`).first<{ instant: number | null }>())
-    ?.instant ?? 0
+  (await readFirst(ledger, sql<{ instant: number | null }>`select max(${e.instant}) as instant from ${extractionsOf(job)}`))?.instant ?? 0
 
 /**
  * Reads the boundaries of a job of CFDIs, in seconds since 1970: the instants of the runs that asked for it, where windows may end, and the
  * ends of earlier jobs, up to which organizations know the documents.
  */
-export async function readBoundaries(ledger: D1Database, job: JobKey): Promise<number[]> {
+export function readBoundaries(ledger: D1Database, job: JobKey): Promise<number[]> {
   const { entity, source, month, job_id } = job
-  const statement = prepared(
+  return readColumn(
     ledger,
-    sql`select ${e.instant} / 1000 from ${extractionsOf(job)}
+    sql<number>`select ${e.instant} / 1000 from ${extractionsOf(job)}
         union select max(${s.finished_at}, ${s.as_of}) / 1000 from ${syncJobs} ${s}
         where ${s.entity} = ${entity} and ${s.source} = ${source} and ${s.month} = ${month} and ${s.job_id} < ${job_id}
           and ${s.status} = 'succeeded'`,
   )
-  return (await statement.raw<[number]>()).flat()
 }
 
 /** A job to count for an organization. */
@@ -147,19 +145,18 @@ export async function readCounts(ledger: D1Database, asked: readonly AskedJob[])
   const isOfDocuments = ({ month }: AskedJob): boolean => month === ''
   const statements = [
     ...statementsFor(
-      ledger,
       countCfdi,
       asked.filter((job) => !isOfDocuments(job)),
     ),
-    ...statementsFor(ledger, countDocuments, asked.filter(isOfDocuments)),
+    ...statementsFor(countDocuments, asked.filter(isOfDocuments)),
   ]
   if (statements.length === 0) return counted
-  const results = await ledger.batch<JobCounts & { n: number }>(statements)
+  const results = await commit<JobCounts & { n: number }>(ledger, statements)
   for (const { n, ...counts } of results.flatMap(({ results: rows }) => rows)) counted.set(n, counts)
   return counted
 }
 
-const statementsFor = (ledger: D1Database, count: (json: string) => SQL, asked: readonly AskedJob[]): D1PreparedStatement[] =>
+const statementsFor = (count: (json: string) => SQL, asked: readonly AskedJob[]): SQL[] =>
   jsonChunks(
     asked.map(({ n, entity, source, month, job_id, organization_id, floor, until }) => [
       n,
@@ -171,4 +168,4 @@ const statementsFor = (ledger: D1Database, count: (json: string) => SQL, asked: 
       floor,
       until,
     ]),
-  ).map((json) => prepared(ledger, count(json)))
+  ).map(count)

@@ -3,8 +3,8 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { VisibleRange } from '../../cfdi/mirrored/visible-ranges.ts'
 import { cfdi, cfdiCommits } from '../../cfdi/tables.ts'
 import { documents } from '../../documents/tables.ts'
-import { jsonChunks } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { commit, jsonChunks } from '../../platform/db/commit.ts'
+import { prepared, readRows } from '../../platform/db/statement.ts'
 import { IS_BETWEEN, isOfCell, namesRequester } from '../counts/counts-store.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
 import { extractions, syncJobs } from '../jobs/tables.ts'
@@ -42,7 +42,7 @@ export interface BroughtSince {
 }
 
 const [j, k, p, q] = [alias(syncJobs, 'j'), alias(syncJobs, 'k'), alias(syncJobs, 'p'), alias(syncJobs, 'q')]
-const [c, commit] = [alias(cfdi, 'c'), alias(cfdiCommits, 'k')]
+const [c, made] = [alias(cfdi, 'c'), alias(cfdiCommits, 'k')]
 
 /** Adds up the changes of documents that the organization could read before, and knew. */
 const sumBefore = (what: SQL): SQL => sql`sum(iif(c.value->>0 = ${what} and c.value->>1 >= s.floor_before
@@ -85,7 +85,10 @@ export const readBroughtSince = async (ledger: D1Database, asked: readonly Asked
     ...bounds(now),
     ...bounds(before),
   ])
-  const results = await ledger.batch<BroughtSince>(jsonChunks(rows).map((json) => prepared(ledger, broughtSince(json))))
+  const results = await commit<BroughtSince>(
+    ledger,
+    jsonChunks(rows).map((json) => broughtSince(json)),
+  )
   return results.flatMap((it) => it.results)
 }
 
@@ -106,11 +109,11 @@ export const countStored = async (
   visibleRanges: readonly (VisibleRange & { entity: number })[],
 ): Promise<StoredCount[]> => {
   if (visibleRanges.length === 0) return []
-  const statement = prepared(
+  const results = await readRows(
     ledger,
-    sql`select question, direction, month, count, coalesce(
-       (select ${commit.committed_at} from ${cfdiCommits} ${commit} where ${commit.entity} = s.entity and ${commit.sequence} = s.stored_by),
-       (select -${commit.committed_at} from ${cfdiCommits} ${commit} where ${commit.entity} = s.entity order by ${commit.sequence} limit 1), 0) as stored
+    sql<Omit<StoredCount, 'stored_at' | 'isForgotten'> & { stored: number }>`select question, direction, month, count, coalesce(
+       (select ${made.committed_at} from ${cfdiCommits} ${made} where ${made.entity} = s.entity and ${made.sequence} = s.stored_by),
+       (select -${made.committed_at} from ${cfdiCommits} ${made} where ${made.entity} = s.entity order by ${made.sequence} limit 1), 0) as stored
      from (
        select t.key as question, ${c.entity}, ${c.direction}, substr(${c.fecha}, 1, 7) as month, ${c.stored_by}, count(*) as count
        from json_each(${JSON.stringify(visibleRanges)}) t cross join ${cfdi} ${c} indexed by cfdi_dirc
@@ -118,7 +121,6 @@ export const countStored = async (
        where (t.value->>'floor' is null or ${c.fecha} >= t.value->>'floor') and (t.value->>'before' is null or ${c.fecha} < t.value->>'before')
        group by 1, 2, 3, 4, 5) s`,
   )
-  const { results } = await statement.all<Omit<StoredCount, 'stored_at' | 'isForgotten'> & { stored: number }>()
   return results.map(({ stored, ...it }) => ({ ...it, stored_at: Math.abs(stored), isForgotten: stored <= 0 }))
 }
 
@@ -196,21 +198,18 @@ export async function readEndedExtractions(
   asked: readonly NamedExtraction[],
 ): Promise<{ jobs: (EndedJob | WithdrawnExtraction)[]; earlier: TogetherJob[] }> {
   const json = namesOf(asked)
-  const [jobs, earlier] = await ledger.batch([
-    prepared(
-      ledger,
-      sql`select a.key as n, ${f.instant}, ${s.as_of}, x.key as source, m.value as month, j.key as job_id,
+  const [jobs, earlier] = await commit<unknown>(ledger, [
+    sql`select a.key as n, ${f.instant}, ${s.as_of}, x.key as source, m.value as month, j.key as job_id,
             coalesce(${s.status}, 'succeeded') as status, ${s.error_class}, max(coalesce(${s.finished_at}, 0), ${f.requested_at}) as ended_at
           from ${named(json, f)} ${jobsOrNone(f.jobs)} left join ${syncJobs} ${s} on ${isJob(s, f.entity, ASKED_FOR)}`,
-    ),
-    prepared(ledger, togetherWith('earlier', json)),
+    togetherWith('earlier', json),
   ])
   return { jobs: jobs!.results as (EndedJob | WithdrawnExtraction)[], earlier: earlier!.results as TogetherJob[] }
 }
 
 /** Reads the months of the extractions of the same instants after these. One statement. */
-export const readLater = async (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<TogetherJob[]> =>
-  (await prepared(ledger, togetherWith('later', namesOf(asked))).all<TogetherJob>()).results
+export const readLater = (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<TogetherJob[]> =>
+  readRows<TogetherJob>(ledger, togetherWith('later', namesOf(asked)))
 
 /** Earlier extractions that are looked at. One that has an open job in common with a later one is among the last. */
 const JOINED_WITH = sql`10`
@@ -258,9 +257,9 @@ export const countShownDocuments = async (
     asked.map(({ n, entity, organization_id, run_id, floor, before }) => [n, entity, organization_id, run_id, floor, before]),
   )
   const [entity, organization_id] = [sql`a.entity`, sql`a.organization_id`]
-  const statement = prepared(
+  return readRows(
     ledger,
-    sql`with asked as materialized (
+    sql<{ n: number; source: string; count: number }>`with asked as materialized (
           select value->>0 as n, value->>1 as entity, value->>2 as organization_id, value->>3 as run_id, coalesce(value->>4, '') as floor,
             value->>5 as before
           from json_each(${json})),
@@ -278,7 +277,6 @@ export const countShownDocuments = async (
             coalesce((select max(until) from got where got.n = a.n and got.source = ${d.source}), 0))
         group by 1, 2`,
   )
-  return (await statement.all<{ n: number; source: string; count: number }>()).results
 }
 
 /** Runs that are looked at to find out since when an RFC fails. */
@@ -293,9 +291,9 @@ export interface LastRun {
 /** Reads the last runs up to each of these extractions, newest first, and whether each has a job that failed. */
 export const readLastRuns = async (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<LastRun[]> => {
   if (asked.length === 0) return []
-  const statement = prepared(
+  return readRows(
     ledger,
-    sql`select a.key as n, ${f.requested_at}, exists (
+    sql<LastRun>`select a.key as n, ${f.requested_at}, exists (
           select 1 from json_each(${f.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m
           cross join ${syncJobs} ${s} on ${isJob(s, f.entity, ASKED_FOR)} where ${s.status} = 'failed') as has_failed
         from json_each(${namesOf(asked)}) a cross join ${extractions} ${f} on ${isOfEntry(f)} and ${f.run_id} in (
@@ -303,5 +301,4 @@ export const readLastRuns = async (ledger: D1Database, asked: readonly NamedExtr
           order by ${e.run_id} desc limit ${LAST_RUNS})
         order by a.key, ${f.run_id} desc`,
   )
-  return (await statement.all<LastRun>()).results
 }

@@ -1,4 +1,5 @@
 import type { Ctx, System } from '../../platform/context.ts'
+import { readFirst, readRows } from '../../platform/db/statement.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
 import { wakeRelay } from '../../platform/outbox/outbox.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
@@ -23,7 +24,7 @@ export async function findJob(
 ): Promise<{ key: JobKey; isEnded: boolean }> {
   const { shard, entity, fiscal_entity_id } = connection
   const page = { after: null, status: null, isActive: true, limit: JOBS }
-  for (const job of await jobsOfOrganization(settings.ledgers[shard]!, organization.id, entity, page))
+  for (const job of await readRows(settings.ledgers[shard]!, jobsOfOrganization(organization.id, entity, page)))
     if ((await shownJobId(fiscal_entity_id, job.source, job.month, job.known_as)) === job_id)
       return { key: [job.source, job.month, job.job_id], isEnded: job.open === 0 }
   throw notFound('sync_job')
@@ -51,9 +52,9 @@ export async function failJob(
   if (!isTaken)
     throw new Failure('conflict', 'sync_job.running', 'A worker has the downloads of this fiscal entity at the moment. Try again.')
   try {
-    const job = await readOpenJob(ledger, { ...held, now }, key)
+    const job = await readFirst(ledger, readOpenJob({ ...held, now }, key))
     if (!job) throw jobEnded()
-    await commitJob(ledger, job, [...finishJobStatements(ledger, job, error_class, now), ...handOverStatements(ledger, held, now)])
+    await commitJob(ledger, job, [...finishJobStatements(job, error_class, now), ...handOverStatements(held, now)])
   } finally {
     const { isMore } = await releaseLease(ledger, held, clock.now())
     await wakeRelay(system, shard)

@@ -1,20 +1,17 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { entities } from '../../cfdi/tables.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { outbox } from '../../platform/outbox/tables.ts'
 import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
 import { cancellations, extractions, syncJobs, syncWork } from '../jobs/tables.ts'
 
 /** Returns the next partitions whose number without its sign, modulo `parts`, is `part`, in ascending order. */
-export const entitiesOfPart = async (ledger: D1Database, part: number, parts: number, after: number, limit: number): Promise<number[]> => {
+export const entitiesOfPart = (part: number, parts: number, after: number, limit: number): SQL<number> => {
   const { entity } = entities
-  const statement = prepared(
-    ledger,
-    sql`select ${entity} from ${entities} where ${entity} > ${after} and abs(${entity}) % ${parts} = ${part} order by ${entity} limit ${limit}`,
-  )
-  return (await statement.raw<[number]>()).flat()
+  return sql<number>`select ${entity} from ${entities} where ${entity} > ${after} and abs(${entity}) % ${parts} = ${part}
+    order by ${entity} limit ${limit}`
 }
 
 const [s, k, e, l] = [alias(syncJobs, 's'), alias(syncJobs, 'k'), alias(extractions, 'e'), alias(extractions, 'l')]
@@ -49,10 +46,8 @@ const KEY = [syncJobs.source, syncJobs.month, syncJobs.job_id]
  * the last job that brought something, another job that succeeded, from which later counts continue (counts-store.ts). The newest job of
  * each source and month stays, and so does all while a job is not relayed.
  */
-export const deleteQuietJobs = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
-  prepared(
-    ledger,
-    sql`with jobs as materialized (
+export const deleteQuietJobs = (entity: number, before: number): SQL =>
+  sql`with jobs as materialized (
           select ${s.source}, ${s.month}, ${s.job_id}, ${s.status}, ${requestersOf(s)} as organizations, ${s.finished_at},
             ${s.status} = 'succeeded' and ${s.brought} = '[]'
               and ${s.created_count} + ${s.updated_count} + ${s.cancelled_count} + ${s.rejected_count} = 0 as is_quiet,
@@ -72,17 +67,14 @@ export const deleteQuietJobs = (ledger: D1Database, entity: number, before: numb
               select ${keyOf(sql`n.source`, sql`n.month`, sql`n.job_id`)} from named n join jobs k using (source, month, job_id)
               where coalesce(n.previous, '') < coalesce(k.changed, '0')))
           and not exists (select 1 from ${outbox} where ${outbox.entity} = ${entity} and ${outbox.kind} = 'jobs')
-          and not exists (select 1 from ${syncWork} where ${syncWork.entity} = ${entity} and ${syncWork.token} is not null)`,
-  )
+          and not exists (select 1 from ${syncWork} where ${syncWork.entity} = ${entity} and ${syncWork.token} is not null)`
 
 /**
  * Deletes extractions from before an instant whose jobs are all forgotten, once a later extraction of the organization has a watermark for
  * each of their sources.
  */
-export const deleteQuietExtractions = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
-  prepared(
-    ledger,
-    sql`delete from ${extractions} where ${[extractions.organization_id, extractions.entity, extractions.run_id]} in (
+export const deleteQuietExtractions = (entity: number, before: number): SQL =>
+  sql`delete from ${extractions} where ${[extractions.organization_id, extractions.entity, extractions.run_id]} in (
           select ${e.organization_id}, ${e.entity}, ${e.run_id}
           from ${known(entity)} known
           cross join ${extractions} ${e} on ${e.organization_id} = known.organization_id and ${e.entity} = ${entity}
@@ -98,17 +90,14 @@ export const deleteQuietExtractions = (ledger: D1Database, entity: number, befor
                   and not exists (
                     select 1 from json_each(${l.jobs}) i cross join json_each(i.value -> x.key) m
                     cross join ${syncJobs} ${s} on ${isJob(s, entity, [sql`x.key`, sql`m.value`, sql`i.key`])}
-                    where ${s.status} <> 'succeeded'))))`,
-  )
+                    where ${s.status} <> 'succeeded'))))`
 
 /**
  * Deletes the jobs that finished before an instant and that no extraction refers to. The results of each, counted by day, move to the next
  * job of its source and month that stays, because later counts are sums over all jobs (counts-store.ts).
  */
-export const deleteJobs = (ledger: D1Database, entity: number, before: number): D1PreparedStatement[] => [
-  prepared(
-    ledger,
-    sql`with ${obsolete(entity, before)},
+export const deleteJobs = (entity: number, before: number): SQL[] => [
+  sql`with ${obsolete(entity, before)},
         moved as materialized (
           select s.source, s.month,
             (select min(${k.job_id}) from ${syncJobs} ${k}
@@ -126,14 +115,10 @@ export const deleteJobs = (ledger: D1Database, entity: number, before: number): 
             union all
             select slice from moved s where s.source = ${syncJobs.source} and s.month = ${syncJobs.month} and s.heir = ${syncJobs.job_id}))
         where ${syncJobs.entity} = ${entity} and ${KEY} in (select source, month, heir from moved)`,
-  ),
-  prepared(
-    ledger,
-    sql`with ${obsolete(entity, before)}
+  sql`with ${obsolete(entity, before)}
         delete from ${syncJobs} where ${syncJobs.entity} = ${entity} and ${KEY} in (select source, month, job_id from obsolete)`,
-  ),
 ]
 
 /** Deletes an entity's cancellations that were found before an instant. */
-export const deleteCancellations = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
-  prepared(ledger, sql`delete from ${cancellations} where ${cancellations.entity} = ${entity} and ${cancellations.found_at} < ${before}`)
+export const deleteCancellations = (entity: number, before: number): SQL =>
+  sql`delete from ${cancellations} where ${cancellations.entity} = ${entity} and ${cancellations.found_at} < ${before}`

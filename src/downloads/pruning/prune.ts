@@ -1,6 +1,8 @@
 import { forgetRequests } from '../../authority/sat/conversation/upkeep.ts'
 import { deleteCommits } from '../../cfdi/ingest/ingest.ts'
 import type { System } from '../../platform/context.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
+import { readColumn } from '../../platform/db/statement.ts'
 import { each, pageByPage } from '../../platform/work/pages.ts'
 import { deleteCancellations, deleteJobs, deleteQuietExtractions, deleteQuietJobs, entitiesOfPart } from './prune-store.ts'
 
@@ -27,7 +29,7 @@ export async function pruneJobs(system: System, cursor = ''): Promise<string | n
   return pageByPage(system, 14 * PAGE + 1, cursor, async (from, fail) => {
     const [shard = 0, after = FIRST] = from.split(':').map(Number)
     const ledger = settings.ledgers[shard]!
-    const page = await entitiesOfPart(ledger, part, PARTS, after, PAGE)
+    const page = await readColumn(ledger, entitiesOfPart(part, PARTS, after, PAGE))
     await prune(ledger, page, now.getTime(), settings.taxAuthority === 'sat').catch(fail)
     if (page.length === PAGE) return `${shard}:${page.at(-1)}`
     return shard + 1 < settings.ledgers.length ? `${shard + 1}` : null
@@ -38,17 +40,20 @@ export async function pruneJobs(system: System, cursor = ''): Promise<string | n
 async function prune(ledger: D1Database, entities: readonly number[], now: number, isAsked: boolean): Promise<void> {
   if (entities.length === 0) return
   try {
-    await ledger.batch(entities.flatMap((entity) => statementsFor(ledger, entity, now, isAsked)))
+    await commit(
+      ledger,
+      entities.flatMap((entity) => statementsFor(ledger, entity, now, isAsked)),
+    )
   } catch {
-    await each(entities, (entity) => ledger.batch(statementsFor(ledger, entity, now, isAsked)))
+    await each(entities, (entity) => commit(ledger, statementsFor(ledger, entity, now, isAsked)))
   }
 }
 
-const statementsFor = (ledger: D1Database, entity: number, now: number, isAsked: boolean): D1PreparedStatement[] => [
-  deleteQuietJobs(ledger, entity, now - QUIET_KEPT_MS),
-  deleteQuietExtractions(ledger, entity, now - QUIET_KEPT_MS),
-  ...deleteJobs(ledger, entity, now - KEPT_MS),
-  deleteCancellations(ledger, entity, now - KEPT_MS),
+const statementsFor = (ledger: D1Database, entity: number, now: number, isAsked: boolean): Statement[] => [
+  deleteQuietJobs(entity, now - QUIET_KEPT_MS),
+  deleteQuietExtractions(entity, now - QUIET_KEPT_MS),
+  ...deleteJobs(entity, now - KEPT_MS),
+  deleteCancellations(entity, now - KEPT_MS),
   // Commits of imports stay for good: only they say what was deleted.
   ...(entity > 0 ? [deleteCommits(ledger, entity, now - KEPT_MS)] : []),
   ...(isAsked ? [forgetRequests(ledger, entity, now - KEPT_MS)] : []),

@@ -1,6 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { prepared } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { coverage, extractions, type JobStatus, syncJobs } from '../jobs/tables.ts'
 import {
@@ -39,19 +38,16 @@ const [s, e, c] = [alias(syncJobs, 's'), alias(extractions, 'e'), alias(coverage
 const J_ENTITY = sql`j.entity`
 
 /** The jobs that a run of an organization asked for, of some RFCs: by RFC and source, the latest month first. */
-export const jobsOfRun = async (
-  ledger: D1Database,
+export const jobsOfRun = (
   organization_id: string,
   run_id: string,
   rfcs: readonly { entity: number; fiscal_entity_id: string; isActive: boolean }[],
   { after, status, limit }: RunJobPage,
-): Promise<RunJobRow[]> => {
+): SQL<RunJobRow> => {
   const now = clock.now()
   const [rfc, source, month] = after ?? [null, null, null]
   const asked = JSON.stringify(rfcs.map(({ entity, isActive, fiscal_entity_id }) => [entity, Number(isActive), fiscal_entity_id]))
-  const statement = prepared(
-    ledger,
-    sql`with jobs as (
+  return sql<RunJobRow>`with jobs as (
           select ${e.entity}, a.value->>1 as is_active, a.value->>2 as fiscal_entity_id, x.key as source, m.value as month, j.key as job_id,
             ${e.requested_at}, ${ENDED_BEFORE} as attempts_before
           from json_each(${asked}) a
@@ -67,9 +63,7 @@ export const jobsOfRun = async (
         where (${status} is null or status = ${status})
           and (${rfc} is null or fiscal_entity_id > ${rfc} or (
             fiscal_entity_id = ${rfc} and (source > ${source} or (source = ${source} and month < ${month}))))
-        order by fiscal_entity_id, source, month desc limit ${limit}`,
-  )
-  return (await statement.all<RunJobRow>()).results
+        order by fiscal_entity_id, source, month desc limit ${limit}`
 }
 
 /** Jobs of an RFC of one state and error class. Times are milliseconds. */
@@ -112,16 +106,13 @@ export type RunGroup = Omit<JobGroup, 'entity' | 'first_month' | 'sources'> & { 
 
 /** Groups the jobs that runs of an organization asked for, of some RFCs. A job that is forgotten has succeeded. */
 export const runGroups = (
-  ledger: D1Database,
   organization_id: string,
   rfcs: readonly { entity: number; isActive: boolean }[],
   run_ids: readonly string[],
   now: number,
-): D1PreparedStatement => {
+): SQL => {
   const { state, error, attempts, next } = shownOf(now)
-  return prepared(
-    ledger,
-    sql`with jobs as (
+  return sql`with jobs as (
           select ${e.run_id}, ${e.entity}, a.value->>1 as is_active, x.key as source, m.value as month, j.key as job_id, ${e.requested_at},
             ${ENDED_BEFORE} as attempts_before
           from json_each(${askedOf(rfcs)}) a cross join json_each(${JSON.stringify(run_ids)}) r
@@ -132,19 +123,13 @@ export const runGroups = (
             iif(${s.job_id} is null, 0, ${attempts}) as attempts, ${next} as next_at, max(coalesce(${s.finished_at}, 0), j.requested_at) as ended_at
           from jobs j left join ${syncJobs} ${s} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
         select run_id, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at
-        from counted group by run_id, status, error_class`,
-  )
+        from counted group by run_id, status, error_class`
 }
 
 /** The last runs of an organization that covered an RFC, newest first. */
-export const runsOfEntity = async (ledger: D1Database, organization_id: string, entity: number): Promise<string[]> => {
-  const statement = prepared(
-    ledger,
-    sql`select ${e.run_id} from ${extractions} ${e} where ${e.organization_id} = ${organization_id} and ${e.entity} = ${entity}
-        order by ${e.run_id} desc`,
-  )
-  return (await statement.raw<[string]>()).flat()
-}
+export const runsOfEntity = (organization_id: string, entity: number): SQL<string> =>
+  sql<string>`select ${e.run_id} from ${extractions} ${e} where ${e.organization_id} = ${organization_id} and ${e.entity} = ${entity}
+        order by ${e.run_id} desc`
 
 /** The months of a source that were downloaded, as in `DataStatusRow`. */
 export interface SourceCoverage {
@@ -156,24 +141,14 @@ export interface SourceCoverage {
 }
 
 /** Selects which months of CFDIs were downloaded, of many RFCs at once: two rows for each. */
-export const coverageOf = (ledger: D1Database, entities: readonly number[]): D1PreparedStatement =>
-  prepared(
-    ledger,
-    sql`select ${c.entity}, ${c.source}, ${c.months}, null as month, null as as_of from json_each(${JSON.stringify(entities)}) e
-        cross join ${coverage} ${c} on ${c.entity} = e.value and ${c.source} in ('sat_cfdi_issued', 'sat_cfdi_received')`,
-  )
+export const coverageOf = (entities: readonly number[]): SQL =>
+  sql`select ${c.entity}, ${c.source}, ${c.months}, null as month, null as as_of from json_each(${JSON.stringify(entities)}) e
+        cross join ${coverage} ${c} on ${c.entity} = e.value and ${c.source} in ('sat_cfdi_issued', 'sat_cfdi_received')`
 
 /** Groups the latest job of each source and month that an organization's last runs created or joined, for many RFCs at once. */
-export const jobGroups = (
-  ledger: D1Database,
-  organization_id: string,
-  rfcs: readonly { entity: number; isActive: boolean }[],
-  now: number,
-): D1PreparedStatement => {
+export const jobGroups = (organization_id: string, rfcs: readonly { entity: number; isActive: boolean }[], now: number): SQL => {
   const { state, error, attempts, next } = shownOf(now)
-  return prepared(
-    ledger,
-    sql`with asked as materialized (select value->>0 as entity, value->>1 as is_active from json_each(${askedOf(rfcs)})),
+  return sql`with asked as materialized (select value->>0 as entity, value->>1 as is_active from json_each(${askedOf(rfcs)})),
         jobs as (
           select ${e.entity}, a.is_active, x.key as source, m.value as month, j.key as job_id, max(${e.run_id}) as last_run,
             min(${e.requested_at}) as requested_at, min(${ENDED_BEFORE}) as attempts_before
@@ -188,6 +163,5 @@ export const jobGroups = (
           from latest j cross join ${syncJobs} ${s} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
         select entity, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at,
           min(nullif(month, '')) as first_month, json_group_array(distinct source) as sources
-        from counted group by entity, status, error_class`,
-  )
+        from counted group by entity, status, error_class`
 }

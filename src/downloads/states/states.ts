@@ -1,9 +1,11 @@
 import type { Ctx } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { readColumn, readRows } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { shownJobId } from '../../taxpayers/visibility/job-id.ts'
 import type { JobState } from '../contract.ts'
 import { viewState, WAITING } from '../progress.ts'
-import { watermarkStatement } from '../request-store.ts'
+import { type Watermark, watermarkStatement } from '../request-store.ts'
 import {
   coverageOf,
   type JobGroup,
@@ -51,16 +53,13 @@ export async function readJobStates(
     [...Map.groupBy(rfcs, ({ shard }) => shard)].map(async ([shard, own]) => {
       const ledger = ledgers[shard]!
       const pairs = own.flatMap(({ entity, sources }) => sources.map((source): [number, string] => [entity, source]))
-      const [groups, reached, covered] = await ledger.batch([
-        jobGroups(ledger, organization_id, own, now),
-        watermarkStatement(ledger, organization_id, pairs),
-        coverageOf(
-          ledger,
-          own.map(({ entity }) => entity),
-        ),
+      const [groups, reached, covered] = await commit<unknown>(ledger, [
+        jobGroups(organization_id, own, now),
+        watermarkStatement(organization_id, pairs),
+        coverageOf(own.map(({ entity }) => entity)),
       ])
       const groupsOf = Map.groupBy(groups!.results as JobGroup[], ({ entity }) => entity)
-      const reachedOf = Map.groupBy(reached!.results as { entity: number; instant: number | null }[], ({ entity }) => entity)
+      const reachedOf = Map.groupBy(reached!.results as Watermark[], ({ entity }) => entity)
       const coveredOf = Map.groupBy(covered!.results as SourceCoverage[], ({ entity }) => entity)
       for (const { entity } of own) {
         const instants = (reachedOf.get(entity) ?? []).map(({ instant }) => instant)
@@ -85,14 +84,14 @@ export async function readRunGroups(
 ): Promise<RunGroup[]> {
   const now = clock.now()
   const read = [...Map.groupBy(rfcs, ({ shard }) => shard)].map(([shard, own]) =>
-    runGroups(ledgers[shard]!, organization_id, own, run_ids, now).all<RunGroup>(),
+    readRows<RunGroup>(ledgers[shard]!, runGroups(organization_id, own, run_ids, now)),
   )
-  return (await Promise.all(read)).flatMap(({ results }) => results)
+  return (await Promise.all(read)).flat()
 }
 
 /** Returns the last runs of an organization that asked for jobs of an RFC, newest first: at most 61. */
 export const listRunsOf = (ledger: D1Database, organization_id: string, entity: number): Promise<string[]> =>
-  runsOfEntity(ledger, organization_id, entity)
+  readColumn(ledger, runsOfEntity(organization_id, entity))
 
 export type { RunJobPosition } from './states-store.ts'
 
@@ -137,7 +136,7 @@ const forgotten = async ({ fiscal_entity_id, source, month, known_as, requested_
 export async function readRunJobs(ctx: Ctx, run_id: string, rfcs: readonly AskedJobs[], page: RunJobPage): Promise<RunJobState[]> {
   const left = rfcs.filter(({ fiscal_entity_id }) => page.after === null || fiscal_entity_id >= page.after[0])
   const read = [...Map.groupBy(left, ({ shard }) => shard)].map(([shard, own]) =>
-    jobsOfRun(ctx.settings.ledgers[shard]!, ctx.organization.id, run_id, own, page),
+    readRows(ctx.settings.ledgers[shard]!, jobsOfRun(ctx.organization.id, run_id, own, page)),
   )
   const rows = (await Promise.all(read)).flat().sort((one, other) => compare(positionOf(one), positionOf(other)))
   return Promise.all(

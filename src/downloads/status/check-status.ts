@@ -65,7 +65,7 @@ export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
         ? addRechecks(d1, [{ entity: partition.number, uuid, due_at: nextDaily(now), recheck: 'asked' }])
         : []
     const document = { entity: partition.number, uuid }
-    const checked = [keepCheck(d1, document, fiscal_entity_id, check), commitChecked(d1, document, [fiscal_entity_id], now)]
+    const checked = [keepCheck(document, fiscal_entity_id, check), commitChecked(d1, document, [fiscal_entity_id], now)]
     await commit(d1, [...checked, ...rechecks])
     if (isFound) await wakeRechecks(ctx, [{ shard: ctx.connection.shard, entity: partition.number }])
     return await shownAs(ctx, ledger, { ...found, row: { ...row, status_checks: textWith(row.status_checks, fiscal_entity_id, check) } })

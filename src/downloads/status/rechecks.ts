@@ -5,7 +5,8 @@ import { commitChecked } from '../../cfdi/commits/commits.ts'
 import type { SliceOutcome } from '../../cfdi/ingest/ingest.ts'
 import { type CfdiToRecheck, cancelDocument, readToRecheck } from '../../cfdi/ingest/status.ts'
 import type { System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
 import { wakeRelay } from '../../platform/outbox/outbox.ts'
@@ -30,7 +31,7 @@ const AGAIN_MS = 10 * 60_000
 export async function resolveRechecks(system: System, { shard, entity }: PartitionHint): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
   const now = clock.now()
-  const rechecks = await takeRechecks(ledger, entity, now, now + AGAIN_MS, MOST)
+  const rechecks = await readRows(ledger, takeRechecks(entity, now, now + AGAIN_MS, MOST))
   let isNotified = false
   let isAnswered = true
   const left: Recheck[] = []
@@ -50,7 +51,7 @@ export async function resolveRechecks(system: System, { shard, entity }: Partiti
   if (left.length > 0)
     await commit(
       ledger,
-      left.map((recheck) => putOff(ledger, recheck, now)),
+      left.map((recheck) => putOff(recheck, now)),
     )
   if (isNotified) await wakeRelay(system, shard)
   if (left.length > 0 || (isAnswered && rechecks.length === MOST)) await wakeRechecks(system, [{ shard, entity }])
@@ -60,7 +61,7 @@ export async function resolveRechecks(system: System, { shard, entity }: Partiti
 async function resolve(system: System, ledger: D1Database, recheck: Recheck): Promise<boolean> {
   const { entity, uuid } = recheck
   const document = await readToRecheck(ledger, entity, uuid)
-  const end = () => [endRecheck(ledger, recheck)]
+  const end = () => [endRecheck(recheck)]
   if (document?.cancelled !== 0) {
     await commit(ledger, end())
     return false
@@ -74,16 +75,16 @@ async function resolve(system: System, ledger: D1Database, recheck: Recheck): Pr
   }
   const answer = await statusesOf(system).status(document, new Date(now))
   if (answer.estatus === 'unknown') {
-    await commit(ledger, open.length === 0 ? end() : [putOff(ledger, recheck, nextDaily(now))])
+    await commit(ledger, open.length === 0 ? end() : [putOff(recheck, nextDaily(now))])
     return false
   }
   const renewed = open.map(([id, before]) => ({ id, before, check: checkWith(answer, now, before) }))
-  const checks = renewed.map(({ id, before, check }) => keepCheck(ledger, recheck, id, check, before))
+  const checks: Statement[] = renewed.map(({ id, before, check }) => keepCheck(recheck, id, check, before))
   const ids = renewed.map(({ id }) => id)
   if (ids.length > 0) checks.push(commitChecked(ledger, recheck, ids, now))
   if (answer.estatus === 'cancelado') return cancel(system, ledger, document, recheck, [...checks, ...end()])
   const isOpen = renewed.some(({ check }: { check: StatusCheck }) => needsRecheck(check, now))
-  await commit(ledger, [...checks, ...(isOpen ? [putOff(ledger, recheck, nextDaily(now))] : end())])
+  await commit(ledger, [...checks, ...(isOpen ? [putOff(recheck, nextDaily(now))] : end())])
   return false
 }
 
@@ -93,7 +94,7 @@ async function cancel(
   ledger: D1Database,
   { uuid, rfc }: CfdiToRecheck,
   { entity }: Recheck,
-  also: readonly D1PreparedStatement[],
+  also: readonly Statement[],
 ): Promise<boolean> {
   const now = clock.date()
   const isImport = entity < 0

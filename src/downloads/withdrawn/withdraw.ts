@@ -2,7 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { fetches } from '../../authority/fetcher/tables.ts'
 import type { System } from '../../platform/context.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { INTO_OUTBOX, wakeRelay } from '../../platform/outbox/outbox.ts'
 import { outbox } from '../../platform/outbox/tables.ts'
 import { clock } from '../../platform/time/clock.ts'
@@ -24,9 +25,7 @@ export async function withdrawJobs(
   for (const [shard, own] of Map.groupBy(rfcs, (one) => one.shard)) {
     const ledger = system.settings.ledgers[shard]!
     const entities = own.map(({ entity }) => entity)
-    const [deleted] = await ledger.batch<{ was_tried: 0 | 1 }>(
-      withdrawStatements(ledger, { organization_id, run_id, entities, now: clock.now() }),
-    )
+    const [deleted] = await commit<{ was_tried: 0 | 1 }>(ledger, withdrawStatements(organization_id, run_id, entities, clock.now()))
     withdrawn += deleted!.results.length
     tried += deleted!.results.filter(({ was_tried }) => was_tried === 1).length
     if (deleted!.results.length > 0) await wakeRelay(system, shard)
@@ -48,10 +47,7 @@ const KEPT = sql`exists (select 1 from ${syncJobs} ${s} where ${isJob(s, extract
  * The batch that cancels what a run asked for: it withdraws its jobs that have not begun and that nobody else wants, and hands extractions
  * that end with it to the relay. The first result has a row for each job, with whether anything of it was tried.
  */
-export function withdrawStatements(
-  ledger: D1Database,
-  { organization_id, run_id, entities, now }: { organization_id: string; run_id: string; entities: readonly number[]; now: number },
-): D1PreparedStatement[] {
+export function withdrawStatements(organization_id: string, run_id: string, entities: readonly number[], now: number): SQL[] {
   const json = JSON.stringify(entities)
   const isThisRun = sql`(${o.organization_id} = ${organization_id} and ${o.run_id} = ${run_id})`
   const isFree = sql`not exists (
@@ -85,7 +81,7 @@ export function withdrawStatements(
           select j.key as id, x.key as source, json_group_array(m.value) as months from ${ITS_JOBS} where ${KEPT} group by 1, 2)
         group by id)), jsonb('{}'))
     where ${which}`
-  const statements = [
+  return [
     // What is left of the extraction does not say how far everything is downloaded.
     sql`delete from ${syncJobs} as ${s} where ${[s.entity, s.source, s.month, s.job_id]} in (
           select ${extractions.entity}, x.key, m.value, j.key from ${extractions}, ${ITS_JOBS} where ${ofRun}) and ${isUnwanted}
@@ -102,5 +98,4 @@ export function withdrawStatements(
     sql`update ${syncWork} set ${bare(syncWork.runs)} = (${OPEN_RUNS}) where ${free}`,
     sql`delete from ${syncWork} where ${free} and ${syncWork.jobs} = '[]'`,
   ]
-  return statements.map((statement) => prepared(ledger, statement))
 }

@@ -9,6 +9,7 @@ import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import { keepCheck } from '../../../src/downloads/status/store.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../../support/context.ts'
 import { grantedRangesOf, type Kept } from '../../support/granted-ranges.ts'
 import { all, newBook, reported } from './book.ts'
@@ -78,8 +79,8 @@ export class Changing {
 
   async check(uuid: string, estatus: string, entity = this.target.entity, by = FISCAL_ENTITY): Promise<void> {
     const now = Date.now()
-    await env.LEDGER_0.batch([
-      keepCheck(env.LEDGER_0, { entity, uuid }, by, [now, estatus, null, null, now]),
+    await commit(env.LEDGER_0, [
+      keepCheck({ entity, uuid }, by, [now, estatus, null, null, now]),
       commitChecked(env.LEDGER_0, { entity, uuid }, [by], now),
     ])
   }

@@ -122,7 +122,6 @@ const routes: Record<string, Route> = {
     await commit(
       LEDGER_0,
       requestStatements(
-        LEDGER_0,
         { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now, spared_since: now, is_interactive: true },
         [{ entity, rfc }],
         wanted,
@@ -149,7 +148,7 @@ const routes: Record<string, Route> = {
 
   '/settle': async ({ request }, { LEDGER_0 }) => {
     const job = (await request.json()) as Job
-    await commitJob(LEDGER_0, job, finishJobStatements(LEDGER_0, job, null, Date.now()))
+    await commitJob(LEDGER_0, job, finishJobStatements(job, null, Date.now()))
     await releaseLease(LEDGER_0, job, Date.now())
   },
 
