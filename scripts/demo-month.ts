@@ -7,7 +7,7 @@ import { runScript } from './wrangler.ts'
 
 interface Clock {
   now: string
-  status: 'still' | 'moving'
+  status: 'ready' | 'moving'
   move: { percent: number; happened: { runs: number; events: { event: string; count: number }[] } } | null
 }
 
@@ -47,7 +47,7 @@ async function pass(customer: Customer): Promise<Clock> {
   for (const until = Date.now() + MONTH_WITHIN; Date.now() < until; await sleep(500)) {
     const clock = await customer.ask<Clock>('GET', '/v1/test-helpers/clock')
     if (isTTY) process.stdout.write(`\r  ${clock.now.slice(0, 16).replace('T', ' ')}`)
-    if (clock.status === 'still' && clock.move !== null) {
+    if (clock.status === 'ready' && clock.move !== null) {
       if (isTTY) console.log()
       return clock
     }

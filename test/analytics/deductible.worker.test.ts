@@ -4,6 +4,8 @@ import { openInsight } from '../../src/analytics/common/insight.ts'
 import { deductionsStatement } from '../../src/analytics/deductions/store.ts'
 import { usesOf } from '../../src/analytics/deductions/uses.ts'
 import type { Sets } from '../../src/analytics/risk/sets.ts'
+import { knownSuppliers } from '../../src/analytics/vat/exclusions.ts'
+import { statementsOf } from '../../src/analytics/vat/position.ts'
 import { textOf } from '../../src/platform/db/statement.ts'
 import { partitionsToRead } from '../../src/taxpayers/visibility/scoped-ledger.ts'
 import { contextOf, reaching } from '../support/context.ts'
@@ -487,4 +489,14 @@ it('the statement of deductions is small for the widest range, both partitions a
   const { sql: text } = textOf(deductionsStatement(insight, sets, uses, ['2026-01-01', 'A'], 101)!)
   expect([partitions, uses.personal.length]).toEqual([2, 10])
   expect(text.length).toBeLessThan(60_000)
+})
+
+it('and so are those of the VAT position', async () => {
+  const windows = reaching(['2018-01-01', '2026-03-01T00:00:00Z'])
+  const ctx = contextOf({ rfc: 'EKU9003173C9', imported_at: 1, ...windows } as never, { extractor_count: 1 })
+  const insight = await openInsight(ctx, { from: '2018-01', to: '2026-03' })
+  const { statements } = statementsOf(insight, await knownSuppliers(insight), { taxed: ['JES900109Q90'], exempt: ['URE180429TM6'] })
+  const longest = Math.max(...statements.map((one) => textOf(one).sql.length))
+  expect(statements.length).toBeGreaterThan(4)
+  expect(longest).toBeLessThan(90_000)
 })

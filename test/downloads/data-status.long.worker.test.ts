@@ -163,7 +163,7 @@ describe('the status of a month', () => {
     const rfc = freshRfc()
     const one = await subscriber(rfc, cfdiOf(1, ISSUED))
     const real = adapters.authorityOf
-    const broken = zipOf([{ name: 'a.xml', bytes: new TextEncoder().encode('<broken') }])
+    const broken = zipOf([{ name: `${crypto.randomUUID()}.xml`, bytes: new TextEncoder().encode('<broken') }])
     const spy = vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => ({
       ...(await real(system)),
       async step(request) {

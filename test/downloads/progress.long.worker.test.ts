@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { relayOutbox } from '../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../src/platform/context.ts'
+import { clock } from '../../src/platform/time/clock.ts'
 import { pagesOf } from '../delivery/support/feed.ts'
 import { restore } from '../support/clock.ts'
 import { freshRfc, organization } from '../support/tenants.ts'
@@ -91,10 +92,10 @@ describe('a job that several organizations share', () => {
     later(3)
     await work(rfc)
     // Another run of the same instant, dispatched later.
-    later(0)
-    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.parse(instant(30)))
+    later(30)
+    const asked = vi.spyOn(clock, 'date').mockReturnValue(new Date(instant(0)))
     await second.run()
-    clock.mockRestore()
+    asked.mockRestore()
     later(60)
     await relay(rfc)
     for (const job of await second.jobs())

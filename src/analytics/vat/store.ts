@@ -64,10 +64,8 @@ function flagsOf(direction: DirectionNumber, { rules, days, exclusions, supplier
 }
 
 /** The part of an amount that is not deductible, rounded half up: all of it, or by what is bought and, of a payment in cash, for fuel. */
-export const without = (amount: string): string => {
-  const part = `thing->>0 + iif(found & ${FOUND.fuel_not_electronic}, thing->>3, 0)`
-  return `case when found & ${OUTRIGHT} then ${amount} when thing->>1 is not null then ${partIn(amount, part, 'thing->>1')} else 0 end`
-}
+export const without = (amount: string): string =>
+  `case when found & ${OUTRIGHT} then ${amount} when part_of is not null then ${partIn(amount, 'part_out', 'part_of')} else 0 end`
 
 /** Events as movements, with what is found of them and the flags behind the figures. `more` are names of further columns. */
 export function marked(events: SQL, partition: Partition, direction: DirectionNumber, marks: Marks, more: readonly string[] = []): SQL {
@@ -84,10 +82,11 @@ export function marked(events: SQL, partition: Partition, direction: DirectionNu
   // The products of a car's amounts have too many digits.
   const isOpen = sql`(found & ${sql.raw(String(FOUND.unknown_amount | CAPS))} or exists (select 1 from json_each(judged) where value->>0 <> 0))`
   const needsExact = sql`(needs_exact or ${isOpen} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
-  const ofParts = SPLIT.map((name) => partIn(`(${PROPORTION[name].columns.join(' + ')})`, 'thing->>0', 'thing->>1'))
-  const withouts = isIssued
-    ? ['0', '0', ...ofParts.map((part) => `iif(thing is null, 0, ${part})`)]
-    : [without(inlined(IVA)), without('(iva_retenido + 0)'), ...SPLIT.map(() => '0')]
+  // Each is named once, for a part repeats its amount.
+  const divided = isIssued ? SPLIT.map((name) => PROPORTION[name].columns.join(' + ')) : [inlined(IVA), 'iva_retenido + 0']
+  const amounts = divided.map((amount, n) => `${amount} as amount_${n}`).join(', ')
+  const parts = divided.map((_, n) => without(`amount_${n}`))
+  const withouts = isIssued ? ['0', '0', ...parts] : [...parts, ...SPLIT.map(() => '0')]
   const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source, 'sums', json_array(${names}),
     ${sql.raw(FLAGS.map((name) => `'${name}', ${name}`).join(', '))},
     'is_unmatched', reason is not null, 'found', found, 'thing', json(thing), 'judged', json(judged), 'payment_of', json(payment_of))`
@@ -96,7 +95,8 @@ export function marked(events: SQL, partition: Partition, direction: DirectionNu
       ${sql.raw(FLAGS.join(', '))}, ${needsExact} as needs_exact,
       iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated,
       case when ${needsExact} then ${json} end as as_json
-    from (select *, form | coalesce(thing->>2, 0) as found, ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}
+    from (select *, form | coalesce(thing->>2, 0) as found, ${sql.raw(amounts)},
+        thing->>0 + iif(form & ${sql.raw(String(FOUND.fuel_not_electronic))}, thing->>3, 0) as part_out, thing->>1 as part_of, ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}
       from (select e.*, ${judged} from (${events} limit -1) e where reason is not 'not_counted' limit -1) limit -1)`
 }
 

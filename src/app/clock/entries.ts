@@ -13,7 +13,7 @@ import { walk } from './walk.ts'
 export const entries = {
   async fetch(request: Request, env: Env, context?: ExecutionContext): Promise<Response> {
     // Which needs no time, and asks its database rarely.
-    if (!request.url.endsWith('/health')) await keepTime(env)
+    if (new URL(request.url).pathname !== '/health') await keepTime(env)
     return appFor(request).fetch(request, env, context)
   },
 

@@ -40,7 +40,7 @@ export async function getClock(ctx: Ctx): Promise<ServiceClock> {
   const row = await findClock(ctx.db.$client)
   const now = clock.now()
   const view = { now: new Date(now).toISOString(), ahead_seconds: Math.round(clock.ahead / 1_000) }
-  if (!row) return { ...view, status: 'still', move: null }
+  if (!row) return { ...view, status: 'ready', move: null }
   const { began_at, ends_at, target } = row
   const isMoving = target !== null
   const happened = await countHappened(
@@ -52,7 +52,7 @@ export async function getClock(ctx: Ctx): Promise<ServiceClock> {
   )
   const percent = isMoving ? Math.max(0, Math.min(99, Math.floor(((now - began_at) / Math.max(1, ends_at - began_at)) * 100))) : 100
   const [from, to] = [new Date(began_at).toISOString(), new Date(ends_at).toISOString()]
-  return { ...view, status: isMoving ? 'moving' : 'still', move: { from, to, percent, happened } }
+  return { ...view, status: isMoving ? 'moving' : 'ready', move: { from, to, percent, happened } }
 }
 
 /**

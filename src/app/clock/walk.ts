@@ -89,7 +89,7 @@ class Walker {
       await tick({ cron: entry.cron, scheduledTime: entry.due }, this.#env, budget).catch(() => null)
     else await this.#handle(entry)
     await backgroundEnded()
-    if ('cron' in entry ? isDaily(entry.cron) : true)
+    if (!('cron' in entry) || isDaily(entry.cron))
       for (const step of [MINUTE, QUARTER]) this.#visit(after(clock.now(), step), entry.depth + 1)
   }
 

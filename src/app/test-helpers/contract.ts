@@ -44,7 +44,7 @@ export const ServiceClock = z
   .strictObject({
     now: Instant.meta({ description: 'The service’s time.' }),
     ahead_seconds: z.int().meta({ description: 'How far it is ahead of the real time.' }),
-    status: z.enum(['still', 'moving']).meta({ description: '`moving`: a move goes on. Otherwise the clock runs as any other.' }),
+    status: z.enum(['ready', 'moving']).meta({ description: '`moving` while a move goes on; `ready` for the next one otherwise.' }),
     move: z
       .strictObject({
         from: Instant,

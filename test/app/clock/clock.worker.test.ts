@@ -93,7 +93,7 @@ describe('days pass', () => {
       answer = await api(service.tenant, 'GET', PATH)
     }
     const { body } = answer
-    expect(body).toMatchObject({ now: new Date(from + 3 * DAY).toISOString(), ahead_seconds: 3 * 86_400, status: 'still' })
+    expect(body).toMatchObject({ now: new Date(from + 3 * DAY).toISOString(), ahead_seconds: 3 * 86_400, status: 'ready' })
     expect(body.move).toMatchObject({ percent: 100, happened: { runs: 3, invoices: 0 } })
     const events = Object.fromEntries(body.move.happened.events.map(({ event, count }: { event: string; count: number }) => [event, count]))
     expect(events).toMatchObject({ 'cfdi.cancelled': 1, 'extraction.completed': 3 })
@@ -135,7 +135,7 @@ describe('a move', () => {
     await signUp()
     const { status, body } = await api(tenant, 'POST', PATH, { advance: 'P1D' })
     expect([status, body.code]).toEqual([409, 'clock.several_organizations'])
-    expect((await api(tenant, 'GET', PATH)).body).toMatchObject({ status: 'still', move: null })
+    expect((await api(tenant, 'GET', PATH)).body).toMatchObject({ status: 'ready', move: null })
     await env.DB.prepare('insert into clock (one, ahead, target, began_at, ends_at) values (1, 0, ?, ?, ?)')
       .bind(DAY, BEGIN, BEGIN + DAY)
       .run()

@@ -1786,7 +1786,7 @@ class BlacklistItemErrorRfcInvalid(TypedDict):
     detail: str
 
 
-ServiceClockStatus: TypeAlias = Literal['still', 'moving']
+ServiceClockStatus: TypeAlias = Literal['ready', 'moving']
 
 
 class ServiceClockMoveHappenedEvent(TypedDict):

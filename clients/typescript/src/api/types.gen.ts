@@ -8908,7 +8908,7 @@ export type ServiceClock = {
      */
     ahead_seconds: number;
     /**
-     * `moving`: a move goes on. Otherwise the clock runs as any other.
+     * `moving` while a move goes on; `ready` for the next one otherwise.
      */
     status: ServiceClockStatus;
     /**
@@ -11417,7 +11417,7 @@ export type BlacklistItemErrorRfcInvalid = {
     detail: string;
 };
 
-export type ServiceClockStatus = 'still' | 'moving';
+export type ServiceClockStatus = 'ready' | 'moving';
 
 export type ServiceClockMoveHappenedEvent = {
     /**

@@ -111,7 +111,7 @@ const taxOfInvoice = (name: Parameters<typeof taxOf>[1]): SQL => sql.raw(`(${tax
 
 /** Selects the cash events of received documents. */
 export function cashStatement(partition: Partition, marks: Marks): SQL | null {
-  const events = movements(partition, 1, marks, ['counterparty', 'invoice', 'thing'])
+  const events = movements(partition, 1, marks, ['counterparty', 'invoice', 'part_out', 'part_of'])
   const figures = [
     ...PAID_FIGURES.map((name) => [name, `e.${name}`] as const),
     ...IVA_FIGURES.map((name) => [`excluded_${name}`, without(`e.${name}`)] as const),
