@@ -141,7 +141,7 @@ export const SENTENCES: Record<string, string> = {
   'request.too_large': 'Lo que envía es demasiado grande.',
   'request.unexpected_body': 'La solicitud trae contenido de más.',
   'request.unknown_path': 'Eso no existe en este servicio.',
-  'run.not_found': 'Esta corrida no existe.',
+  'run.not_found': 'Esta descarga no existe.',
   'service.unusable_settings': 'El servicio no está configurado por completo. Avise a quien lo opera.',
   'session.ended': 'Su sesión terminó. Entre de nuevo.',
   'session.foreign': 'Entre desde la página de la consola.',

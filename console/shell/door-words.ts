@@ -1,6 +1,6 @@
 const es = {
   title: 'Entrar',
-  lead: 'Entre con su credencial: la clave y el secreto que recibió al crear su cuenta o al aceptar una invitación. Se guarda sellada en una cookie de este navegador por 12 horas.',
+  lead: 'Entre con su credencial: la clave y el secreto que recibió al crear su cuenta o al aceptar una invitación. Este navegador la recuerda 12 horas.',
   key: 'Clave (api_key)',
   secret: 'Secreto (api_secret)',
   paste: 'También puede pegar clave:secreto aquí.',

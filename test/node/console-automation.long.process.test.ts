@@ -83,7 +83,7 @@ describe.skipIf(isMissing)('automation in the console', () => {
       RFC: String(rfc_count),
       'Meses por cubrir': String(totals.months),
       'Ya dentro de su ventana': String(totals.readable_months),
-      'Fuera de su ventana': String(totals.new_months),
+      'Todavía no puede leerlos': String(totals.new_months),
       'Otros documentos': String(totals.documents),
     })
     await page.getByText(`fuentes son ${totals.months} por cubrir.`).waitFor()
@@ -120,8 +120,8 @@ describe.skipIf(isMissing)('automation in the console', () => {
     await page.getByRole('button', { name: 'Pausar', exact: true }).click()
     await page.getByRole('button', { name: 'Activar', exact: true }).click()
     await page.getByRole('button', { name: 'Correr ahora' }).click()
-    await page.getByRole('link', { name: 'Seguir la corrida' }).click()
-    await page.getByRole('heading', { level: 1, name: /^Corrida del/ }).waitFor()
+    await page.getByRole('link', { name: 'Seguir la descarga' }).click()
+    await page.getByRole('heading', { level: 1, name: /^Descarga del/ }).waitFor()
     await page.getByText('Completa').waitFor({ timeout: 240_000 })
     // Each of its downloads stands there, and those that failed are none.
     const { data: jobs } = await world.customer.ask<{ data: unknown[] }>('GET', `/v1/runs/${page.url().split('/').at(-1)}/jobs?limit=25`)
@@ -258,7 +258,7 @@ describe.skipIf(isMissing)('automation in the console', () => {
     for (const [path, shown, buttons] of [
       ['/extractors', 'Diario', ['Nuevo extractor']],
       [`/extractors/${extractor!.extractor_id}`, 'Calendario', ['Guardar cambios', 'Correr ahora', 'Pausar', 'Borrar']],
-      ['/runs', 'Las corridas son de administradores y propietarios', ['Descargar un periodo']],
+      ['/runs', 'Las descargas son de administradores y propietarios', ['Descargar un periodo']],
       [
         `/webhooks/${world.ids['webhook_id']}`,
         'Contabilidad',

@@ -202,7 +202,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     // What it names stands at its left, what names it at its right.
     const graph = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Relaciones' }) })
     const leftOf = async (text: string) => (await graph.getByText(text, { exact: true }).first().boundingBox())!.x
-    const places = [await leftOf('Nombra a'), await leftOf('Este CFDI'), await leftOf('Lo nombran')]
+    const places = [await leftOf('Nombra a'), await leftOf('Este CFDI'), await leftOf('Lo relacionan')]
     expect(places).toEqual([...places].sort((a, b) => a - b))
     expect(await graph.getByRole('link').count()).toBe(2)
     await graph.getByText('No está en sus documentos').waitFor()

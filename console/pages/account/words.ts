@@ -10,7 +10,7 @@ const es = {
   may: {
     owner: 'Hace todo, también con otros propietarios.',
     admin: 'Conecta RFC, configura, invita y crea credenciales.',
-    member: 'Solo consulta: ve y descarga, y no cambia nada. No ve la auditoría, ni las corridas, ni lo que un extractor descargaría.',
+    member: 'Solo consulta: ve y descarga, y no cambia nada. No ve la auditoría, ni las descargas, ni lo que un extractor descargaría.',
   },
   actions: 'Acciones',
   cancel: 'Cancelar',

@@ -178,7 +178,7 @@ export function inWords(judged: Judged, around: Around): Words {
         ]
       : [
           `The next run begins at ${utc(next_run_at)}.`,
-          `La siguiente ejecución comienza ${local(next_run_at, timezone, cause !== 'done' || downloaded_to === null)}.`,
+          `La siguiente descarga comienza ${local(next_run_at, timezone, cause !== 'done' || downloaded_to === null)}.`,
         ]
   const [login, ni, o] = takesCiec ? ['CIEC or e.firma', 'CIEC ni e.firma', 'CIEC o e.firma'] : ['e.firma', 'e.firma', 'e.firma']
   const [give, envie] = [
@@ -220,7 +220,7 @@ export function inWords(judged: Judged, around: Around): Words {
     ],
     beginning: [
       'The first run of this connection begins in a moment. There is nothing to do.',
-      'La primera ejecución comienza en un momento. No hay nada que hacer.',
+      'La primera descarga comienza en un momento. No hay nada que hacer.',
     ],
     running: [
       `${total - n} of ${downloads(total)} have ended, and the service continues automatically.${error_class === null ? '' : ` The last attempt of some failed because ${why}.`}`,
@@ -240,18 +240,18 @@ export function inWords(judged: Judged, around: Around): Words {
     ],
     failed: [
       `${downloads(n)} failed after ${attempts} attempts because ${why}. The next run asks for them again ${at}; POST /v1/fiscal-entities/{fiscal_entity_id}/extractions does so at once.`,
-      `${descargas(n)} fallaron tras ${attempts} intentos porque ${porque}. La siguiente ejecución las pide de nuevo ${cuando}; también puede pedirlas ahora.`,
+      `${descargas(n)} fallaron tras ${attempts} intentos porque ${porque}. La siguiente descarga las pide de nuevo ${cuando}; también puede pedirlas ahora.`,
     ],
     given_up: [
       `${downloads(n)} failed after ${attempts} attempts because ${why}, and no scheduled run reaches all of them. Ask for them with POST /v1/fiscal-entities/{fiscal_entity_id}/extractions.`,
-      `${descargas(n)} fallaron tras ${attempts} intentos porque ${porque} y ninguna ejecución programada las alcanza. Pídalas de nuevo.`,
+      `${descargas(n)} fallaron tras ${attempts} intentos porque ${porque} y ninguna descarga programada las alcanza. Pídalas de nuevo.`,
     ],
     done:
       partial === 0
         ? [`Everything that was asked for is downloaded${until}. ${run}`, `Está descargado todo lo solicitado${hasta}. ${corrida}`]
         : [
             `All downloads have ended${until}, and ${months} partial: not everything of them is held. GET /v1/fiscal-entities/{fiscal_entity_id}/coverage lists them, and the next run that covers them asks for the rest. ${run}`,
-            `Terminaron todas las descargas${hasta}. ${meses}: la siguiente ejecución que los abarque pide el resto. ${corrida}`,
+            `Terminaron todas las descargas${hasta}. ${meses}: la siguiente descarga que los abarque pide el resto. ${corrida}`,
           ],
     nothing: [`Nothing has been asked for yet. ${run}`, `Todavía no se ha solicitado nada. ${corrida}`],
   }

@@ -76,7 +76,7 @@ function alertOfEnd(
     alert: {
       ...{ organization_id, kind: 'connection.failing', severity: 'critical', dedupe_key, resource_id: fiscal_entity_id },
       message: `Downloads of ${rfc} have failed in every run since ${since}, the last time because of ${error_class}. The next run asks for them again; GET /v1/fiscal-entities/${fiscal_entity_id}/sync says what to do.`,
-      message_es: `Las descargas de ${rfc} han fallado en cada ejecución desde el ${since}, la última por ${error_class}. La siguiente ejecución las pide de nuevo.`,
+      message_es: `Las descargas de ${rfc} han fallado cada vez desde el ${since}, la última por ${error_class}. La siguiente descarga las pide de nuevo.`,
     },
   }
 }

@@ -49,10 +49,10 @@ describe('where the downloads of an RFC are', () => {
     const judged = { state: 'idle', cause: 'done', error_class: null, attempts: 0, next_attempt_at: null, n: 0 } as const
     const around = { ...AROUND, now: at, next_run_at: at + 86_400_000, downloaded_to: at }
     expect(inWords(judged, around)[1]).toBe(
-      'Está descargado todo lo solicitado, hasta el 20/05/2026 a las 03:00 (America/Mexico_City). La siguiente ejecución comienza el 21/05/2026 a las 03:00.',
+      'Está descargado todo lo solicitado, hasta el 20/05/2026 a las 03:00 (America/Mexico_City). La siguiente descarga comienza el 21/05/2026 a las 03:00.',
     )
     expect(inWords({ ...judged, cause: 'nothing' }, { ...around, downloaded_to: null })[1]).toBe(
-      'Todavía no se ha solicitado nada. La siguiente ejecución comienza el 21/05/2026 a las 03:00 (America/Mexico_City).',
+      'Todavía no se ha solicitado nada. La siguiente descarga comienza el 21/05/2026 a las 03:00 (America/Mexico_City).',
     )
   })
 

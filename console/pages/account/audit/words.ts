@@ -50,7 +50,7 @@ export const ACTIONS: Record<string, string> = {
   'organization.updated': 'Organización cambiada',
   'report.refresh_requested': 'Reporte actualizado a petición',
   'repse.refresh_requested': 'Consulta REPSE pedida',
-  'run.cancelled': 'Corrida cancelada',
+  'run.cancelled': 'Descarga cancelada',
   'storage_connector.backfill_requested': 'Copia de lo anterior pedida',
   'storage_connector.created': 'Almacenamiento conectado',
   'storage_connector.deleted': 'Almacenamiento quitado',

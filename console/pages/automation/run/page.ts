@@ -2,6 +2,6 @@ import type { Page } from '../../../pages.ts'
 
 export const page: Page = {
   path: '/runs/:run_id',
-  name: { es: 'Corrida', en: 'Run' },
+  name: { es: 'Descarga', en: 'Run' },
   load: () => import('./run.tsx'),
 }

@@ -3,7 +3,7 @@ import type { Page } from '../../../pages.ts'
 
 export const page: Page = {
   path: '/runs',
-  name: { es: 'Corridas', en: 'Runs' },
+  name: { es: 'Descargas', en: 'Runs' },
   icon: History,
   order: 20,
   load: () => import('./runs.tsx'),

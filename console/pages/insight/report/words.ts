@@ -13,7 +13,7 @@ const es = {
   buildingLead: 'Se hace la primera vez que alguien lo pide. La página lo muestra en cuanto está listo.',
   bounded: 'Este reporte necesita toda la historia',
   boundedLead: (rfc: string) =>
-    `Su ventana sobre ${rfc} no empieza en enero de 2018. Una extracción de emitidos y recibidos desde el 1 de enero de 2018 lo permite.`,
+    `Lo que puede ver de ${rfc} no empieza en enero de 2018. Una extracción de emitidos y recibidos desde el 1 de enero de 2018 lo permite.`,
   extractors: 'Ir a los extractores',
   unknown: 'No hay tal reporte',
   rows: 'Cifras',

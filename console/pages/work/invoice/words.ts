@@ -119,11 +119,11 @@ const es = {
   } as Record<string, string>,
   differs: 'El pago es de otro receptor',
   relations: 'Relaciones',
-  relationsLead: 'Los documentos que este nombra y los que lo nombran.',
+  relationsLead: 'Los documentos que este nombra y los que lo relacionan.',
   noRelations: 'Ningún documento se relaciona con este.',
   this: 'Este CFDI',
   refers_to: 'Nombra a',
-  referred_by: 'Lo nombran',
+  referred_by: 'Lo relacionan',
   relation: {
     pago: 'Pago',
     cancelacion: 'Sustituto en la cancelación',
