@@ -15,7 +15,7 @@ import { useSources } from '../parts/sources.ts'
 import { words } from './words.ts'
 
 /** Downloads some months of one RFC at once, without an extractor. */
-export function Range({ entity, close }: { entity: FiscalEntity; close: () => void }) {
+export function Range({ entity, from, close }: { entity: FiscalEntity; from?: string; close: () => void }) {
   const t = useWords(words)
   const [, go] = useLocation()
   const { fiscal_entity_id, rfc, data_source_keys: enabled } = entity
@@ -28,8 +28,8 @@ export function Range({ entity, close }: { entity: FiscalEntity; close: () => vo
     ['runs', 'standings', 'fiscal-entity', 'fiscal-entities'],
   )
   const submit = (form: FormData) => {
-    const [from, to] = ['from', 'to'].map((name) => String(form.get(name)))
-    const body = { data_source_keys: sources, from: from!, ...(to && { to }) }
+    const to = String(form.get('to'))
+    const body = { data_source_keys: sources, from: String(form.get('from')), ...(to && { to }) }
     send.mutate(body, { onSuccess: ({ run_id }) => go(`/runs/${run_id}`) })
   }
   return (
@@ -37,7 +37,7 @@ export function Range({ entity, close }: { entity: FiscalEntity; close: () => vo
       <Form onSubmit={submit}>
         <p>{t.rangeLead}</p>
         <div class={css.row}>
-          <Field label={t.from} name="from" type="date" min="2018-01-01" required fault={faultOf(send.error, 'from')} />
+          <Field label={t.from} name="from" type="date" min="2018-01-01" defaultValue={from} required fault={faultOf(send.error, 'from')} />
           <Field label={t.to} name="to" type="date" min="2018-01-01" fault={faultOf(send.error, 'to')} />
         </div>
         <Choices

@@ -13,8 +13,12 @@ import { words } from './words.ts'
 
 const CHANGED = ['standings', 'fiscal-entities', 'fiscal-entity', 'billing']
 
-/** Pauses, resumes and unlinks the RFC. */
-export function Changes({ entity: { fiscal_entity_id, rfc, status } }: { entity: FiscalEntity }) {
+/** Days that an update reaches back, in whole months: what was stamped lately, and what is changed within its month. */
+const RECENT_DAYS = 31
+const DAY_MS = 86_400_000
+
+/** Updates, pauses, resumes and unlinks the RFC. */
+export function Changes({ entity: { fiscal_entity_id, rfc, status, data_source_keys: enabled } }: { entity: FiscalEntity }) {
   const t = useWords(words)
   const [, go] = useLocation()
   const [asked, ask] = useState<'pause' | 'unlink' | null>(null)
@@ -24,6 +28,12 @@ export function Changes({ entity: { fiscal_entity_id, rfc, status } }: { entity:
     (active: boolean) => answer(api.PATCH('/v1/billing/rfcs/{fiscal_entity_id}', { params, body: { active } })),
     CHANGED,
   )
+  const updating = useSend(() => {
+    const from = new Date(Date.now() - RECENT_DAYS * DAY_MS).toISOString().slice(0, 10)
+    const data_source_keys = (['sat_cfdi_issued', 'sat_cfdi_received'] as const).filter((key) => enabled.includes(key))
+    return answer(api.POST('/v1/fiscal-entities/{fiscal_entity_id}/extractions', { params, body: { data_source_keys, from } }))
+  }, ['runs', 'standings', 'fiscal-entity', 'coverage'])
+  const refused = setting.error ?? updating.error
   const unlinking = useSend(async () => {
     await answer(api.DELETE('/v1/fiscal-entities/{fiscal_entity_id}', { params }))
   }, ['standings', 'fiscal-entities', 'billing'])
@@ -35,16 +45,21 @@ export function Changes({ entity: { fiscal_entity_id, rfc, status } }: { entity:
         </Button>
       )}
       {status === 'active' && (
-        <Button needs="admin" onClick={() => ask('pause')}>
-          {t.pause}
-        </Button>
+        <>
+          <Button needs="admin" isBusy={updating.isPending} onClick={() => updating.mutate(undefined)}>
+            {t.now}
+          </Button>
+          <Button needs="admin" onClick={() => ask('pause')}>
+            {t.pause}
+          </Button>
+        </>
       )}
       <Button kind="danger" needs="admin" onClick={() => ask('unlink')}>
         {t.unlink}
       </Button>
-      {setting.error && asked === null && (
+      {refused && asked === null && (
         <div class={css.wide}>
-          <Problem error={setting.error} />
+          <Problem error={refused} />
         </div>
       )}
       {asked === 'pause' && (
