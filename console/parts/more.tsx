@@ -2,10 +2,11 @@ import { useWords } from '../language.ts'
 import { Button } from './button.tsx'
 import { words } from './words.ts'
 
-interface Endless {
+/** A list of `useInfiniteQuery`. */
+export interface Endless {
   hasNextPage: boolean
   isFetchingNextPage: boolean
-  fetchNextPage: () => unknown
+  fetchNextPage: () => Promise<{ hasNextPage: boolean; error: Error | null }>
 }
 
 /** Under a list of `useInfiniteQuery`: loads the next page of it. */

@@ -169,6 +169,7 @@ function Events({ filters }: { filters: Filters }) {
                 label={t.title}
                 rows={rows}
                 keyOf={({ audit_event_id }) => audit_event_id}
+                list={list}
                 columns={[
                   {
                     name: t.when,

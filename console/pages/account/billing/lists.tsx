@@ -52,6 +52,7 @@ export function Seats() {
                 label={t.taken}
                 rows={rows}
                 keyOf={({ id }) => id}
+                list={list}
                 columns={[
                   { name: 'RFC', cell: ({ id, rfc }) => <Link href={`/rfcs/${id}`}>{rfc}</Link> },
                   {
@@ -118,6 +119,7 @@ export function Invoices() {
                 label={t.invoices}
                 rows={rows}
                 keyOf={({ invoice_id }) => invoice_id}
+                list={list}
                 columns={[
                   { name: t.number, cell: ({ number }) => <b>{number}</b> },
                   { name: t.period, cell: ({ period }) => <span class={css.time}>{month(period, 'long')}</span> },

@@ -138,6 +138,7 @@ export default function Credentials() {
               label={t.title}
               rows={rowsOf(data)}
               keyOf={({ api_key }) => api_key}
+              list={list}
               columns={[
                 {
                   name: t.name,

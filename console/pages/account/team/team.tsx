@@ -36,6 +36,7 @@ function Members({ ask }: { ask: (what: Asked) => void }) {
               label={t.members}
               rows={rowsOf(data)}
               keyOf={({ member_id }) => member_id}
+              list={list}
               columns={[
                 {
                   name: t.person,
@@ -105,6 +106,7 @@ function Invitations({ ask }: { ask: (what: Asked) => void }) {
                 label={t.invitations}
                 rows={rows}
                 keyOf={({ invitation_id }) => invitation_id}
+                list={list}
                 columns={[
                   {
                     name: t.person,

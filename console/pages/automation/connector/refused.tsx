@@ -38,6 +38,7 @@ export function RefusedDocuments({ connector_id }: { connector_id: string }) {
           label={t.refused}
           rows={rows}
           keyOf={({ path }) => path}
+          list={list}
           columns={[
             { name: t.path, cell: ({ path }) => <code class={css.wrap}>{path}</code> },
             { name: t.rfcs, cell: (one) => rfcOf(one.fiscal_entity_id) },

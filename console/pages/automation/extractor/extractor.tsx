@@ -57,6 +57,7 @@ export default function OneExtractor({ extractor_id = '' }: { extractor_id?: str
                   label={t.runs}
                   rows={known}
                   keyOf={({ run_id }) => run_id}
+                  list={runs}
                   columns={[
                     { name: t.started, cell: (run) => <Link href={`/runs/${run.run_id}`}>{instant(run.started_at, zone)}</Link> },
                     { name: t.trigger, cell: (run) => triggers[run.trigger] },

@@ -64,6 +64,7 @@ export default function Runs() {
                   label={t.title}
                   rows={rows}
                   keyOf={({ run_id }) => run_id}
+                  list={list}
                   columns={[
                     { name: t.started, cell: (run) => <Link href={`/runs/${run.run_id}`}>{instant(run.started_at, zone)}</Link> },
                     { name: t.trigger, cell: (run) => t.triggers[run.trigger] },

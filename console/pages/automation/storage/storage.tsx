@@ -44,6 +44,7 @@ export default function Storage() {
                 label={t.title}
                 rows={rows}
                 keyOf={({ connector_id }) => connector_id}
+                list={list}
                 columns={[
                   {
                     name: t.name,

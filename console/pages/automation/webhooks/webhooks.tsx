@@ -43,6 +43,7 @@ export default function Webhooks() {
                 label={t.title}
                 rows={rows}
                 keyOf={({ webhook_id }) => webhook_id}
+                list={list}
                 columns={[
                   {
                     name: t.name,

@@ -5,7 +5,7 @@ import { count, day, decimal, money } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
-import { More } from '../../../parts/more.tsx'
+import { type Endless, More } from '../../../parts/more.tsx'
 import { Figures, Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
@@ -69,7 +69,7 @@ function Head({ of }: { of: Concentration }) {
   )
 }
 
-function Rows({ rows }: { rows: readonly ConcentrationRow[] }) {
+function Rows({ rows, list }: { rows: readonly ConcentrationRow[]; list: Endless }) {
   const t = useWords(words)
   return (
     <Panel flush title={t.table} lead={t.tableLead}>
@@ -77,6 +77,7 @@ function Rows({ rows }: { rows: readonly ConcentrationRow[] }) {
         label={t.table}
         rows={rows}
         keyOf={({ rfc }) => rfc}
+        list={list}
         columns={[
           {
             name: t.party,
@@ -151,7 +152,7 @@ function All({ own }: { own: Own }) {
                 <Pareto label={t.curve} parts={parts.slice(0, DRAWN)} />
               </Panel>
             )}
-            <Rows rows={rows} />
+            <Rows rows={rows} list={list} />
             <div class={css.bar}>
               <More list={list} />
             </div>

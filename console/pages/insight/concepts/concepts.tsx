@@ -4,7 +4,7 @@ import { count, decimal, money, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
-import { More } from '../../../parts/more.tsx'
+import { type Endless, More } from '../../../parts/more.tsx'
 import { Figures, Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
@@ -53,7 +53,7 @@ function Head({ of }: { of: Concepts }) {
   )
 }
 
-function Rows({ rows, level }: { rows: readonly ConceptRow[]; level: Concepts['level'] }) {
+function Rows({ rows, level, list }: { rows: readonly ConceptRow[]; level: Concepts['level']; list: Endless }) {
   const t = useWords(words)
   const codeOf = ({ key }: ConceptRow) => key ?? t.noKey
   return (
@@ -62,6 +62,7 @@ function Rows({ rows, level }: { rows: readonly ConceptRow[]; level: Concepts['l
         label={t.table}
         rows={rows}
         keyOf={({ key }) => key ?? ''}
+        list={list}
         columns={[
           {
             name: t.level[level],
@@ -169,7 +170,7 @@ function All({ own }: { own: Own }) {
             <Panel title={t.chart[direction]} lead={t.chartLead}>
               <Bars label={t.chart[direction]} bars={bars} />
             </Panel>
-            <Rows rows={rows} level={level} />
+            <Rows rows={rows} level={level} list={list} />
             <div class={css.bar}>
               <More list={list} />
             </div>

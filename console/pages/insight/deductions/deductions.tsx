@@ -5,7 +5,7 @@ import { money, NOTHING, rate } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
-import { More } from '../../../parts/more.tsx'
+import { type Endless, More } from '../../../parts/more.tsx'
 import { Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
@@ -62,7 +62,7 @@ function Totals({ rows }: { rows: readonly DeductionTotals[] }) {
   )
 }
 
-function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fiscal_entity_id: string }) {
+function Rows({ rows, fiscal_entity_id, list }: { rows: readonly DeductionRow[]; fiscal_entity_id: string; list: Endless }) {
   const t = useWords(words)
   const { said } = useCodes()
   const columns = useDocumentColumns({ fiscal_entity_id, rows, words: t, dayOf: ({ issued_at }) => issued_at })
@@ -72,6 +72,7 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fisca
         label={t.rows}
         rows={rows}
         keyOf={({ uuid }) => uuid}
+        list={list}
         columns={[
           ...columns,
           {
@@ -126,7 +127,11 @@ function All({ own }: { own: Own }) {
             <State of={first} />
             {first.cap_unknown && <p class={css.note}>{t.capUnknown}</p>}
             {first.totals.length > 0 && <Totals rows={first.totals} />}
-            {rows.length > 0 ? <Rows rows={rows} fiscal_entity_id={first.fiscal_entity_id} /> : <Empty title={t.none} lead={t.noneLead} />}
+            {rows.length > 0 ? (
+              <Rows rows={rows} fiscal_entity_id={first.fiscal_entity_id} list={list} />
+            ) : (
+              <Empty title={t.none} lead={t.noneLead} />
+            )}
             <div class={css.bar}>
               <More list={list} />
             </div>

@@ -4,7 +4,7 @@ import { count, day, money } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
-import { More } from '../../../parts/more.tsx'
+import { type Endless, More } from '../../../parts/more.tsx'
 import { type Figure, Figures, Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
@@ -75,7 +75,7 @@ function Head({ of, rows, isPast }: { of: EfosExposure; rows: EfosRow[]; isPast:
   )
 }
 
-function Rows({ rows, direction }: { rows: readonly EfosRow[]; direction: EfosExposure['direction'] }) {
+function Rows({ rows, direction, list }: { rows: readonly EfosRow[]; direction: EfosExposure['direction']; list: Endless }) {
   const t = useWords(words)
   return (
     <Panel flush title={t.table[direction]} lead={t.tableLead}>
@@ -83,6 +83,7 @@ function Rows({ rows, direction }: { rows: readonly EfosRow[]; direction: EfosEx
         label={t.table[direction]}
         rows={rows}
         keyOf={({ rfc }) => rfc}
+        list={list}
         columns={[
           { name: t.party, cell: ({ rfc, name }) => <Named name={name} code={rfc} /> },
           { name: t.bySituation, cell: ({ situacion }) => <Situation is={situacion} /> },
@@ -148,7 +149,7 @@ function All({ own }: { own: Own }) {
             ) : (
               <>
                 <Sides rows={rows} of={first} />
-                <Rows rows={rows} direction={direction} />
+                <Rows rows={rows} direction={direction} list={list} />
                 <div class={css.bar}>
                   <More list={list} />
                 </div>

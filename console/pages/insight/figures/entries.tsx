@@ -5,7 +5,7 @@ import { useWords } from '../../../language.ts'
 import { ButtonLink } from '../../../parts/button.tsx'
 import { useEntity } from '../../../parts/entity.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
-import { More } from '../../../parts/more.tsx'
+import { type Endless, More } from '../../../parts/more.tsx'
 import { Call, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
@@ -51,7 +51,7 @@ const CENTRAL = 'America/Mexico_City'
 /** What a figure of a past day is made of is shown as it stood then; that of today as it stands. */
 const dayOf = ({ as_of }: Own): Own => (as_of && as_of < dayIn(new Date().toISOString(), CENTRAL) ? { as_of } : {})
 
-function Rows({ own, rows }: { own: Own; rows: readonly InsightEntry[] }) {
+function Rows({ own, rows, list, isLast }: { own: Own; rows: readonly InsightEntry[]; list: Endless; isLast: boolean }) {
   const t = useWords(words)
   const { fiscal_entity_id = '', figure = '', currency } = own
   const documents = useDocuments(
@@ -83,6 +83,8 @@ function Rows({ own, rows }: { own: Own; rows: readonly InsightEntry[] }) {
       label={t.entries}
       rows={rows}
       keyOf={({ uuid, applies_to }) => `${uuid} ${applies_to}`}
+      list={list}
+      isLast={isLast}
       columns={[
         { name: t.document, cell: ({ uuid }) => linkOf(uuid) },
         { name: t.date, cell: ({ uuid }) => day(documents.get(uuid)?.fecha) },
@@ -134,7 +136,7 @@ function List({ path, own }: { path: string; own: Own }) {
           ) : (
             pages.map(({ data }, n) => (
               <Panel flush key={n}>
-                <Rows own={own} rows={data} />
+                <Rows own={own} rows={data} list={list} isLast={n === pages.length - 1} />
               </Panel>
             ))
           )

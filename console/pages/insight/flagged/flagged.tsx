@@ -6,7 +6,7 @@ import { count, day, money, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
-import { More } from '../../../parts/more.tsx'
+import { type Endless, More } from '../../../parts/more.tsx'
 import { Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
@@ -106,7 +106,7 @@ function Flags({ of }: { of: readonly Flag[] }) {
   )
 }
 
-function Rows({ rows, fiscal_entity_id }: { rows: readonly RiskRow[]; fiscal_entity_id: string }) {
+function Rows({ rows, fiscal_entity_id, list }: { rows: readonly RiskRow[]; fiscal_entity_id: string; list: Endless }) {
   const t = useWords(words)
   const documents = useDocuments(
     fiscal_entity_id,
@@ -120,6 +120,7 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly RiskRow[]; fiscal_ent
         label={t.title}
         rows={rows}
         keyOf={({ uuid }) => uuid}
+        list={list}
         columns={[
           { name: t.score, cell: (one) => <Score of={one} /> },
           {
@@ -175,7 +176,7 @@ function All({ own }: { own: Own }) {
             {rows.length === 0 ? (
               <Empty title={t.none} lead={t.noneLead} />
             ) : (
-              <Rows rows={rows} fiscal_entity_id={first.fiscal_entity_id} />
+              <Rows rows={rows} fiscal_entity_id={first.fiscal_entity_id} list={list} />
             )}
             <div class={figures.bar}>
               <More list={list} />

@@ -21,14 +21,3 @@ export async function readCsv(path: string): Promise<string> {
   }
   return pages.join('')
 }
-
-/** Gives a text to the browser, as a file. */
-export function save(name: string, text: string): void {
-  // Spreadsheets take a table for UTF-8 when a mark stands before it.
-  const url = URL.createObjectURL(new Blob(['\uFEFF', text], { type: 'text/csv;charset=utf-8' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(url)
-}

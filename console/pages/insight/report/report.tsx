@@ -12,6 +12,7 @@ import { Button, ButtonLink } from '../../../parts/button.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
 import { Facts, Panel } from '../../../parts/page.tsx'
+import { save, textFile } from '../../../parts/save.ts'
 import { Empty, Problem, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
@@ -23,7 +24,7 @@ import { catalogQuery } from '../reports/reports.tsx'
 import { words as catalogWords } from '../reports/words.ts'
 import { Cell, isEnd, type Row } from './cell.tsx'
 import { SHAPES, type Shape } from './columns.ts'
-import { readCsv, save } from './csv.ts'
+import { readCsv } from './csv.ts'
 import { words } from './words.ts'
 
 type Answered = Report | ReportBuilding
@@ -52,7 +53,8 @@ function Doing({ report, fiscal_entity_id, rfc }: Which) {
     fail(null)
     setSaving(true)
     try {
-      save(`${rfc}-${report}.csv`, await readCsv(`/v1/reports/${report}?fiscal_entity_id=${fiscal_entity_id}&limit=${MOST}`))
+      const text = await readCsv(`/v1/reports/${report}?fiscal_entity_id=${fiscal_entity_id}&limit=${MOST}`)
+      save(`${rfc}-${report}.csv`, textFile(text))
     } catch (reason) {
       fail(reason as Error)
     } finally {

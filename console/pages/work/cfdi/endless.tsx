@@ -1,18 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { More } from '../../../parts/more.tsx'
-
-interface Endless {
-  hasNextPage: boolean
-  isFetchingNextPage: boolean
-  isFetchNextPageError: boolean
-  fetchNextPage: () => unknown
-}
+import { type Endless, More } from '../../../parts/more.tsx'
 
 /** Pages that are fetched one after the other without anybody asking. A rare filter finds little in each of them. */
 const MOST_UNASKED = 8
 
 /** Goes on with a list as its end comes into view. The button goes on where that stops. */
-export function EndOfList({ list, pages, rows }: { list: Endless; pages: number; rows: number }) {
+export function EndOfList({ list, pages, rows }: { list: Endless & { isFetchNextPageError: boolean }; pages: number; rows: number }) {
   const end = useRef<HTMLDivElement>(null)
   const last = useRef({ rows, pages })
   if (rows >= last.current.rows + 25) last.current = { rows, pages }

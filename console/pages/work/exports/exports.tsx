@@ -83,6 +83,7 @@ export default function Exports() {
                 label={t.title}
                 rows={rows}
                 keyOf={({ export_id }) => export_id}
+                list={list}
                 columns={[
                   {
                     name: t.content,

@@ -5,7 +5,7 @@ import type { Debtor, FactoringPool, Financing } from '../../../api/routes.d.ts'
 import { count, day, money, percent } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Loaded } from '../../../parts/loaded.tsx'
-import { More } from '../../../parts/more.tsx'
+import { type Endless, More } from '../../../parts/more.tsx'
 import { Facts, Figures, Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
@@ -21,7 +21,7 @@ import { words } from './words.ts'
 
 const PATH = '/v1/analytics/financing'
 
-function Debtors({ rows }: { rows: readonly Debtor[] }) {
+function Debtors({ rows, list }: { rows: readonly Debtor[]; list: Endless }) {
   const t = useWords(words)
   if (rows.length === 0) return <Empty title={t.noDebtors} lead={t.noDebtorsLead} />
   return (
@@ -30,6 +30,7 @@ function Debtors({ rows }: { rows: readonly Debtor[] }) {
         label={t.debtors}
         rows={rows}
         keyOf={({ rfc }) => rfc}
+        list={list}
         columns={[
           {
             name: t.debtor,
@@ -144,7 +145,7 @@ function All({ own }: { own: Own }) {
               expectedKey="expected_inflows"
               asOf={first.as_of}
             />
-            <Debtors rows={pages.flatMap(({ data }) => data)} />
+            <Debtors rows={pages.flatMap(({ data }) => data)} list={list} />
             <More list={list} />
             <Side
               name={t.payables}

@@ -37,6 +37,7 @@ export function Documents({ fiscal_entity_id }: { fiscal_entity_id: string }) {
                 label={t.documents}
                 rows={pages.flatMap(({ data }) => data)}
                 keyOf={({ document_id }) => document_id}
+                list={documents}
                 columns={[
                   { name: t.document, cell: ({ title }) => title },
                   { name: t.date, cell: ({ document_date }) => day(document_date) },
