@@ -19,7 +19,7 @@ const MENU_HEIGHT = `(() => { const menu = document.getElementById('menu'); retu
 const MOST_BYTES = 96 * 1024
 /** From the best quality on, until a picture is small enough. */
 const QUALITIES = [90, 80, 70, 60, 50, 40]
-const WITHIN_MS = 5 * 60_000
+const WITHIN_MS = 2 * 60_000
 
 /** RFCs of the authority's own examples, with the CIEC that decides what the sandbox does. */
 const FINISHED = ['DEM050101AB9', 'XIA190128J61', 'EKU9003173C9'] as const
@@ -45,8 +45,7 @@ async function furnish(url: string): Promise<{ customer: Customer; invoice: stri
   for (const id of [refused, ...finished]) await until('A download', async () => isDone(await customer.sync(id)))
   const waiting = await connect(WAITING)
   await customer.ask('POST', `/v1/test-helpers/fiscal-entities/${refused}/expire-ciec`)
-  const [extractor] = await customer.ask<{ extractor_id: string }[]>('GET', '/v1/extractors')
-  await customer.ask('POST', `/v1/extractors/${extractor!.extractor_id}/run`)
+  await customer.ask('POST', `/v1/fiscal-entities/${refused}/extractions`, { data_source_keys: ['sat_cfdi_issued'], from: '2018-01-01' })
   await until('The refusal of a CIEC', async () => {
     const { status } = await customer.ask<{ status: string }>('GET', `/v1/fiscal-entities/${refused}`)
     return status === 'invalid_ciec'
@@ -79,8 +78,8 @@ async function take(context: BrowserContext, page: Page, name: string): Promise<
 
 const stateDir = mkdtempSync(join(tmpdir(), 'fiscal-pictures-'))
 const place = placeOf({ ...process.env, STATE_DIR: stateDir })
-const service = await Service.start(place, new AbortController().signal)
 const browser = await openBrowser()
+const service = await Service.start(place, new AbortController().signal)
 try {
   const { customer, invoice } = await furnish(place.url)
   const context = await browser.newContext({ viewport: VIEWPORT, colorScheme: 'light', locale: 'es-MX' })

@@ -32,10 +32,10 @@ export function totalOf(cells: readonly Cell[]): { digits: string; unit: string 
   return { digits: `${scaled < 0n ? '-' : ''}${digits}`, unit }
 }
 
-/** What is pressed (buttons, boxes) is no text of a cell. */
+/** A heading is pressed to sort by it; what else is pressed (buttons, boxes) is no text of a cell. */
 function textOf(cell: Element): string {
   const own = cell.cloneNode(true) as Element
-  for (const pressed of own.querySelectorAll('button, input, svg')) pressed.remove()
+  for (const pressed of own.querySelectorAll(`${cell.tagName === 'TH' ? '' : 'button, '}input, svg`)) pressed.remove()
   return [...own.childNodes].flatMap(({ textContent }) => textContent?.trim() || []).join(' ')
 }
 

@@ -1,4 +1,4 @@
-import { Download } from 'lucide-preact'
+import { ArrowDown, ArrowUp, Download } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useWords } from '../language.ts'
@@ -12,6 +12,8 @@ export interface Column<Row> {
   name: string
   /** Figures stand at the right. */
   end?: boolean
+  /** What the column is sorted by when its heading is pressed. Rows that have none come last. */
+  by?: (row: Row) => string | number | null
   cell: (row: Row) => ComponentChildren
 }
 
@@ -25,6 +27,22 @@ interface Props<Row> {
   list?: Endless
   /** False where a table of the same name goes on below, which saves the rows of all of them. */
   isLast?: boolean
+}
+
+interface Order {
+  name: string
+  isDown: boolean
+}
+
+function inOrder<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: Order | null): readonly Row[] {
+  const by = columns.find(({ name }) => name === order?.name)?.by
+  if (!by || !order) return rows
+  const sign = order.isDown ? -1 : 1
+  return rows.toSorted((one, other) => {
+    const [a, b] = [by(one), by(other)]
+    if (a === null || b === null) return Number(a === null) - Number(b === null)
+    return sign * (typeof a === 'number' ? a - Number(b) : a.localeCompare(String(b)))
+  })
 }
 
 const FORMATS = ['Excel', 'CSV'] as const
@@ -69,6 +87,7 @@ function Saving({ label, list }: { label: string; list: Endless | undefined }) {
 
 /** A table that scrolls sideways where it is too wide; on a phone its rows are cards. The first column names the row, and stays in sight. */
 export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true }: Props<Row>) {
+  const [order, setOrder] = useState<Order | null>(null)
   // The page after the last row of a list has none: headings alone would say nothing.
   if (rows.length === 0) return null
   return (
@@ -78,15 +97,30 @@ export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true }:
         <table class={css.table}>
           <thead>
             <tr>
-              {columns.map(({ name, end }) => (
-                <th key={name} scope="col" class={end ? css.end : undefined}>
-                  {name}
-                </th>
-              ))}
+              {columns.map(({ name, end, by }) => {
+                const own = order?.name === name ? order : null
+                return (
+                  <th
+                    key={name}
+                    scope="col"
+                    class={end ? css.end : undefined}
+                    aria-sort={own ? (own.isDown ? 'descending' : 'ascending') : undefined}
+                  >
+                    {by ? (
+                      <button type="button" class={css.sort} onClick={() => setOrder({ name, isDown: own !== null && !own.isDown })}>
+                        {name}
+                        {own && (own.isDown ? <ArrowDown size={13} aria-hidden="true" /> : <ArrowUp size={13} aria-hidden="true" />)}
+                      </button>
+                    ) : (
+                      name
+                    )}
+                  </th>
+                )
+              })}
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
+            {inOrder(rows, columns, order).map((row) => (
               <tr key={keyOf(row)}>
                 {columns.map(({ name, end, cell }) => (
                   <td key={name} data-name={name} class={end ? css.end : undefined}>

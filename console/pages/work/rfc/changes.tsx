@@ -8,17 +8,14 @@ import { Button } from '../../../parts/button.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Actions } from '../../../parts/field.tsx'
 import { Problem } from '../../../parts/states.tsx'
+import { recentRange } from './recent.ts'
 import css from './rfc.module.css'
 import { words } from './words.ts'
 
 const CHANGED = ['standings', 'fiscal-entities', 'fiscal-entity', 'billing']
 
-/** Days that an update reaches back, in whole months: what was stamped lately, and what is changed within its month. */
-const RECENT_DAYS = 31
-const DAY_MS = 86_400_000
-
 /** Updates, pauses, resumes and unlinks the RFC. */
-export function Changes({ entity: { fiscal_entity_id, rfc, status, data_source_keys: enabled } }: { entity: FiscalEntity }) {
+export function Changes({ entity: { fiscal_entity_id, rfc, status } }: { entity: FiscalEntity }) {
   const t = useWords(words)
   const [, go] = useLocation()
   const [asked, ask] = useState<'pause' | 'unlink' | null>(null)
@@ -28,11 +25,10 @@ export function Changes({ entity: { fiscal_entity_id, rfc, status, data_source_k
     (active: boolean) => answer(api.PATCH('/v1/billing/rfcs/{fiscal_entity_id}', { params, body: { active } })),
     CHANGED,
   )
-  const updating = useSend(() => {
-    const from = new Date(Date.now() - RECENT_DAYS * DAY_MS).toISOString().slice(0, 10)
-    const data_source_keys = (['sat_cfdi_issued', 'sat_cfdi_received'] as const).filter((key) => enabled.includes(key))
-    return answer(api.POST('/v1/fiscal-entities/{fiscal_entity_id}/extractions', { params, body: { data_source_keys, from } }))
-  }, ['runs', 'standings', 'fiscal-entity', 'coverage'])
+  const updating = useSend(
+    (_: null, headers) => answer(api.POST('/v1/fiscal-entities/{fiscal_entity_id}/extractions', { params, body: recentRange(), headers })),
+    ['runs', 'standings', 'fiscal-entity', 'coverage'],
+  )
   const refused = setting.error ?? updating.error
   const unlinking = useSend(async () => {
     await answer(api.DELETE('/v1/fiscal-entities/{fiscal_entity_id}', { params }))
@@ -46,7 +42,7 @@ export function Changes({ entity: { fiscal_entity_id, rfc, status, data_source_k
       )}
       {status === 'active' && (
         <>
-          <Button needs="admin" isBusy={updating.isPending} onClick={() => updating.mutate(undefined)}>
+          <Button needs="admin" isBusy={updating.isPending} onClick={() => updating.mutate(null)}>
             {t.now}
           </Button>
           <Button needs="admin" onClick={() => ask('pause')}>
