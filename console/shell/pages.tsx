@@ -6,6 +6,7 @@ import { useWords, type Words } from '../language.ts'
 import { PAGES } from '../pages.ts'
 import { Button } from '../parts/button.tsx'
 import { Empty, Skeleton } from '../parts/states.tsx'
+import { rememberPlaces } from './scroll.ts'
 import css from './shell.module.css'
 import { words } from './words.ts'
 
@@ -63,16 +64,21 @@ export function Pages() {
   const [path, go] = useLocation()
   const main = useRef<HTMLElement>(null)
   const previous = useRef(path)
+  const places = useRef<ReturnType<typeof rememberPlaces> | null>(null)
   useEffect(() => {
     document.addEventListener('keydown', onKey)
-    return () => document.removeEventListener('keydown', onKey)
+    places.current = rememberPlaces()
+    return () => {
+      document.removeEventListener('keydown', onKey)
+      places.current?.end()
+    }
   }, [])
   useEffect(() => {
     if (previous.current === path) return
     previous.current = path
     // A new page is told to whoever cannot see it.
     main.current?.focus({ preventScroll: true })
-    scrollTo(0, 0)
+    places.current?.onPage()
   }, [path])
   // Charts have links of SVG, and answers of the API paths: none of them loads the whole console again.
   const follow = (event: MouseEvent) => {

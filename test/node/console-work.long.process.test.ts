@@ -75,6 +75,16 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     // The end of the list brings the next page.
     await page.evaluate('scrollTo(0, document.body.scrollHeight)')
     await rowsOf(page, 'Lista de CFDI').nth(25).waitFor()
+    // A document, and back to the same place with the same pages.
+    const scrolled = () => page.evaluate<number>('scrollY')
+    await rowsOf(page, 'Lista de CFDI').nth(25).getByRole('link').first().focus()
+    const place = await scrolled()
+    expect(place).toBeGreaterThan(300)
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/cfdi/*-*')
+    await expect.poll(scrolled).toBe(0)
+    await page.goBack()
+    await expect.poll(scrolled, { timeout: 5_000 }).toBe(place)
 
     await page.keyboard.press('/')
     expect(await page.evaluate('document.activeElement.type')).toBe('search')
@@ -253,7 +263,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await settle(page)
     const { windows } = await ask<{ windows: Record<string, { visible_from: string }> }>(`/v1/fiscal-entities/${entity}`)
     const day = (text: string) => new Intl.DateTimeFormat('es-MX', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(text))
-    const line = page.getByRole('img', { name: /^Su ventana: Emitidos, / })
+    const line = page.getByRole('img', { name: /^Lo que puede ver: Emitidos, / })
     const said = (await line.getAttribute('aria-label'))!
     for (const source of ['sat_cfdi_issued', 'sat_cfdi_received']) expect(said).toContain(`${day(windows[source]!.visible_from)} →`)
     // Each window begins on the line where its day is between 2018 and today.
@@ -353,8 +363,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     const id = await customer.connect(randomRfc())
     await expect.poll(async () => (await customer.sync(id)).status, { timeout: 240_000, interval: 500 }).toBe('idle')
     await customer.ask('POST', `/v1/test-helpers/fiscal-entities/${id}/expire-ciec`)
-    const [extractor] = await customer.ask<{ extractor_id: string }[]>('GET', '/v1/extractors')
-    await customer.ask('POST', `/v1/extractors/${extractor!.extractor_id}/run`)
+    await customer.ask('POST', `/v1/fiscal-entities/${id}/extractions`, { data_source_keys: ['sat_cfdi_issued'], from: '2018-01-01' })
     const statusOf = async () => (await customer.ask<{ status: string }>('GET', `/v1/fiscal-entities/${id}`)).status
     await expect.poll(statusOf, { timeout: 240_000, interval: 500 }).toBe('invalid_ciec')
 
