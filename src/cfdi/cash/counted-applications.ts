@@ -15,14 +15,14 @@ const source = cfdiAs('source')
 
 /**
  * The applications to the invoice `of` that count, as `from cfdi_payments p cross join cfdi source where …`: now, or at the end of a
- * past day. A credit note in another currency is among them, whether it can be converted or not.
+ * past day. A credit note in another currency is among them, whether it can be converted or not. `each` joins the invoices before it.
  */
-export function countedApplications(partition: Partition, past: string | null = null, of = own): SQL {
+export function countedApplications(partition: Partition, past: string | null = null, of = own, each: SQL = sql``): SQL {
   const counts =
     past === null
       ? sql`${source.cancelled} = 0 and not ${isSubstituted(partition, 'source')}`
       : sql`${p.fecha_pago} < ${afterDay(past)} and ${isValidOn('source', past)} and not ${isSubstitutedOn(partition, 'source', past)}`
-  return sql`from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
+  return sql`from ${each} ${cfdiPayments} ${p} cross join ${cfdi} ${source}
     where ${p.entity} = ${partition.number} and ${p.invoice} = ${of.uuid} and ${source.uuid} = ${p.source} and ${isCounted(partition, 'source')} and ${isSeen(partition, 'source', past)}
       and ${source.emisor_rfc} = ${of.emisor_rfc} and (${p.kind} = 'P' or ${source.receptor_rfc} = ${of.receptor_rfc})
       and (${p.kind} = 'E' or coalesce(${p.currency}, ${of.currency}, 'MXN') = coalesce(${of.currency}, 'MXN')) and ${counts}`

@@ -179,7 +179,6 @@ const isLowered = (partition: Partition): SQL => sql`${i.uuid} = ${p.invoice} an
 const isApplied = (partition: Partition): SQL => sql`(${namesAdvance(i)} or ${i.uuid} is null
   or not exists (select 1 from ${cfdiAdvances} ${a} where ${a.entity} = ${partition.number} and ${a.source} = ${own.uuid} and ${a.advance} = ${i.uuid}))`
 
-const isBeforeNote = sql`(${p.kind} = 'P' and ${p.fecha_pago} <= ${own.fecha})`
 const IVA_RETENIDO = sql.raw(String(BREAKDOWN.indexOf('iva_retenido')))
 const withholds = ({ taxes }: typeof own): SQL => sql`coalesce(${taxes}->>${IVA_RETENIDO}, 0) + 0 <> 0`
 
@@ -198,18 +197,24 @@ export function refunds(
   const conditions = [sql`${own.version} is not null and ${own.metodo_pago} = 'PUE' and not coalesce(${sql.raw(NOT_COUNTED('own'))}, 0)`]
   const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions })
   if (notes === null) return null
-  const counted = countedApplications(partition, null, i)
   const isOther = sql`(${p.kind} = 'E' and coalesce(${p.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN'))`
   const isMoved = sql`(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)})`
-  const paidOn = sql`substr(${p.fecha_pago}, 1, 10)`
-  const history = sql`(select json_array(
-      coalesce(sum(iif(${isBeforeNote}, ${p.amount} + 0, 0)), 0),
-      coalesce(sum(iif(${p.kind} = 'E' and (${p.fecha_pago}, ${p.source}) < (${own.fecha}, ${own.uuid}), ${p.amount} + 0, 0)), 0),
-      coalesce(sum(iif(${p.kind} = 'E', ${p.amount} + 0, 0)), 0),
-      coalesce(max(length(${p.amount}) > ${LARGE} or ${isOther} or ${isMoved}), 0),
-      json_group_array(distinct ${paidOn}) filter (where ${isBeforeNote}),
-      json_group_array(json_array(${p.forma_pago}, ${paymentInMxn(i)}, ${p.amount}, ${paidOn})) filter (where ${isBeforeNote})) ${counted})`
-  const list = sql`(select json_group_array(json_array(${p.kind}, ${p.fecha_pago}, ${p.source}, ${p.amount}, ${p.currency}, ${p.tipo_cambio}, iif(${isMoved}, ${p.forma_pago}, null))) ${counted})`
+  const list = sql`(select json_group_array(json_array(${p.kind}, ${p.fecha_pago}, ${p.source}, ${p.amount}, ${p.currency}, ${p.tipo_cambio}, iif(${isMoved}, ${p.forma_pago}, null)))
+    ${countedApplications(partition, null, i)})`
+  // It is as long as what is applied to the invoice, and read only where SQL cannot tell what a note returns.
+  const settled = sql`(select json_array(${i.total_micros}, ${i.currency}, ${i.tipo_cambio}, ${list}) from ${cfdi} ${i}
+    where ${i.entity} = ${partition.number} and ${i.uuid} = applies_to)`
+  // Each invoice is read once with what is applied to it, whatever the number of its notes.
+  const lowered = sql`select ${i}.*, ${isPaidAtOnce(partition, i)} as at_once from (select distinct applies_to from note) cross join ${cfdi} ${i}
+    where ${i.entity} = ${partition.number} and ${i.uuid} = applies_to`
+  const acts = sql`select ${listOf([p.invoice, p.source, p.kind, p.fecha_pago, p.forma_pago, p.amount])}, substr(${p.fecha_pago}, 1, 10) as paid_on,
+    ${paymentInMxn(i)} as of_payment, length(${p.amount}) > ${LARGE} or ${isOther} or ${isMoved} as is_odd ${countedApplications(partition, null, i, sql`lowered i cross join`)}`
+  // Payments of an instant come before credit notes, and these by UUID.
+  const sums = sql`select invoice, source, kind,
+      sum(iif(kind = 'P', amount + 0, 0)) over earlier as paid_before, sum(iif(kind = 'E', amount + 0, 0)) over earlier as credited_before,
+      sum(iif(kind = 'E', amount + 0, 0)) over alike as credited, max(is_odd) over alike as is_odd
+    from act window alike as (partition by invoice),
+      earlier as (partition by invoice order by fecha_pago, kind desc, source rows between unbounded preceding and 1 preceding)`
   const day = sql`substr(${own.fecha}, 1, 10)`
   const named = { ...of('own', more) }
   const ofInvoice = of('i', more)
@@ -218,6 +223,7 @@ export function refunds(
     applies_to: i.uuid,
     n: sql`coalesce(${p.n}, 0)`,
     issued_at: own.issued_at,
+    noted_at: own.fecha,
     fecha_note: day,
     counterparty: own.counterparty_rfc,
     forma_note: sql`iif(${i.uuid} is null, ${own.forma_pago}, ${i.forma_pago})`,
@@ -230,9 +236,6 @@ export function refunds(
     is_other: sql`coalesce(${own.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN')`,
     is_advance: sql`(${namesAdvance(own)} and ${isApplied(partition)})`,
     is_withheld: sql`coalesce(${withholds(i)}, 0)`,
-    at_once: sql`case when ${i.uuid} is not null then ${isPaidAtOnce(partition, i)} end`,
-    history: sql`case when ${i.uuid} is not null then ${history} end`,
-    settled: sql`case when ${i.uuid} is not null then json_array(${i.total_micros}, ${i.currency}, ${i.tipo_cambio}, ${list}) end`,
     is_plain: sql.raw(`not (${MISSING_RATE('own')} or ${isLarge('own')})`),
     total_mxn_note: own.total_mxn,
     net_note: own.net_mxn,
@@ -247,22 +250,26 @@ export function refunds(
       cross join json_each(coalesce(${own.related}, '[null]')) related ${from}
     where (${own.related} is null or ${p.n} is not null)
       and (${i.uuid} is null or (${i.cancelled} = 0 and not ${isSubstituted(partition, 'i')} and not coalesce(${sql.raw(NOT_COUNTED('i'))}, 0)))`
+  const paidBefore = sql`from paid where paid.invoice = applies_to and paid.fecha_pago <= noted_at`
   // A note in another currency is not divided among days.
-  const dated = sql`select *, case when at_once and (is_withheld or is_advance) then json_array(day_of_invoice)
-      when at_once = 0 and is_withheld and history->>'$[4][0]' is not null then
-        iif(is_other, json_array((select max(value) from json_each(history, '$[4]'))), history->'$[4]') else json_array(fecha_note) end as days
-    from (${rows} limit -1)`
-  const onDays = sql`select note.*, on_day.value as day, json_array_length(days) > 1 as is_split
-    from (${dated} limit -1) note cross join json_each(days) on_day where on_day.value between ${days.first} and ${days.last}`
-  const isUnsure = sql`(is_split or is_other or length(part) > ${LARGE} or length(total) > ${LARGE} or history->>3 or history->>2 > total + 0)`
+  const dated = sql`select note.*, at_once, coalesce(paid_before, 0) as paid_before, coalesce(credited_before, 0) as credited_before, credited, is_odd,
+      case when at_once and (is_withheld or is_advance) then json_array(day_of_invoice)
+        when at_once = 0 and is_withheld and exists (select 1 ${paidBefore}) then
+          (select iif(is_other, json_array(max(paid_on)), json_group_array(distinct paid_on)) ${paidBefore}) else json_array(fecha_note) end as days
+    from note left join (select uuid as lowered_uuid, at_once from lowered) on lowered_uuid = applies_to left join (${sums}) sums on sums.invoice = applies_to and sums.source = note.uuid and sums.kind = 'E'`
+  const onDays = sql`select noted.*, on_day.value as day, json_array_length(days) > 1 as is_split
+    from (${dated} limit -1) noted cross join json_each(days) on_day where on_day.value between ${days.first} and ${days.last}`
+  const isUnsure = sql`(is_split or is_other or length(part) > ${LARGE} or length(total) > ${LARGE} or is_odd or (credited > total + 0 and (at_once is not 1 or paid_before <> 0)))`
   const measured = sql`select *,
-      case when applies_to is null then part + 0 when ${isUnsure} then null when at_once then part + 0
-        else part - min(part + 0, max(total - (history->>0) - (history->>1), 0)) end as returned,
-      iif(is_split, (select json_group_array(json(value)) from json_each(history, '$[5]') where value->>3 = day), history->'$[5]') as payments
+      case when applies_to is null then part + 0 when ${isUnsure} then null when at_once then min(part + 0, max(total - credited_before, 0))
+        else part - min(part + 0, max(total - paid_before - credited_before, 0)) end as returned,
+      case when at_once = 0 then (select json_group_array(json_array(forma_pago, of_payment, amount, paid_on)) ${paidBefore} and (not is_split or paid_on = day)) end as payments
     from (${onDays})`
   const isWhole = sql`(is_plain and returned is whole + 0)`
   const others = Object.keys(named)
-  return sql`select ${columns({
+  return sql`with note as materialized (${rows}), lowered as materialized (${lowered}), act as materialized (${acts}),
+    paid as materialized (select * from act where kind = 'P')
+  select ${columns({
     uuid: sql`uuid`,
     applies_to: sql`applies_to`,
     n: sql`n`,
@@ -270,7 +277,7 @@ export function refunds(
     day: sql`day`,
     counterparty: sql`counterparty`,
     tipo: sql`'E'`,
-    forma: sql`iif(at_once is not 0 or history is null, forma_note, payments->'$[0]'->>0)`,
+    forma: sql`iif(at_once is not 0, forma_note, payments->'$[0]'->>0)`,
     invoice: sql`coalesce(applies_to, uuid)`,
     reason: sql`null`,
     is_restated: sql`is_withheld and not is_advance and substr(day, 1, 7) < substr(fecha_note, 1, 7)`,
@@ -284,7 +291,7 @@ export function refunds(
     net: sql`-net_note`,
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, sql.identifier(name)])),
     source: sql`case when not ${isWhole} or at_once = 0 then json_array(coalesce(cast(returned as text), part), paid_of->>0, null, null, paid_of->>0, paid_of->>1, paid_of->>2, paid_of->>3,
-      paid_of->>4, paid_of->>5, paid_of->>6, json(iif(returned is null, json_array(uuid, at_once, json(settled), iif(is_split, day, null)), null))) end`,
+      paid_of->>4, paid_of->>5, paid_of->>6, json(iif(returned is null, json_array(uuid, at_once, json(${settled}), iif(is_split, day, null)), null))) end`,
     ...Object.fromEntries(others.map((name) => [name, sql.identifier(name)])),
   })} from (${measured}) where returned is not 0`
 }
@@ -461,11 +468,14 @@ export function creditsOfUnpaid(partition: Partition, direction: DirectionNumber
   const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [atOnce] })
   return (
     notes &&
-    sql`select ${own.uuid}, ${i.uuid} as applies_to, ${own.issued_at}, ${own.total_micros} as amount
-      from (select ${own}.* ${notes}) own cross join json_each(${own.related}) related cross join ${cfdi} ${i}
-      where ${i.uuid} = related.value and ${isVisible(partition, 'i')} and ${i.emisor_rfc} = ${own.emisor_rfc} and ${i.receptor_rfc} = ${own.receptor_rfc}
+    sql`with noted as materialized (select ${own}.uuid, ${own.issued_at}, ${own.total_micros} as amount, ${own.emisor_rfc}, ${own.receptor_rfc}, related.value as applies_to
+        from (select ${own}.* ${notes}) own cross join json_each(${own.related}) related),
+      unpaid as materialized (select ${i.uuid} as invoice, ${i.emisor_rfc} as emisor, ${i.receptor_rfc} as receptor
+        from (select distinct applies_to from noted) cross join ${cfdi} ${i} where ${i.uuid} = applies_to and ${isVisible(partition, 'i')}
         and ${i.version} is not null and ${i.tipo_comprobante} = 'I' and ${i.metodo_pago} = 'PPD' and ${i.cancelled} = 0
-        and not ${isSubstituted(partition, 'i')} and not ${hasComplement(partition, i)}`
+        and not ${isSubstituted(partition, 'i')} and not ${hasComplement(partition, i)})
+      select uuid, applies_to, issued_at, amount from noted cross join unpaid
+      where invoice = applies_to and emisor = emisor_rfc and receptor = receptor_rfc`
   )
 }
 
