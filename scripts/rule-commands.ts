@@ -1,8 +1,11 @@
 import * as z from 'zod'
-import type { RuleKey, RuleRow } from '../src/authority/rules/dated.ts'
+import { hasKey, judgeOf } from '../src/analytics/common/deductible.ts'
+import { proportionFlags, splitOf } from '../src/analytics/vat/proportion.ts'
+import { ANY_DAY, byDay } from '../src/authority/rules/by-day.ts'
+import { type RuleKey, type RuleRow, Rules } from '../src/authority/rules/dated.ts'
 import { CONFIDENCES, SHAPES } from '../src/authority/rules/shapes.ts'
 import { recordsOf } from '../src/platform/csv.ts'
-import { quoted } from '../src/platform/db/statement.ts'
+import { inlined, quoted } from '../src/platform/db/statement.ts'
 
 /** What an operator asks of the rules. */
 export type RuleCommand = { kind: 'show'; key: RuleKey } | { kind: 'set' | 'products'; file: string }
@@ -90,6 +93,42 @@ export function ownRulesIn(text: string): RuleRow[] {
   })
   if (faults.length > 0) throw new FileRefused(faults)
   return found
+}
+
+/**
+ * D1 refuses statements of more than 100 KB. What the longest ones have room for says which product keys and forms of payment decide about
+ * a purchase or sale, once for each value on its days.
+ */
+const MOST_SQL = 20_000
+
+/** Throws FileRefused when the SQL under these values is too long for a statement, whatever range is asked for. */
+export function assertShort(rows: readonly RuleRow[], defaults: readonly RuleRow[]): void {
+  const days = { first: ANY_DAY, last: '2100-12-31' }
+  const rules = Rules.of(rows, defaults, days.first)
+  const { thingFound, paymentFound } = judgeOf(rules, days)
+  const purchase = {
+    products: 'e.products',
+    total: 'e.total',
+    net: 'e.net',
+    uso: 'e.uso',
+    fecha: 'e.fecha',
+    there: 'e.there',
+    here: 'e.here',
+  }
+  const payment = paymentFound({ forma: 'e.forma', pesos: 'e.pesos', day: 'e.day', in_cash: 'e.in_cash' }, purchase)
+  const registered = byDay(rules, 'fecha', days, (on) => hasKey('products', on.find('repse.claves') ?? []))
+  const ofPurchases = [thingFound(purchase), payment, payment, registered]
+  const ofSales = [splitOf(rules, days), ...proportionFlags(rules, days)].map(inlined)
+  for (const [keys, texts] of [
+    ['deduction.…, payment_forms, cash.… and repse.claves', ofPurchases],
+    ['vat.proportion', ofSales],
+  ] as const) {
+    const length = texts.reduce((sum, text) => sum + text.length, 0)
+    if (length > MOST_SQL)
+      throw new FileRefused([
+        `The values of ${keys} make SQL of ${length} characters, and at most ${MOST_SQL} fit into a statement. Give fewer product keys, shorter ones, or fewer values on days of their own.`,
+      ])
+  }
 }
 
 /** The statements that replace all of a deployment's own values. Interrupted between two of them, they can be executed again. */

@@ -2,7 +2,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RuleKey, type RuleRow, Rules } from '../src/authority/rules/dated.ts'
 import { executeInControlPlane, executeStatementsInControlPlane, givenFile, operatorRequest } from './control-plane.ts'
-import { FileRefused, ownRulesIn, ownRulesSql, productKeysIn, productKeysSql, type RuleCommand, ruleCommandOf } from './rule-commands.ts'
+import {
+  assertShort,
+  FileRefused,
+  ownRulesIn,
+  ownRulesSql,
+  productKeysIn,
+  productKeysSql,
+  type RuleCommand,
+  ruleCommandOf,
+} from './rule-commands.ts'
 import { ROOT } from './wrangler.ts'
 
 const USAGE = `Shows and sets the dated rules behind the figures: rates, caps, thresholds, catalogs (docs/rules.md).
@@ -57,6 +66,7 @@ async function carryOut(env: Environment, command: RuleCommand | null): Promise<
   const bytes = givenFile(command.file)
   if (command.kind === 'set') {
     const rows = ownRulesIn(bytes.toString('utf8'))
+    assertShort(rows, defaults)
     await executeStatementsInControlPlane(env, ownRulesSql(rows))
     console.log(`This deployment now sets ${rows.length} ${rows.length === 1 ? 'value' : 'values'} itself.`)
   } else {

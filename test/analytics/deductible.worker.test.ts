@@ -1,11 +1,14 @@
 import { sql } from 'drizzle-orm'
 import { afterEach, describe, expect, it } from 'vitest'
+import defaults from '../../assets/rules.json' with { type: 'json' }
+import { assertShort } from '../../scripts/rule-commands.ts'
 import { openInsight } from '../../src/analytics/common/insight.ts'
 import { deductionsStatement } from '../../src/analytics/deductions/store.ts'
 import { usesOf } from '../../src/analytics/deductions/uses.ts'
 import type { Sets } from '../../src/analytics/risk/sets.ts'
 import { knownSuppliers } from '../../src/analytics/vat/exclusions.ts'
 import { statementsOf } from '../../src/analytics/vat/position.ts'
+import type { RuleRow } from '../../src/authority/rules/dated.ts'
 import { textOf } from '../../src/platform/db/statement.ts'
 import { partitionsToRead } from '../../src/taxpayers/visibility/scoped-ledger.ts'
 import { contextOf, reaching } from '../support/context.ts'
@@ -477,26 +480,87 @@ describe('rented cars', () => {
 })
 
 /** What breaks without it: D1 refuses statements of more than 100,000 bytes, and each rule that changes within the range makes them longer. */
-it('the statement of deductions is small for the widest range, both partitions and every list', async () => {
+const widestRange = () => {
   const windows = reaching(['2018-01-01', '2026-03-01T00:00:00Z'])
   const ctx = contextOf({ rfc: 'PEPJ800101AB1', imported_at: 1, ...windows } as never, { extractor_count: 1 })
-  const insight = await openInsight(ctx, { from: '2018-01', to: '2026-03', direction: 'received' })
-  const { partitions, sets, uses } = {
-    partitions: partitionsToRead(insight.ledger).length,
-    sets: { ctes: sql``, sets: new Set(['list_definitivo', 'repse_absent', 'repse_active', 'repse_expired']) } as unknown as Sets,
-    uses: usesOf(insight.rules, insight.ledger.rfc, insight.span),
-  }
-  const { sql: text } = textOf(deductionsStatement(insight, sets, uses, ['2026-01-01', 'A'], 101)!)
-  expect([partitions, uses.personal.length]).toEqual([2, 10])
-  expect(text.length).toBeLessThan(60_000)
+  return openInsight(ctx, { from: '2018-01', to: '2026-03', direction: 'received' })
+}
+const deductionsOf = (insight: Awaited<ReturnType<typeof widestRange>>): string => {
+  const sets = {
+    ctes: sql``,
+    sets: new Set(['list_definitivo', 'repse_absent', 'repse_active', 'repse_expired']),
+  } as unknown as Sets
+  const uses = usesOf(insight.rules, insight.ledger.rfc, insight.span)
+  expect([partitionsToRead(insight.ledger).length, uses.personal.length]).toEqual([2, 10])
+  return textOf(deductionsStatement(insight, sets, uses, ['2026-01-01', 'A'], 101)!).sql
+}
+
+it('the statement of deductions is small for the widest range, both partitions and every list', async () => {
+  expect(deductionsOf(await widestRange()).length).toBeLessThan(60_000)
 })
 
-it('and so are those of the VAT position', async () => {
+const ofVatPosition = async () => {
   const windows = reaching(['2018-01-01', '2026-03-01T00:00:00Z'])
   const ctx = contextOf({ rfc: 'EKU9003173C9', imported_at: 1, ...windows } as never, { extractor_count: 1 })
   const insight = await openInsight(ctx, { from: '2018-01', to: '2026-03' })
   const { statements } = statementsOf(insight, await knownSuppliers(insight), { taxed: ['JES900109Q90'], exempt: ['URE180429TM6'] })
-  const longest = Math.max(...statements.map((one) => textOf(one).sql.length))
-  expect(statements.length).toBeGreaterThan(4)
-  expect(longest).toBeLessThan(90_000)
+  return statements.map((one) => textOf(one).sql.length)
+}
+
+it('and so are those of the VAT position', async () => {
+  const lengths = await ofVatPosition()
+  expect(lengths.length).toBeGreaterThan(4)
+  expect(Math.max(...lengths)).toBeLessThan(78_000)
+})
+
+describe('the widest own rules that an operator can set', () => {
+  const keys = (first: number, count: number) => Array.from({ length: count }, (_, n) => String(first + n))
+  const row = (key: string, value: unknown, valid_from = '2018-02-01'): RuleRow =>
+    ({ key, value, valid_from, valid_to: null, rule_ref: 'Own', source: 'An operator', confidence: 'proposed' }) as RuleRow
+  const defaultOf = (key: string) => defaults.find((one) => one.key === key)!.value as object
+  const isShort = (rows: readonly RuleRow[]) => {
+    try {
+      assertShort(rows, defaults as RuleRow[])
+      return true
+    } catch (error) {
+      expect((error as Error).message).toContain('at most 20000 fit into a statement')
+      return false
+    }
+  }
+  /** Values of a growing size, until one more is refused. */
+  const widest = (made: (size: number) => RuleRow[]) => {
+    let size = 1
+    while (size < 2_000 && isShort(made(size + 1))) size++
+    expect(size).toBeLessThan(2_000)
+    return made(size)
+  }
+  const vehicles = defaultOf('deduction.vehicles')
+  const wide = {
+    'one list of keys': (size: number) => [row('deduction.vehicles', { ...vehicles, claves: keys(25_101_503, size) })],
+    'many values on days of their own': (size: number) =>
+      Array.from({ length: size }, (_, n) =>
+        row(
+          'deduction.vehicles',
+          { ...vehicles, claves: keys(25_101_503, 5 + n) },
+          `20${18 + (n >> 3)}-${String(1 + (n & 7)).padStart(2, '0')}-15`,
+        ),
+      ),
+    'restaurants and fuel': (size: number) => [
+      row('deduction.restaurants', { ...defaultOf('deduction.restaurants'), claves: keys(90_101_501, size), bars: [] }),
+      row('deduction.fuel', { claves: keys(15_101_500, size) }),
+    ],
+    'what is out of the proportion': (size: number) => [
+      row('vat.proportion', [{ reason: 'interest', treatment: 'out', claves: keys(84_121_500, size) }]),
+    ],
+  }
+
+  it.each(Object.entries(wide))('of %s make statements that D1 carries out', async (_, made) => {
+    const rows = widest(made)
+    await setOwnRules(rows)
+    expect(Math.max(...(await ofVatPosition()))).toBeLessThan(100_000)
+    expect(deductionsOf(await widestRange()).length).toBeLessThan(100_000)
+    const set = await book([invoice(1, 200_000, { metodo: 'PUE', uso: 'I03', lines: [{ clave: '25101503', importe: 200_000 }] })])
+    expect((await set.deductions()).map((one: Row) => one.slice(0, 2))).toEqual([[1, 'capped']])
+    expect((await set.vat()).by).toEqual([['cap_vehicle', '4000.00']])
+  })
 })

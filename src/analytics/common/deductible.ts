@@ -96,9 +96,17 @@ const among = (keys: readonly string[]): string => `(${keys.map((key) => `'${key
 export const beginsWith = (text: string, prefixes: readonly string[]): string =>
   `(${[...Map.groupBy(prefixes, ({ length }) => length)].map(([length, some]) => `substr(${text}, 1, ${length}) in ${among(some)}`).join(' or ') || '0'})`
 
+/** The most keys that are searched one by one: SQLite refuses expressions of more than 100 levels. */
+const FEW = 16
+
 /** The condition that a line has a product key that begins with one of these. */
 export const hasKey = (products: string, prefixes: readonly string[]): string =>
-  `(${prefixes.map((prefix) => `instr(',' || ${products}, ',${prefix}') > 0`).join(' or ') || '0'})`
+  prefixes.length > FEW
+    ? `exists (select 1 from ${linesOf(products)} where ${beginsWith('value', prefixes)})`
+    : `(${prefixes.map((prefix) => `instr(',' || ${products}, ',${prefix}') > 0`).join(' or ') || '0'})`
+
+/** The lines of a column `products`, as a table. */
+const linesOf = (products: string): string => `json_each('["' || replace(${products}, ',', '","') || '"]')`
 
 /** SQL for a part of micros, rounded half up. The parts are small enough not to overflow. */
 export const partIn = (amount: string, part: string, of: string): string =>
@@ -166,7 +174,8 @@ export function judgeOf(rules: Rules, days: Days) {
     }
     const hasLines = dated((on) => {
       const { vehicles, rental, fuel } = keysOf(on)
-      return hasKey(products, [...vehicles, ...rental, ...fuel])
+      // What their keys begin with is enough: the lines tell.
+      return hasKey(products, [...new Set([...vehicles, ...rental, ...fuel].map((key) => key.slice(0, 6)))])
     })
     const kind = dated((on) => {
       const { cars, vehicles, rental, fuel } = keysOf(on)
@@ -194,7 +203,7 @@ export function judgeOf(rules: Rules, days: Days) {
               from (select *, cast(${limit} * 1000000 * iif(abs(every - ${net}) < 1000000, 1, every * 1.0 / ${net}) as integer) as most
                 from (select *, sum(amount) over () as every from (select value as name, ${kind} as kind,
                     iif(substr(value, 9, 1) = 'x', cast(substr(value, 10) as integer), 1) as n,
-                    iif(instr(value, '=') > 0, cast(substr(value, instr(value, '=') + 1) as integer), ${net} + 0) as amount from json_each('["' || replace(${products}, ',', '","') || '"]')))))))) end`
+                    iif(instr(value, '=') > 0, cast(substr(value, instr(value, '=') + 1) as integer), ${net} + 0) as amount from ${linesOf(products)}))))))) end`
     return `coalesce(${eating}, ${lines})`
   }
   return { isCash, paymentFound, paymentsFound, thingFound }

@@ -143,6 +143,12 @@ function openIn(row: string): OpenRow {
   return { month, until, iva, balance, invoice }
 }
 
+/** The columns of events that `marked` needs. */
+const EVENT = [
+  ...['uuid', 'applies_to', 'n', 'issued_at', 'day', 'counterparty', 'tipo', 'forma', 'invoice', 'reason', 'is_restated', 'is_returned'],
+  ...['payment', 'payments', 'payment_of', 'needs_exact', 'source', ...SUMS, ...Object.keys(MORE('i'))],
+]
+
 const sumOf = (name: string): SQL => sql`cast(coalesce(sum(iif(needs_exact, 0, ${sql.identifier(name)})), 0) as text)`
 
 /**
@@ -159,32 +165,16 @@ function positionOf(partition: Partition, direction: DirectionNumber, marks: Mar
   const parts = paidByComplement(partition, direction, { first: days.first, last: LATEST }, more, true)
   const credited = creditedSince(partition, direction, days.first, columns)
   if (whole === null || returned === null || parts === null || credited === null) return null
-  const own = Object.keys(columns('i'))
-  const paid = marked(parts, partition, direction, marks, ['invoice', 'amount', 'metodo_pago', 'is_hidden', ...own])
-  const moved = sql.raw(
-    [
-      'uuid',
-      'applies_to',
-      'day',
-      'tipo',
-      'reason',
-      'is_restated',
-      'found',
-      ...FLAGS,
-      ...SUMS,
-      ...WITHOUT,
-      'needs_exact',
-      'stated',
-      'as_json',
-    ].join(', '),
-  )
+  // What is paid and what is not is judged in one place, because its SQL is long.
+  const names = sql.raw(EVENT.join(', '))
+  const events = sql`select ${names} from paid where not is_hidden and day <= ${days.last}
+    union all select ${names} from (${whole}) union all select ${names} from (${returned})`
   const sums = sql.raw(['reason', ...SUMS, ...WITHOUT, 'needs_exact', 'stated', 'as_json'].join(', '))
   const changes = sql`${paidSince(sql`paid`, columns)} union all ${credited}`
-  return sql`with paid as materialized (${paid}), ${openByMonth(partition, direction, through, changes, columns)}
+  return sql`with paid as materialized (${parts}), ${openByMonth(partition, direction, through, changes, columns)}
     select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where needs_exact), found, ${sql.join(['stated', ...SUMS, ...WITHOUT].map(sumOf), sql`, `)}) as row
       from (select ${KEY} as key, iif(reason is null, found, 0) as found, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${sums} from (
-        select ${moved} from (${marked(sql`select * from (${whole}) union all select * from (${returned})`, partition, direction, marks)})
-        union all select ${moved} from paid where not is_hidden and day <= ${days.last}))
+        ${marked(events, partition, direction, marks)}))
       group by key, reason, found
     union all select 'open', json_array(month, until, iva, balance, invoice) from (${pendingGroups(partition, through.first)})
     union all select 'exact', invoice from (${invoicesIn(partition, sql`select uuid from exact`)})`

@@ -92,12 +92,12 @@ export function marked(events: SQL, partition: Partition, direction: DirectionNu
     'is_unmatched', reason is not null, 'found', found, 'thing', json(thing), 'judged', json(judged), 'payment_of', json(payment_of))`
   return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, is_restated, is_returned, found, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
       ${sql.raw(withouts.map((amount, n) => `${amount} as ${WITHOUT[n]}`).join(', '))},
-      ${sql.raw(FLAGS.join(', '))}, ${needsExact} as needs_exact,
+      ${sql.raw(FLAGS.join(', '))}, is_exact as needs_exact,
       iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated,
-      case when ${needsExact} then ${json} end as as_json
-    from (select *, form | coalesce(thing->>2, 0) as found, ${sql.raw(amounts)},
+      case when is_exact then ${json} end as as_json
+    from (select *, ${needsExact} as is_exact from (select *, form | coalesce(thing->>2, 0) as found, ${sql.raw(amounts)},
         thing->>0 + iif(form & ${sql.raw(String(FOUND.fuel_not_electronic))}, thing->>3, 0) as part_out, thing->>1 as part_of, ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}
-      from (select e.*, ${judged} from (${events} limit -1) e where reason is not 'not_counted' limit -1) limit -1)`
+      from (select e.*, ${judged} from (${events} limit -1) e where reason is not 'not_counted' limit -1) limit -1))`
 }
 
 /** Cash events of a direction, and paid parts that are none, as movements. */

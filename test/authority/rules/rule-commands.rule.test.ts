@@ -1,7 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { FileRefused, ownRulesIn, ownRulesSql, productKeysIn, productKeysSql, ruleCommandOf } from '../../../scripts/rule-commands.ts'
+import defaults from '../../../assets/rules.json' with { type: 'json' }
+import {
+  assertShort,
+  FileRefused,
+  ownRulesIn,
+  ownRulesSql,
+  productKeysIn,
+  productKeysSql,
+  ruleCommandOf,
+} from '../../../scripts/rule-commands.ts'
+import type { RuleRow } from '../../../src/authority/rules/dated.ts'
 
 const faultsOf = (verb: () => unknown): string[] => {
   try {
@@ -125,4 +135,24 @@ it.each([
   ],
 ])('a sheet %s is refused, with the rows', (_, text, faults) => {
   expect(faultsOf(() => productKeysIn(text))).toEqual(faults)
+})
+
+it('values whose SQL does not fit into a statement are refused, in whatever part of it they are', () => {
+  const row = (key: string, value: unknown, valid_from = '2020-01-01') => ({ ...uma, key, value, valid_from }) as RuleRow
+  const keys = Array.from({ length: 2_000 }, (_, n) => String(10_000_000 + n))
+  const check = (...rows: RuleRow[]) => faultsOf(() => assertShort(rows, defaults as RuleRow[]))
+  expect(check()).toEqual([])
+  expect(check(row('repse.claves', keys.slice(0, 200)))).toEqual([])
+  for (const [rows, meant] of [
+    [[row('repse.claves', keys)], 'deduction.…, payment_forms, cash.… and repse.claves'],
+    [[row('deduction.fuel', { claves: keys })], 'deduction.…, payment_forms, cash.… and repse.claves'],
+    [
+      Array.from({ length: 20 }, (_, n) => row('deduction.fuel', { claves: keys.slice(n, n + 100) }, `${2000 + n}-01-01`)),
+      'deduction.…, payment_forms, cash.… and repse.claves',
+    ],
+    [[row('vat.proportion', [{ reason: 'land', treatment: 'review', claves: keys }])], 'vat.proportion'],
+  ] as const)
+    expect(check(...rows)).toEqual([
+      expect.stringMatching(new RegExp(`^The values of ${meant} make SQL of \\d+ characters, and at most 20000 fit into a statement.`)),
+    ])
 })
