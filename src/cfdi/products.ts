@@ -19,14 +19,16 @@ const KEYS_OF_DOCUMENT = 1_000
 const MOST_CELLS = 30_000
 
 const KEY = /^\d{8}$/
+/** The different costs of the vehicles of a key that are told apart. */
+const MOST_COSTS = 100
 /** The family of motor vehicles, each of which has a limit of its own (LISR 36-II), and rented ones, which have one for each day (28-XIII). */
 const [VEHICLES, RENTED, DAY] = ['2510', '78111808', 'DAY']
 
 /** The sums of the lines of one document, as they come, in its currency. */
 export class LineProducts {
   readonly #sums = new Map<string, Micros>()
-  /** How many vehicles or days of a key there are, and the cost of each; 0 when they differ or are not known. */
-  readonly #vehicles = new Map<string, { count: number; cost: Micros }>()
+  /** How many vehicles or days of a key have each cost, and their sum; the count is 0 where it is not known. */
+  readonly #vehicles = new Map<string, Map<string, { count: number; net: Micros }>>()
 
   add({
     clave_prod_serv,
@@ -41,22 +43,29 @@ export class LineProducts {
     this.#sums.set(key, (this.#sums.get(key) ?? 0n) + net)
     if (!key.startsWith(VEHICLES) && key !== RENTED) return
     const count = key === RENTED && clave_unidad !== DAY ? 0 : Number(cantidad ?? 1)
-    const [known, isWhole] = [this.#vehicles.get(key), Number.isSafeInteger(count) && count > 0]
-    const cost = isWhole ? net / BigInt(count) : 0n
-    const isAlike = isWhole && (known === undefined || (known.count > 0 && known.cost === cost))
-    this.#vehicles.set(key, { cost, count: isAlike ? (known?.count ?? 0) + count : 0 })
+    const isWhole = Number.isSafeInteger(count) && count > 0
+    const costs = this.#vehicles.get(key) ?? new Map<string, { count: number; net: Micros }>()
+    const cost = isWhole ? String(net / BigInt(count)) : ''
+    const known = costs.get(cost) ?? { count: 0, net: 0n }
+    this.#vehicles.set(key, costs.set(cost, { count: isWhole ? known.count + count : 0, net: known.net + net }))
   }
 
   /**
    * The `products` column: `key=micros,…`, or the key alone that has the whole amount of the document. Of several vehicles or
-   * days `keyxcount=micros`, where the count is 0 if their costs differ or it is not known. Null for other types than I and E.
+   * days `keyxcount=micros`, where the count is 0 if it is not known; of different costs `key@micros|keyxcount@micros=sum`. Null for other
+   * types than I and E.
    */
   textOf(row: Stating & Pick<Countable, 'tipo_comprobante'>): string | null {
     if ((row.tipo_comprobante !== 'I' && row.tipo_comprobante !== 'E') || this.#sums.size === 0) return null
-    const [[key, sum], ...others] = [...this.#sums] as [[string, Micros], ...[string, Micros][]]
-    const countOf = (key: string) => this.#vehicles.get(key)?.count ?? 1
-    if (others.length === 0 && sum === netOf(row) && countOf(key) === 1) return key
-    return [...this.#sums].map(([key, sum]) => `${key}${countOf(key) === 1 ? '' : `x${countOf(key)}`}=${sum}`).join()
+    const texts = [...this.#sums].map(([key, sum]) => {
+      const costs = [...(this.#vehicles.get(key)?.values() ?? [{ count: 1, net: sum }])]
+      const told = costs.length > MOST_COSTS ? [{ count: 0, net: sum }] : costs
+      const names = told.map(({ count }) => (count === 1 ? key : `${key}x${count}`))
+      return [told.length === 1 ? names[0]! : names.map((name, n) => `${name}@${told[n]!.net}`).join('|'), sum] as const
+    })
+    const [[name, sum], ...others] = texts as [[string, Micros], ...[string, Micros][]]
+    if (others.length === 0 && sum === netOf(row) && this.#sums.has(name)) return name
+    return texts.map(([name, sum]) => `${name}=${sum}`).join()
   }
 }
 

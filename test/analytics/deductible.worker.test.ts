@@ -320,7 +320,7 @@ describe('vehicles', () => {
       car(1, '25101503', 400_000),
       car(2, '25101509', 400_000),
       car(3, '25101503', 150_000),
-      // Goods of a dealer, a pickup, and two cars of 200,000.
+      // Goods of a dealer, a pickup, two cars of 200,000, and two of 100,000 and 350,000.
       car(4, '25101503', 400_000, { uso: 'G01' }),
       car(5, '25101507', 400_000),
       car(6, '25101503', 400_000, { lines: [{ clave: '25101503', importe: 400_000, cantidad: 2 }] }),
@@ -334,14 +334,14 @@ describe('vehicles', () => {
       [4, 'eligible', '400000.00', []],
       [5, 'review', '0.00', ['vehicle_review']],
       [6, 'capped', '87500.00', ['cap_vehicle']],
-      [7, 'review', '0.00', ['vehicle_review']],
+      [7, 'capped', '68750.00', ['cap_vehicle']],
       [8, 'capped', '0.00', ['cap_vehicle']],
     ])
-    // 36,000 + 24,000 + 8,000 − 6,400: what the note takes off was beyond the limit.
+    // 36,000 + 24,000 + 8,000 + 28,000 − 6,400: what the note takes off was beyond the limit.
     expect(await set.vat()).toEqual({
-      excluded: '61600.00',
-      by: [['cap_vehicle', '61600.00']],
-      review: [['vehicle_review', '136000.00']],
+      excluded: '89600.00',
+      by: [['cap_vehicle', '89600.00']],
+      review: [['vehicle_review', '64000.00']],
     })
   })
 
@@ -419,6 +419,7 @@ describe('a note on a car', () => {
       [3, 'capped', '0.00', ['cap_vehicle']],
       [4, 'capped', '-18750.00', ['cap_vehicle']],
     ])
+    expect(await set.vat()).toEqual({ excluded: '0.00', by: [], review: [] })
   })
 })
 
@@ -431,27 +432,69 @@ describe('rented cars', () => {
       rented(1, 2_500, 5),
       rented(2, 1_000, 5),
       rented(3, 12_000, 1, {}, 'MON'),
-      // With a driver's seat for a child, which has no limit; a note takes back its part.
+      // With a driver's seat for a child, which has no limit.
       rented(4, 0, 0, {
         lines: [
           { clave: '78111808', importe: 1_000, cantidad: 2, unidad: 'DAY' },
           { clave: '56101805', importe: 1_000 },
         ],
       }),
-      note(5, 1, 500),
+      // Two cars, of 150 and of 700 a day.
+      rented(5, 0, 0, {
+        lines: [
+          { clave: '78111808', importe: 300, cantidad: 2, unidad: 'DAY' },
+          { clave: '78111808', importe: 1_400, cantidad: 2, unidad: 'DAY' },
+        ],
+      }),
     ])
     expect(await set.deductions()).toEqual([
       [1, 'capped', '1000.00', ['cap_car_rental']],
       [2, 'eligible', '1000.00', []],
       [3, 'review', '0.00', ['car_rental_review']],
       [4, 'capped', '1400.00', ['cap_car_rental']],
-      [5, 'capped', '-200.00', ['cap_car_rental']],
+      [5, 'capped', '700.00', ['cap_car_rental']],
     ])
-    // 1,500 + 600 − 300, at 16 %.
+    // 1,500 + 600 + 1,000, at 16 %.
     expect(await set.vat()).toEqual({
-      excluded: '288.00',
-      by: [['cap_car_rental', '288.00']],
+      excluded: '496.00',
+      by: [['cap_car_rental', '496.00']],
       review: [['car_rental_review', '1920.00']],
+    })
+  })
+
+  it('have a lower price after a credit note, unless it takes off days, which is a question', async () => {
+    const set = await book([
+      rented(1, 2_500, 5),
+      // 1,500 are beyond the limit: the first note takes 1,200 off, the second 300 of 500.
+      note(2, 1, 1_200),
+      note(3, 1, 500, { fecha: '2026-05-21' }),
+      // All is returned: nothing remains to be asked.
+      rented(4, 2_500, 5),
+      note(5, 4, 2_500),
+      // A note that comes before the payment.
+      rented(6, 2_500, 5, { metodo: 'PPD' }),
+      note(7, 6, 1_000, { fecha: '2026-05-03' }),
+      paid(8, '03', [[6, 1_740]]),
+      // Without anything beyond the limit there is no question.
+      rented(9, 1_000, 5),
+      note(10, 9, 100),
+    ])
+    expect(await set.deductions()).toEqual([
+      [1, 'capped', '1000.00', ['cap_car_rental']],
+      [4, 'capped', '1000.00', ['cap_car_rental']],
+      [6, 'capped', '1000.00', ['cap_car_rental']],
+      [9, 'eligible', '1000.00', []],
+      [7, 'review', '0.00', ['car_rental_review']],
+      [2, 'review', '0.00', ['car_rental_review']],
+      [5, 'capped', '-1000.00', ['cap_car_rental']],
+      [10, 'eligible', '-100.00', []],
+      [3, 'review', '0.00', ['car_rental_review']],
+    ])
+    // 240 − 192 − 48; 240 − 240; 500 of 1,500 at 16 %.
+    expect(await set.vat()).toEqual({
+      excluded: '80.00',
+      by: [['cap_car_rental', '80.00']],
+      review: [['car_rental_review', '-32.00']],
     })
   })
 

@@ -41,13 +41,18 @@ describe('the sums over the lines of a document', () => {
     expect(textOf([line('84111506', '10.00')], { tipo_comprobante: 'P' })).toBeNull()
   })
 
-  it('name how many vehicles there are of a key, and 0 where their costs differ', () => {
+  it('name how many vehicles there are of a key, and each cost where they differ', () => {
     expect(textOf([line('25101503', '10.00')])).toBe('25101503')
     expect(textOf([line('25101503', '10.00', null, '2')])).toBe('25101503x2=10000000')
     expect(textOf([line('25101503', '4.00'), line('25101503', '8.00', null, '2'), line('84111506', '1.00')])).toBe(
       '25101503x3=12000000,84111506=1000000',
     )
-    expect(textOf([line('25101503', '4.00'), line('25101503', '6.00')])).toBe('25101503x0=10000000')
+    const mixed = textOf([line('25101503', '4.00'), line('25101503', '8.00', null, '2'), line('25101503', '6.00')])
+    expect(mixed).toBe('25101503x3@12000000|25101503@6000000=18000000')
+    expect(mainKeyOf(`84111506=17000000,${mixed}`)).toBe('25101503')
+    expect(writeProducts(added(row({ products: mixed })))).toBe('{"I|25101503":[1,0,"18000000"]}')
+    const fleet = (count: number) => textOf(Array.from({ length: count }, (_, n) => line('25101503', `${n + 1}.00`)))!
+    expect([fleet(100).split('|').length, fleet(101)]).toEqual([100, '25101503x0=5151000000'])
     expect(mainKeyOf('25101503x2=10000000,84111506=1000000')).toBe('25101503')
     expect(writeProducts(added(row({ products: '25101503x2=10000000' })))).toBe('{"I|25101503":[1,0,"10000000"]}')
   })
@@ -56,7 +61,12 @@ describe('the sums over the lines of a document', () => {
     expect(textOf([line('78111808', '10.00', null, '5', 'DAY')])).toBe('78111808x5=10000000')
     expect(textOf([line('78111808', '10.00', null, '1', 'MON')])).toBe('78111808x0=10000000')
     expect(textOf([line('78111808', '10.00', null, '1.5', 'DAY')])).toBe('78111808x0=10000000')
-    expect(textOf([line('78111808', '4.00', null, '1', 'DAY'), line('78111808', '6.00', null, '1', 'DAY')])).toBe('78111808x0=10000000')
+    expect(textOf([line('78111808', '4.00', null, '1', 'DAY'), line('78111808', '6.00', null, '1', 'DAY')])).toBe(
+      '78111808@4000000|78111808@6000000=10000000',
+    )
+    expect(textOf([line('78111808', '4.00', null, '2', 'DAY'), line('78111808', '6.00', null, '1', 'MON')])).toBe(
+      '78111808x2@4000000|78111808x0@6000000=10000000',
+    )
   })
 
   it('count in their month in MXN while the document counts', () => {

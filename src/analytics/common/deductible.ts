@@ -156,7 +156,8 @@ export function judgeOf(rules: Rules, days: Days) {
 
   /**
    * JSON `[part, of, findings, fuel]`: the part of a purchase that is not deductible by what it is, and the part that is fuel. Of a credit note
-   * on a car, the part that takes off what was beyond its limit. Null when all of it is deductible and nothing is fuel.
+   * on a car, the part that takes off what was beyond its limit; on a rented one it may take off days instead, which is a question. Null when
+   * all of it is deductible and nothing is fuel.
    */
   function thingFound({ products, net, uso, fecha, there, here, noted }: Purchase): string {
     const dated = (make: (on: Rules) => string) => byDay(rules, fecha, { ...days, first: ANY_DAY }, make)
@@ -183,7 +184,7 @@ export function judgeOf(rules: Rules, days: Days) {
       return `case when ${beginsWith('value', vehicles)} then iif(${isGoods}, '', iif(${beginsWith('value', cars)}, 'car', 'vehicle'))
         when ${beginsWith('value', rental)} then 'rental' when ${beginsWith('value', fuel)} then 'fuel' else '' end`
     })
-    // Amounts are in the currency of the invoice, and so are limits. Where costs differ or days are not known, `n` is 0.
+    // Amounts are in the currency of the invoice, and so are limits. Where it is not known how many they are, `n` is 0.
     const limit = dated((on) => {
       const { electric, limit, electric_limit } = on.get('deduction.vehicles')
       return `case when ${beginsWith('name', electric)} then ${electric_limit} when kind = 'rental' then ${on.get('deduction.car_rental').limit} else ${limit} end`
@@ -191,11 +192,11 @@ export function judgeOf(rules: Rules, days: Days) {
     const [before, own] = noted ? [noted.before, noted.part].map((part) => `(${part}) * 1.0 * every / (${noted.of})`) : ['0', 'null']
     const lines = `case when ${hasLines} then (
         select case when bits > 0 or fuel > 0 then json_array(cast(part / unit + 0.5 as integer), cast(whole / unit + 0.5 as integer), bits, cast(fuel / unit + 0.5 as integer)) end
-        from (select iif(cars = 0, 0, iif(own is null, max(0, cars - before), min(own, max(0, cars - before)))) + rent as part,
-            max(case when cars > 0 and own is not null then own when cars > 0 then every - before else coalesce(every, 1) end, 1) as whole, coalesce(fuel, 1) as fuel,
-            iif(cars > 0 or rent > 0 or coalesce(every, 1) < 3000000000, 1.0, 10000.0) as unit,
-            iif(cars > 0, ${FOUND.cap_vehicle}, 0) + iif(rent > 0, ${FOUND.cap_car_rental}, 0) + iif(is_open, ${FOUND.vehicle_review}, 0) + iif(is_unclear, ${FOUND.car_rental_review}, 0) as bits
-          from (select *, ${before} as before, ${own} as own
+        from (select iif(over = 0, 0, min(coalesce(own, every), max(0, over - before))) as part,
+            max(case when over = 0 then coalesce(every, 1) else coalesce(own, every - before) end, 1) as whole, iif(over > 0 and own is not null, 0, coalesce(fuel, 1)) as fuel,
+            iif(over > 0 or coalesce(every, 1) < 3000000000, 1.0, 10000.0) as unit,
+            iif(cars > 0, ${FOUND.cap_vehicle}, 0) + iif(rent > 0, ${FOUND.cap_car_rental}, 0) + iif(is_open, ${FOUND.vehicle_review}, 0) + iif(is_unclear or (rent > 0 and before + coalesce(own, 0) between 1 and every - 10000), ${FOUND.car_rental_review}, 0) as bits
+          from (select *, cars + rent as over, ${before} as before, ${own} as own
             from (select max(every) as every, total(iif(kind = 'car' and n > 0, max(0, amount - n * most), 0)) as cars,
                 total(iif(kind = 'rental' and n > 0, max(0, amount - n * most), 0)) as rent, sum(iif(kind = 'fuel', amount, 0)) as fuel,
                 max(kind in ('car', 'vehicle') and (most is null or (amount > max(n, 1) * most and not (kind = 'car' and n > 0)))) as is_open,
@@ -203,7 +204,7 @@ export function judgeOf(rules: Rules, days: Days) {
               from (select *, cast(${limit} * 1000000 * iif(abs(every - ${net}) < 1000000, 1, every * 1.0 / ${net}) as integer) as most
                 from (select *, sum(amount) over () as every from (select value as name, ${kind} as kind,
                     iif(substr(value, 9, 1) = 'x', cast(substr(value, 10) as integer), 1) as n,
-                    iif(instr(value, '=') > 0, cast(substr(value, instr(value, '=') + 1) as integer), ${net} + 0) as amount from ${linesOf(products)}))))))) end`
+                    iif(instr(value, '=') > 0, cast(substr(value, instr(value, '=') + 1) as integer), ${net} + 0) as amount from ${linesOf(`replace(replace(${products}, '|', ','), '@', '=')`)}))))))) end`
     return `coalesce(${eating}, ${lines})`
   }
   return { isCash, paymentFound, paymentsFound, thingFound }

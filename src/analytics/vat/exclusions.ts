@@ -1,9 +1,10 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
+import { countedApplications } from '../../cfdi/cash/counted-applications.ts'
 import { complements } from '../../cfdi/cash/events.ts'
 import type { ExactEvent } from '../../cfdi/cash/exact-amounts.ts'
-import { cfdi, cfdiPayments, p, source } from '../../cfdi/population/aliases.ts'
+import { cfdi, cfdiPayments, i, p, source } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
 import { listedOf } from '../../lists/listed/counterparties.ts'
 import { listedAs } from '../../lists/listed/listed.ts'
@@ -16,6 +17,7 @@ import {
   EXCLUSIONS,
   FOUND,
   hasKey,
+  inCurrencyOf,
   judgeOf,
   OUT,
   outOf,
@@ -150,12 +152,15 @@ const OF_EVENT = purchaseOf({
 
 /** What credit notes took off the invoice of an event before it, and the part of the note that it is. */
 function notedOf(partition: Partition): NonNullable<Purchase['noted']> {
-  const noteOf = sql`${p.entity} = ${partition.number} and ${p.invoice} = e.invoice and ${p.kind} = 'E'`
-  const before = sql`(select total(${p.amount}) from ${cfdiPayments} ${p} cross join ${cfdi} ${source} where ${noteOf} and ${source.uuid} = ${p.source}
-    and ${source.cancelled} = 0 and not ${isSubstituted(partition, 'source')} and ${isCounted(partition, 'source')}
-    and case e.tipo when 'P' then substr(${p.fecha_pago}, 1, 10) <= e.day when 'E' then (${p.fecha_pago}, ${p.source}) <
-      (select own.fecha_pago, own.source from ${cfdiPayments} own where own.entity = ${partition.number} and own.invoice = e.invoice and own.source = e.uuid) end)`
-  const part = sql`case e.tipo when 'E' then (select total(${p.amount}) from ${cfdiPayments} ${p} where ${noteOf} and ${p.source} = e.uuid) end`
+  const text = (column: SQLWrapper) => inlined(sql`${column}`)
+  const amount = inCurrencyOf(text(p.amount), [text(p.currency), text(p.tipo_cambio)], [text(i.currency), text(i.tipo_cambio)])
+  const notes = (
+    condition: SQL,
+  ) => sql`(select (select total(${sql.raw(amount)}) ${countedApplications(partition, null, i)} and ${p.kind} = 'E' and ${condition})
+    from ${cfdi} ${i} where ${i.entity} = ${partition.number} and ${i.uuid} = e.invoice)`
+  const before = notes(sql`case e.tipo when 'P' then substr(${p.fecha_pago}, 1, 10) <= e.day when 'E' then (${p.fecha_pago}, ${p.source}) <
+      (select own.fecha_pago, own.source from ${cfdiPayments} own where own.entity = ${partition.number} and own.invoice = e.invoice and own.source = e.uuid) end`)
+  const part = sql`case e.tipo when 'E' then ${notes(sql`${p.source} = e.uuid`)} end`
   return { before: inlined(before), part: inlined(part), of: 'e.total_micros' }
 }
 

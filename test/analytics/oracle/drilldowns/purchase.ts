@@ -37,17 +37,19 @@ const isElsewhere = ({ lugar_expedicion: there, receptor_domicilio_fiscal: here 
   return !!there && !!here && stateOf(there) !== stateOf(here)
 }
 
-/** How many vehicles or days the lines of a key are; 0 when their costs differ or nobody knows. */
-function countOf(lines: Document['conceptos'], isRented: boolean): Micros {
-  const counts = lines.map(({ cantidad, clave_unidad }) => (isRented && clave_unidad !== 'DAY' ? 0n : micros(cantidad ?? '1')))
-  const isKnown = counts.every((count) => count > 0n && count % 1_000_000n === 0n)
-  const nets = lines.map((one) => lineNet([one]))
-  return isKnown && nets.every((net, n) => net * counts[0]! === nets[0]! * counts[n]!) ? sum(counts) / 1_000_000n : 0n
+/** The vehicles or days of the lines of a key: each line, and in one those of which nobody knows how many they are (0). */
+function unitsOf(lines: Document['conceptos'], isRented: boolean): { amount: Micros; count: Micros }[] {
+  const units = lines.map((one) => {
+    const count = isRented && one.clave_unidad !== 'DAY' ? 0n : micros(one.cantidad ?? '1')
+    return { amount: lineNet([one]), count: count > 0n && count % 1_000_000n === 0n ? count / 1_000_000n : 0n }
+  })
+  const [known, unknown] = [units.filter(({ count }) => count > 0n), units.filter(({ count }) => count === 0n)]
+  return unknown.length === 0 ? known : [...known, { amount: sum(unknown.map(({ amount }) => amount)), count: 0n }]
 }
 
 /**
  * What an invoice is by its keys: of a restaurant 8.5 % is deductible (LISR 28-XX), of a bar nothing; a car has a limit of cost (36-II), and a
- * rented one for each day (28-XIII), after discounts: a credit note first takes off what was beyond the limit of cars. Goods are no cars.
+ * rented one for each day (28-XIII), after discounts: a credit note first takes off what was beyond the limit. Goods are no cars.
  */
 export function purchaseOf(world: World, document: Document, noted: () => Noted = () => UNNOTED): Purchase {
   if (isBar(document)) return { ...NOTHING, out: 1n }
@@ -60,38 +62,41 @@ export function purchaseOf(world: World, document: Document, noted: () => Noted 
   const net = isKnown ? inPesos(world, document, netOf(document)) : every
   const isPesos = every - net < 1_000_000n && net - every < 1_000_000n
   let [cars, rent, fuel, isOpen, isUnclear] = [0n, 0n, 0n, false, false]
-  for (const [clave, amount] of netsByClave(document)) {
+  for (const [clave, net_of_key] of netsByClave(document)) {
     const isElectric = hasPrefix(clave, vehicles.electric)
     const isCar = isElectric || hasPrefix(clave, vehicles.claves)
     const isVehicle = isCar || hasPrefix(clave, vehicles.review)
     const isRented = !isVehicle && hasPrefix(clave, car_rental.claves)
     if (!isVehicle && !isRented) {
-      if (hasPrefix(clave, claves.fuel)) fuel += amount
+      if (hasPrefix(clave, claves.fuel)) fuel += net_of_key
       continue
     }
     if (isVehicle && isGoods) continue
     const limit = micros(isElectric ? vehicles.electric_limit : isVehicle ? vehicles.limit : car_rental.limit)
     const most = isPesos ? limit : (limit * every) / net
-    const count = countOf(
-      document.conceptos.filter((line) => line.clave_prod_serv === clave),
-      isRented,
-    )
-    const beyond = amount - most * count
-    if (isVehicle) isOpen ||= !isKnown || ((!isCar || count === 0n) && amount > most * (count > 0n ? count : 1n))
-    else isUnclear ||= !isKnown || (count === 0n && amount > most)
-    if (!isKnown || count === 0n || beyond <= 0n) continue
-    if (isCar) cars += beyond
-    else if (isRented) rent += beyond
+    const lines = document.conceptos.filter((line) => line.clave_prod_serv === clave)
+    for (const { amount, count } of unitsOf(lines, isRented)) {
+      const beyond = amount - most * count
+      if (isVehicle) isOpen ||= !isKnown || ((!isCar || count === 0n) && amount > most * (count > 0n ? count : 1n))
+      else isUnclear ||= !isKnown || (count === 0n && amount > most)
+      if (!isKnown || count === 0n || beyond <= 0n) continue
+      if (isCar) cars += beyond
+      else if (isRented) rent += beyond
+    }
   }
-  const { before, own } = cars > 0n ? noted() : UNNOTED
+  const over = cars + rent
+  const { before, own } = over > 0n ? noted() : UNNOTED
   const ofTotal = (amount: Micros) => part(amount, every, micros(document.total))
-  const left = cars > ofTotal(before) ? cars - ofTotal(before) : 0n
-  const whole = cars === 0n ? every : own === null ? every - ofTotal(before) : ofTotal(own)
+  const left = over > ofTotal(before) ? over - ofTotal(before) : 0n
+  const whole = over === 0n ? every : own === null ? every - ofTotal(before) : ofTotal(own)
+  // A note on a rented car may take off days, or their price.
+  const credited = ofTotal(before) + ofTotal(own ?? 0n)
+  isUnclear ||= rent > 0n && credited > 0n && every - credited >= 10_000n
   const review = [...(isOpen ? ['vehicle_review'] : []), ...(isUnclear ? ['car_rental_review'] : [])]
   return {
-    out: (own !== null && ofTotal(own) < left ? ofTotal(own) : left) + rent,
+    out: own !== null && ofTotal(own) < left ? ofTotal(own) : left,
     of: whole > 1n ? whole : 1n,
-    fuel,
+    fuel: over > 0n && own !== null ? 0n : fuel,
     caps: [...(cars > 0n ? ['cap_vehicle'] : []), ...(rent > 0n ? ['cap_car_rental'] : [])],
     review,
   }
