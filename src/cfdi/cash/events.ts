@@ -168,7 +168,7 @@ function whole(
       json_array(${own.total_micros}, ${own.currency}, null, null, ${listOf(paidOf(own))}) end`,
     ...of('own', more),
   })
-  return sql`select ${selected} ${population} union all select ${selected} ${elsewhere(partition, direction, days, 'I', known)}`
+  return sql`select ${selected} from (select ${own}.* ${population} union all select ${own}.* ${elsewhere(partition, direction, days, 'I', known)}) own`
 }
 
 /** The invoice `i` that the part `p` of a credit note `own` lowers, if it is shown. */
