@@ -141,7 +141,7 @@ export const VatMonth = z
     cobrado: z.strictObject({ ...rates, retenido_por_clientes: money }).meta({
       description:
         'What was collected in the month: bases and IVA by rate, and IVA that customers withheld. `base_no_objeto` is not subject to IVA ' +
-        '(ObjetoImp 01). `base_sin_traslado` is subject and transfers none (03 to 08): whether it takes part in the proportion is yours to review.',
+        '(ObjetoImp 01). `base_sin_traslado` is subject and transfers none (02 to 08): whether it takes part in the proportion is yours to review.',
     }),
     terceros: z.strictObject(Object.fromEntries(OF_THIRD_PARTIES.map((name) => [name, money])) as ThirdParties).meta({
       description:

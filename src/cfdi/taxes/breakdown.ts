@@ -24,7 +24,7 @@ export const NOT_SUBJECT = '01'
 export const OF_THIRD_PARTIES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_no_objeto'] as const
 
 /**
- * What only lines tell, so that of a paid part it is always in proportion: ObjetoImp 01, ObjetoImp 03 to 08 without a transfer of IVA, and
+ * What only lines tell, so that of a paid part it is always in proportion: ObjetoImp 01, ObjetoImp 02 to 08 without a transfer of IVA, and
  * what is of third parties, whole and by rate.
  */
 const OF_LINES = ['base_no_objeto', 'base_sin_traslado', 'tercero', ...OF_THIRD_PARTIES.map((name) => `tercero_${name}` as const)] as const

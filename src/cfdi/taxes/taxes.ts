@@ -38,7 +38,7 @@ export class LineTaxes {
     }
     const net = (micros(importe) ?? 0n) - (micros(descuento) ?? 0n)
     if (isOfThirdParty) this.#ofLines.tercero += net
-    if (objeto_imp !== null && objeto_imp !== SUBJECT && !impuestos.traslados.some(({ impuesto }) => impuesto === '002')) {
+    if (objeto_imp !== null && !impuestos.traslados.some(({ impuesto }) => impuesto === '002')) {
       this.#ofLines[objeto_imp === NOT_SUBJECT ? 'base_no_objeto' : 'base_sin_traslado'] += net
       if (isOfThirdParty && objeto_imp === NOT_SUBJECT) this.#ofLines.tercero_base_no_objeto += net
     }
@@ -146,8 +146,6 @@ const withheldBy = ({ impuestos }: Retencion): string | null =>
     }),
   )
 
-/** ObjetoImp of what is subject to tax and states it. */
-const SUBJECT = '02'
 /** ObjetoImpDR of what transfers no IVA: not subject, or subject (02 to 08) without a tax (04) or without its transfer (06, 07, 08). */
 const TRANSFERS_NOTHING: ReadonlySet<string> = new Set([NOT_SUBJECT, '04', '06', '07', '08'])
 

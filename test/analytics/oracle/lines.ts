@@ -21,10 +21,10 @@ export const netsByClave = ({ conceptos }: Document): Map<string, Micros> =>
     ),
   )
 
-/** ObjetoImp 01 is not subject to tax. 03 to 08 are, and may transfer nothing. */
+/** ObjetoImp 01 is not subject to tax. 02 to 08 are, and may transfer nothing. */
 const isNotSubject = ({ objeto_imp }: Line): boolean => objeto_imp === '01'
 const isNotTransferred = ({ objeto_imp, impuestos }: Line): boolean =>
-  objeto_imp !== null && objeto_imp >= '03' && objeto_imp <= '08' && impuestos.traslados.every(({ impuesto }) => impuesto !== IVA)
+  objeto_imp !== null && objeto_imp >= '02' && objeto_imp <= '08' && impuestos.traslados.every(({ impuesto }) => impuesto !== IVA)
 
 const of = (lines: readonly Line[], is: (line: Line) => boolean): Micros => lineNet(lines.filter(is))
 

@@ -89,7 +89,13 @@ describe('the taxes of an invoice by rate', () => {
         of('30', '01', third) +
         of('100', '01', '', 'Descuento="100"') +
         of('20', '01') +
-        of('300', '04'),
+        // Its only tax is IEPS.
+        of(
+          '100',
+          '02',
+          '<c:Impuestos><c:Traslados><c:Traslado Base="100" Impuesto="003" TipoFactor="Cuota" TasaOCuota="0.5" Importe="50"/></c:Traslados></c:Impuestos>',
+        ) +
+        of('200', '04'),
       header: `<c:Traslados>${traslado('0.160000', '50', '8')}</c:Traslados>`,
     })
     expect(parseBreakdown(row.taxes!)).toEqual({
