@@ -277,7 +277,7 @@ export const CfdiDetail = Cfdi.extend({
       'document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
       '`several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. ' +
       '`unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one. ' +
-      '`related_cut`: it names or pays more than 10,000 documents, of which the first 10,000 of each kind are read; or some that too many other documents name already, and on these it does not act.',
+      '`related_cut`: it names or pays more than 10,000 documents, of which the first 10,000 of each kind are read; or more than 100 by relation 07, and it acts on the first 100; or some that too many other documents name already, and on these it does not act.',
   }),
   aplicaciones: z
     .array(Application)

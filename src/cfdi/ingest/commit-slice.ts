@@ -11,7 +11,7 @@ import { packXml, type XmlLocation } from '../xml/xml-store.ts'
 import { applyChanges, type CancelledCfdi, type Incoming, invoicesOf, recountedIn, relatedTo, type SliceChanges } from './apply-changes.ts'
 import { isTurning } from './credit-notes.ts'
 import { type AffectedKeys, type AffectedRows, type KnownCfdi, readAffected, readKnown, TooManyApplications } from './reads.ts'
-import { cutEach, cutRelations } from './relation-limits.ts'
+import { cutAdvances, cutEach, cutRelations, MOST_NAMED } from './relation-limits.ts'
 import { type ImportSource, type ImportSourcePart, importSourceParts, partsIn, type ReportedCancellation } from './row.ts'
 import { type SliceWrites, writeStatements } from './writes.ts'
 
@@ -153,6 +153,7 @@ export async function readAffectedBy(
   isAlone: boolean,
   cut: string[] = [],
 ): Promise<AffectedRows> {
+  cut.push(...cutAdvances(changes))
   try {
     const read = await readRounds(ledger, entity, changes, isAlone)
     const gone = new Set(changes.removed)
@@ -318,7 +319,7 @@ export interface Slice {
 
 const MAX_ATTEMPTS = 8
 /** What the result of a document says with the repair `related_cut`. */
-export const RELATED_CUT = `The document names or pays more than ${MOST_RELATED} documents, or some that too many others name. It does not act on the others.`
+export const RELATED_CUT = `The document names or pays more than ${MOST_RELATED} documents, more than ${MOST_NAMED} by relation 07, or some that too many others name. It does not act on the others.`
 /** The code of a file or row for whose document the plan leaves no room. */
 export const QUOTA_EXCEEDED = 'import.quota_exceeded'
 

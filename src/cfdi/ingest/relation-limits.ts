@@ -16,6 +16,11 @@ const MOST_TOGETHER = 30_000
 /** How many relations 04 may lead to each other, and how many relations 07. Real ones are a few; an advance can have hundreds of invoices and notes. */
 const MOST_SUBSTITUTIONS = 200
 const MOST_ADVANCES = 1_000
+/**
+ * How many documents one invoice or credit note may name by 07. Real ones name a few. Each of them becomes a row that figures on a cash basis
+ * read, and for a note its taxes beside it.
+ */
+export const MOST_NAMED = 100
 
 /**
  * Leaves out what documents of a slice name beyond these limits: otherwise each of many documents that name the same thousands would take
@@ -43,6 +48,13 @@ export function cutRelations(
     }
   })
 }
+
+/** The same for what a document names by 07, which does not depend on others: it is left out before anything is read for it. */
+export const cutAdvances = (changes: Pick<SliceChanges, 'created' | 'completed'>): string[] =>
+  cutEach(changes, ({ applications, advances }) => {
+    const beyond = new Set(advances.slice(MOST_NAMED))
+    return { applications: applications.filter(({ invoice }) => !beyond.has(invoice)), advances: advances.slice(0, MOST_NAMED) }
+  })
 
 type Relations = Pick<Incoming, 'applications' | 'substitutes' | 'advances'>
 
