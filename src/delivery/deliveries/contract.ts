@@ -63,6 +63,7 @@ export const RedeliveryRequest = z
     statuses: z
       .array(z.enum(['lost', 'failed', 'pending']))
       .min(1)
+      .max(3)
       .default(['lost'])
       .meta({
         description:

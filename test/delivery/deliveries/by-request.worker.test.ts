@@ -16,6 +16,13 @@ beforeEach(() => {
 })
 afterEach(restore)
 
+it('redelivery names each status once at the most', async () => {
+  const of = await organization()
+  const { path } = await endpointOf(of)
+  const { status, body } = await of.ask('POST', `${path}/deliveries/redeliver`, { since: NOW, statuses: Array(4).fill('lost') })
+  expect([status, body.errors?.[0].path]).toEqual([422, 'statuses'])
+})
+
 describe('a test of an event', () => {
   it.each(Object.entries(SAMPLES))(
     '%s: the endpoint gets its sample, marked, and the feed says that it was a test',
