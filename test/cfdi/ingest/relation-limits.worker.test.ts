@@ -80,7 +80,7 @@ describe('documents that name the same thousands', () => {
     expect(await rowsOf(target, 'cfdi_payments')).toBeLessThanOrEqual(10 * 3 * 4)
   })
 
-  /** What breaks without it: 150 invoices and 150 notes that name the same 2,000 advances end the memory of the database for everybody. */
+  /** What breaks without it: each of 150 notes that name the same 2,000 advances is as many rows until others leave no room. */
   it('act on the first 100 that they name by 07', async () => {
     const target = newBook('import')
     const named = uuids(2_000)
