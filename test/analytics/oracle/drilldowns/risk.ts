@@ -1,6 +1,5 @@
 import { micros, money, times } from '../amounts.ts'
 import { balanceOf, LEAST_OPEN } from '../balances.ts'
-import { eventsOf } from '../cash.ts'
 import { countedAt, inPesos, isToItself, rateOf } from '../counting.ts'
 import { hitsAt, isRepseInvalid } from '../lists.ts'
 import type { Direction, Level, RiskRow } from '../shapes.ts'
@@ -102,7 +101,8 @@ export const withholdingMissing: Flag = (world, document) => {
 export const repseNotValid: Flag = (world, document) =>
   isInvoice(world, document) &&
   document.direction === 'received' &&
-  eventsOf(world, document).some(({ day }) => isRepseInvalid(world, document, day))
+  document.has_xml &&
+  paymentsOf(world, document).some(({ day }) => isRepseInvalid(world, document, day))
 
 const sameKey = (one: Document): string =>
   [one.emisor_rfc, one.receptor_rfc, one.currency, String(micros(one.total)), dayOf(one.fecha)].join('|')
