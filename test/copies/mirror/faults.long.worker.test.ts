@@ -49,7 +49,7 @@ const shownIn = async (one: Awaited<ReturnType<typeof waiting>>): Promise<number
   }
   const [cfdi, documents, notifications] = [
     await all(`/v1/cfdi?fiscal_entity_id=${one.fiscal_entity_id}&has_xml=true&`),
-    await all(`${one.path}/documents?data_source_key=sat_csf&`),
+    await all(`${one.path}/documents?`),
     await all(`${one.path}/buzon/notifications?`),
   ]
   const open = notifications.filter(({ status, has_document }) => status !== 'pending' && has_document)
