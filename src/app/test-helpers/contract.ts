@@ -54,11 +54,9 @@ export const ServiceClock = z
           .strictObject({
             runs: z.int().meta({ description: 'Runs that began.' }),
             invoices: z.int().meta({ description: 'Invoices that were issued.' }),
-            events: z
-              .array(z.strictObject({ event: z.string().meta({ description: 'The key of the event.' }), count: z.int() }))
-              .meta({
-                description: 'How many events of each kind there are. Those of downloads that changed nothing are forgotten after 14 days.',
-              }),
+            events: z.array(z.strictObject({ event: z.string().meta({ description: 'The key of the event.' }), count: z.int() })).meta({
+              description: 'How many events of each kind there are. Those of downloads that changed nothing are forgotten after 14 days.',
+            }),
           })
           .meta({ description: 'What happened to the organization since `from`.' }),
       })

@@ -279,7 +279,3 @@ export const ivaOf = ({ taxes }: CashEvent): Micros => taxSum(taxes, 'traslado',
 
 /** What an event adds to the figures of the VAT position, with what of them is of third parties. */
 export const figuresOf = ({ taxes, lines }: CashEvent): [LineFigure, Micros][] => [...taxes.flatMap(ivaFigures), ...lines]
-
-/** The events of a document: the forms and days of its payment. */
-export const eventsOf = (world: World, { uuid }: Document): CashEvent[] =>
-  movementsOf(world).events.filter((one) => (one.applies_to ?? one.uuid) === uuid)
