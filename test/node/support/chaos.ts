@@ -177,9 +177,10 @@ export class Tenant {
   /** Windows never become smaller: what was shown lies in those of a later moment, and they no further back than was asked for. */
   async look(what: string, connection: Connection, rows: readonly Row[]): Promise<void> {
     const { id, imported, floors } = connection
-    const note = (fault: string) => this.faults.push(`${this.path} ${connection.rfc} ${what}: ${fault}`)
+    const note = (fault: string): void => void this.faults.push(`${this.path} ${connection.rfc} ${what}: ${fault}`)
     if (new Set(rows.map(({ uuid }) => uuid)).size < rows.length) note('a document is there twice')
-    const { body } = await this.send('GET', `/v1/fiscal-entities/${id}`)
+    const { status, body } = await this.send('GET', `/v1/fiscal-entities/${id}`)
+    if (body.windows === undefined) return note(`its windows are not told: ${status} ${JSON.stringify(body).slice(0, 300)}`)
     for (const row of rows) {
       const name = `${row.direction} ${row.uuid} of ${row.fecha}`
       if (row.fiscal_entity_id !== id) note(`${name} is of ${row.fiscal_entity_id}`)
