@@ -69,6 +69,10 @@ CREATE TABLE `alerts` (
 	`severity` text NOT NULL,
 	`dedupe_key` text NOT NULL,
 	`resource_id` text NOT NULL,
+	`fiscal_entity_id` text,
+	`rfc` text,
+	`amount` text,
+	`currency` text,
 	`message` text NOT NULL,
 	`message_es` text NOT NULL,
 	`created_at` integer NOT NULL,
@@ -79,6 +83,8 @@ CREATE TABLE `alerts` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `alerts_dedupe` ON `alerts` (`organization_id`,`dedupe_key`);--> statement-breakpoint
 CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--> statement-breakpoint
+CREATE INDEX `alerts_weight` ON `alerts` (`organization_id`,`severity`,"alert_id" desc);--> statement-breakpoint
+CREATE INDEX `alerts_rfc` ON `alerts` (`organization_id`,`rfc`,`alert_id`);--> statement-breakpoint
 CREATE INDEX `alerts_unnotified` ON `alerts` (`alert_id`) WHERE notified <> 1;--> statement-breakpoint
 CREATE INDEX `alerts_open` ON `alerts` (`alert_id`) WHERE resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended');--> statement-breakpoint
 CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;--> statement-breakpoint

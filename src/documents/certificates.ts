@@ -68,6 +68,7 @@ export function alertOf(
     ...{ organization_id, events_shard, kind: 'certificate.expiring', severity: isLate ? 'critical' : 'warning' },
     dedupe_key: `certificate:${rfc}:${serial}:${isLate ? LATE : EARLY}`,
     resource_id: fiscal_entity_id,
+    ...{ fiscal_entity_id, rfc },
     message: `The ${NAMES[kind]} ${serial} of ${rfc} expires on ${valid_to}.`,
     message_es: `${kind === 'efirma' ? 'La e.firma' : 'El CSD'} ${serial} de ${rfc} vence el ${valid_to}.`,
   }

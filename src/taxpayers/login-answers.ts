@@ -49,9 +49,12 @@ const notifyRefused = (system: System, rows: readonly ConnectionRow[], reason: R
     system,
     rows.map((row) => {
       const [message, message_es] = REFUSED[reason](row)
-      const { organization_id, fiscal_entity_id: resource_id } = row
-      const dedupe_key = `connection.login_refused:${resource_id}:${reason}:${version}`
-      return { organization_id, kind: 'connection.login_refused', severity: 'warning', dedupe_key, resource_id, message, message_es }
+      const { organization_id, fiscal_entity_id, rfc } = row
+      const dedupe_key = `connection.login_refused:${fiscal_entity_id}:${reason}:${version}`
+      return {
+        ...{ organization_id, kind: 'connection.login_refused', severity: 'warning', dedupe_key, message, message_es },
+        ...{ resource_id: fiscal_entity_id, fiscal_entity_id, rfc },
+      }
     }),
     system.now,
   )

@@ -556,6 +556,7 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/storage-connectors/:connector_id/backfill': { may: WRITERS, answers: 202, given: freshConnector },
   'GET /v1/events/:event_id': { may: ALL, answers: 200, given: freshEvent },
   'GET /v1/alerts': { may: ALL, answers: 200 },
+  'POST /v1/alerts/read': { may: WRITERS, answers: 200, given: freshAlert },
   'POST /v1/alerts/:alert_id/read': { may: WRITERS, answers: 200, given: freshAlert },
   'GET /v1/reports': { may: ALL, answers: 200 },
   // The windows of a side are bounded.

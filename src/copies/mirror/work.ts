@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { ownEventStatements, wakeOwnEvent } from '../../delivery/own-events.ts'
 import { alertStatements } from '../../platform/alerts/alerts.ts'
+import { NO_RFC } from '../../platform/alerts/kinds.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { readFirst } from '../../platform/db/statement.ts'
@@ -182,7 +183,7 @@ async function recordFailure(
         })
       : []
   const alert = {
-    ...({ organization_id, kind: 'storage.failed', severity: 'critical', resource_id: connector_id } as const),
+    ...({ organization_id, kind: 'storage.failed', severity: 'critical', resource_id: connector_id, ...NO_RFC } as const),
     dedupe_key: `storage.failed:${connector_id}:${now.getTime()}`,
     message:
       `Copying to the storage connector “${name}” failed five times in a row, the last time on ${now.toISOString().slice(0, 10)}: ` +

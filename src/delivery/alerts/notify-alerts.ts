@@ -1,6 +1,7 @@
 import { type AlertRow, markNotified, unnotifiedAlerts } from '../../platform/alerts/alerts.ts'
 import { NOTIFIED } from '../../platform/alerts/kinds.ts'
 import type { System } from '../../platform/context.ts'
+import { uuidOf } from '../../platform/db/id.ts'
 import { each } from '../../platform/work/pages.ts'
 import { commitOwnEvents, ownEventStatements } from '../own-events.ts'
 
@@ -29,8 +30,12 @@ async function notifyOf(system: System, shard: number, d1: D1Database, rows: rea
 
 type Notified = Parameters<typeof ownEventStatements>[1]
 
-function eventsOf({ notified, created_at, resolved_at, alert_id, kind, severity, resource_id, message, message_es }: AlertRow): Notified[] {
-  const members = { alert_id, kind, severity, resource_id, message, message_es }
+function eventsOf({ notified, created_at, resolved_at, ...row }: AlertRow): Notified[] {
+  const { fiscal_entity_id, rfc, alert_id, kind, severity, resource_id, amount, currency, message, message_es } = row
+  const members = {
+    fiscal_entity_id: fiscal_entity_id && uuidOf(fiscal_entity_id),
+    ...{ rfc, alert_id, kind, severity, resource_id, amount, currency, message, message_es },
+  }
   const raised: Notified = { event: 'alert.raised', occurred_at: created_at.toISOString(), ...members }
   const at = (resolved_at ?? created_at).toISOString()
   const resolved: Notified = { event: 'alert.resolved', occurred_at: at, ...members, resolved_at: at }

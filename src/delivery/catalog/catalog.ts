@@ -47,10 +47,10 @@ const extraction = {
 }
 
 const alert = {
-  ...{ event_id: event.event_id, occurred_at: event.occurred_at, alert_id: 'alr_01kabcdefghjkmnpqrstvwxyz0' },
+  ...{ ...event, alert_id: 'alr_01kabcdefghjkmnpqrstvwxyz0' },
   kind: 'connection.invalid',
   severity: 'critical',
-  ...{ resource_id: 'fe_01k3vcbt8n3h5b09h7rffmzt6r' },
+  ...{ resource_id: 'fe_01k3vcbt8n3h5b09h7rffmzt6r', amount: null, currency: null },
   message: 'The tax authority refuses the CIEC of EKU9003173C9. Nothing is downloaded until there is another one.',
   message_es: 'El SAT rechaza la CIEC de EKU9003173C9. No se descarga nada hasta tener otra.',
 } as const
@@ -108,6 +108,7 @@ export const SAMPLES = {
       situacion: 'definitivo',
     },
     severity: 'critical',
+    ...{ purchases_mxn: '184500.00', sales_mxn: '0.00' },
   },
   'extraction.completed': { event: 'extraction.completed', ...event, ...extraction },
   'extraction.failed': {

@@ -190,12 +190,20 @@ const extraction = {
   completed_at: Instant.meta({ description: 'When the last of the downloads ended, or was withdrawn.' }),
 }
 const alert = {
+  fiscal_entity_id: fiscalEntity.fiscal_entity_id.nullable().meta({
+    description: 'The fiscal entity in UUID form that the alert is about; null when it is about none.',
+  }),
+  rfc: z.string().nullable().meta({ description: 'The RFC of the fiscal entity; null without one.' }),
   alert_id: z.string().meta({ description: 'The alert, as `GET /v1/alerts` has it.' }),
   kind: z.enum(ALERT_KINDS).meta({ description: 'What the alert is about, as in `GET /v1/alerts`.' }),
   severity: z.enum(ALERT_SEVERITIES).meta({ description: 'How severe it is.' }),
   resource_id: z
     .string()
-    .meta({ description: 'What it is about: a fiscal entity, webhook, storage connector, notification or the organization.' }),
+    .meta({
+      description: 'What it is about: a fiscal entity, webhook, storage connector, notification, the organization, or a CFDI by its UUID.',
+    }),
+  amount: z.string().nullable().meta({ description: 'The amount at stake, as a decimal; null when the alert is about no amount.' }),
+  currency: z.string().nullable().meta({ description: 'The currency of the amount; null without one.' }),
   message: z.string().meta({ description: 'What happened, in English.' }),
   message_es: z.string().meta({ description: 'What happened, in Spanish.' }),
 }
@@ -298,6 +306,15 @@ export const PAYLOADS = {
     }),
     situacion: situacion.meta({ description: 'The situation now; null if it left the list, or the list has no situations.' }),
     severity: z.enum(SEVERITIES).nullable().meta({ description: 'How severe its situation on the list is now; null if it left the list.' }),
+    purchases_mxn: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'What was bought from the counterparty, net of credit notes and taxes, in all CFDIs that your windows show and whose amount in MXN is ' +
+          'known. Null if it left the list.',
+      }),
+    sales_mxn: z.string().nullable().meta({ description: 'What was sold to the counterparty, alike.' }),
   }),
   'extraction.completed': aboutRfc('extraction.completed', 'ExtractionCompletedEvent', extraction),
   'extraction.failed': aboutRfc('extraction.failed', 'ExtractionFailedEvent', {

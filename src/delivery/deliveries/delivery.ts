@@ -1,4 +1,5 @@
 import { alertStatements } from '../../platform/alerts/alerts.ts'
+import { NO_RFC } from '../../platform/alerts/kinds.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { readColumn, readFirst } from '../../platform/db/statement.ts'
@@ -183,6 +184,7 @@ function countStatements(
   const day = new Date(now).toISOString().slice(0, 10)
   const alert = {
     organization_id: endpoint.organization_id,
+    ...NO_RFC,
     kind: 'webhook.undelivered',
     severity: 'warning',
     dedupe_key: `webhook.undelivered:${endpoint.webhook_id}:${day}`,

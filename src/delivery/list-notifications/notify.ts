@@ -17,7 +17,9 @@ import {
   findAllChanges,
   findChanges,
   markNotified,
+  NOT_TRADED,
   type RecordedChange,
+  type TradedWith,
   type UnnotifiedList,
   unnotifiedLists,
   visibleCounterparties,
@@ -83,8 +85,9 @@ async function notifyPage(
   const events: OutboxEvent[] = []
   for (const one of marked) {
     const changed = one.state === 'active' ? one.counterparties.filter((rfc) => changes.has(rfc)) : []
-    const visible = changed.length === 0 ? new Set<string>() : await visibleTo(system, one, changed)
-    for (const rfc of visible) for (const change of changes.get(rfc)!) events.push(eventOf(one, change, labels.get(change.source)!))
+    const visible = changed.length === 0 ? new Map<string, TradedWith>() : await visibleTo(system, one, changed)
+    for (const [rfc, traded] of visible)
+      for (const change of changes.get(rfc)!) events.push(eventOf(one, change, labels.get(change.source)!, traded))
   }
   const outdated = outdatedOf(marked)
   if (outdated.length + events.length === 0) return true
@@ -97,9 +100,9 @@ async function visibleTo(
   system: System,
   { organization_id, fiscal_entity_id }: Marked<unknown>,
   rfcs: readonly string[],
-): Promise<Set<string>> {
+): Promise<Map<string, TradedWith>> {
   const reader = await readerOf(system, organization_id, fiscal_entity_id)
-  if (reader?.connection.state !== 'active') return new Set()
+  if (reader?.connection.state !== 'active') return new Map()
   return visibleCounterparties(openLedger({ settings: system.settings, ...reader }), rfcs)
 }
 
@@ -107,12 +110,19 @@ const eventOf = (
   { connection, entity, organization_id }: Marked<unknown>,
   { rfc, version, name, ...change }: RecordedChange,
   list_label: string,
+  traded: TradedWith,
 ): OutboxEvent => ({
   outbox_event_id: `${BLACKLIST_CHANGED}:${change.source}:${version}:${rfc}:${connection}`,
   kind: BLACKLIST_CHANGED,
   entity,
   organizations: [organization_id],
-  body: { counterparty_rfc: rfc, counterparty_name: name, list_label, ...change } satisfies BlacklistChangedBody,
+  body: {
+    counterparty_rfc: rfc,
+    counterparty_name: name,
+    list_label,
+    ...change,
+    ...(change.change === 'removed' ? NOT_TRADED : traded),
+  } satisfies BlacklistChangedBody,
 })
 
 /**

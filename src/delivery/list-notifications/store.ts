@@ -1,13 +1,16 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { own } from '../../cfdi/population/aliases.ts'
+import { parseSum, populationOf, sumOf } from '../../cfdi/population/population.ts'
 import { cfdi } from '../../cfdi/tables.ts'
 import type { BlacklistChangedBody } from '../../lists/listed/changed.ts'
 import { blacklistChanges, blacklistLists, type ListState } from '../../lists/tables.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { bare, readAll, readRows } from '../../platform/db/statement.ts'
+import { bare, inlined, readAll, readRows } from '../../platform/db/statement.ts'
+import { decimal, sumAll } from '../../platform/money.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 
-const [c, own] = [alias(blacklistChanges, 'c'), alias(cfdi, 'own')]
+const c = alias(blacklistChanges, 'c')
 const { organization_id, source, label, version, notified_version } = blacklistLists
 
 /** A list whose last versions are not reported yet. */
@@ -55,16 +58,43 @@ export async function findAllChanges(d1: D1Database, lists: readonly UnnotifiedL
   return results.length > most ? null : results
 }
 
-/** Which of these RFCs are the counterparty of a document that the organization may read. */
-export async function visibleCounterparties(ledger: ScopedLedger, rfcs: readonly string[]): Promise<Set<string>> {
-  const rows = await readAll<{ rfc: string }>(
+export type TradedWith = Pick<BlacklistChangedBody, 'purchases_mxn' | 'sales_mxn'>
+export const NOT_TRADED: TradedWith = { purchases_mxn: null, sales_mxn: null }
+
+const DIRECTIONS = [0, 1] as const
+const WHOLE = { first: '0000-01-01', last: '9999-12-31' }
+const amountOf = (tipo: 'I' | 'E') => sumOf(inlined(sql`case ${own.tipo_comprobante} when ${tipo} then ${own.net_mxn} end`))
+
+/** Which of these RFCs are the counterparty of a document that the organization may read, with what it bought from them and sold to them. */
+export async function visibleCounterparties(ledger: ScopedLedger, rfcs: readonly string[]): Promise<Map<string, TradedWith>> {
+  const rows = await readAll<{ rfc: string; direction: 0 | 1 | null; income: string; credit: string }>(
     ledger.d1,
-    partitionsToRead(ledger).map(
-      (partition) =>
-        sql`select j.value as rfc from json_each(${JSON.stringify(rfcs)}) j
+    partitionsToRead(ledger).flatMap((partition) => [
+      sql`select j.value as rfc, null as direction, '0' as income, '0' as credit from json_each(${JSON.stringify(rfcs)}) j
           where exists (
             select 1 from ${cfdi} ${own} indexed by cfdi_cpd where ${own.counterparty_rfc} = j.value and ${isVisible(partition, 'own')})`,
-    ),
+      ...DIRECTIONS.flatMap((direction) => {
+        const population = populationOf(partition, {
+          ...WHOLE,
+          direction,
+          counterparty: rfcs,
+          conditions: [sql`${own.tipo_comprobante} in ('I', 'E')`],
+        })
+        return population === null
+          ? []
+          : [
+              sql`select ${own.counterparty_rfc} as rfc, ${sql.raw(String(direction))} as direction, ${amountOf('I')} as income,
+                ${amountOf('E')} as credit ${population} group by 1`,
+            ]
+      }),
+    ]),
   )
-  return new Set(rows.map(({ rfc }) => rfc))
+  return new Map(
+    [...Map.groupBy(rows, ({ rfc }) => rfc)].map(([rfc, some]) => {
+      const [sales_mxn, purchases_mxn] = DIRECTIONS.map((direction) =>
+        decimal(sumAll(some.filter((row) => row.direction === direction).map(({ income, credit }) => parseSum(income) - parseSum(credit)))),
+      ) as [string, string]
+      return [rfc, { purchases_mxn, sales_mxn }]
+    }),
+  )
 }

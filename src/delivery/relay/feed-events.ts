@@ -26,6 +26,7 @@ import { combinedWindowOf, NOTHING, shows, type Windows, windowsOf } from '../..
 import type { NewEvent } from '../events/store.ts'
 import { eventIdOf } from '../events/stored-body.ts'
 import { findRecord, type RecipientRow, type RelayRecord, replaceRecord } from './fan-out-store.ts'
+import { alertOfCancelled, alertOfListed } from './news-alerts.ts'
 import {
   type Brought,
   cancellationContents,
@@ -49,6 +50,10 @@ interface AlertedConnection {
   rfc: string
 }
 
+const alertedOf = ({ organization_id, fiscal_entity_id, rfc }: AlertedConnection): AlertedConnection => ({
+  ...{ organization_id, fiscal_entity_id, rfc },
+})
+
 const DAY_MS = 86_400_000
 
 /** The alert of a connection that has no valid login any more. It is resolved when the connection leaves that state. */
@@ -57,7 +62,7 @@ const alertOfInvalid = (
   { rejected_at }: { rejected_at: string },
   takesCiec: boolean,
 ): AlertDraft => ({
-  ...{ organization_id, kind: 'connection.invalid', severity: 'critical', resource_id: fiscal_entity_id },
+  ...{ organization_id, kind: 'connection.invalid', severity: 'critical', resource_id: fiscal_entity_id, fiscal_entity_id, rfc },
   dedupe_key: keyOfInvalid(fiscal_entity_id),
   message: `Since ${rejected_at.slice(0, 10)} the connection to ${rfc} has no valid ${takesCiec ? 'CIEC or e.firma' : 'e.firma'}, and nothing is downloaded. Send a valid one with PATCH /v1/fiscal-entities/${fiscal_entity_id}.`,
   message_es: `Desde el ${rejected_at.slice(0, 10)} la conexión de ${rfc} no tiene una ${takesCiec ? 'CIEC ni e.firma' : 'e.firma'} válida y no se descarga nada. Envíe una válida.`,
@@ -74,7 +79,15 @@ function alertOfEnd(
   const since = new Date(failing_since).toISOString().slice(0, 10)
   return {
     alert: {
-      ...{ organization_id, kind: 'connection.failing', severity: 'critical', dedupe_key, resource_id: fiscal_entity_id },
+      ...{
+        organization_id,
+        kind: 'connection.failing',
+        severity: 'critical',
+        dedupe_key,
+        resource_id: fiscal_entity_id,
+        fiscal_entity_id,
+        rfc,
+      },
       message: `Downloads of ${rfc} have failed in every run since ${since}, the last time because of ${error_class}. The next run asks for them again; GET /v1/fiscal-entities/${fiscal_entity_id}/sync says what to do.`,
       message_es: `Las descargas de ${rfc} han fallado cada vez desde el ${since}, la última por ${error_class}. La siguiente descarga las pide de nuevo.`,
     },
@@ -154,7 +167,10 @@ async function cancellationsOf(event: StoredOutboxEvent, row: RecipientRow): Pro
   const contents = cancellationContents(body, recipient)
   // Several outbox events can report a cancellation: one for everybody, and one for each organization that missed it.
   return Promise.all(
-    contents.map((content) => feedEvent(row, content, `${content.event}:${event.entity}:${body.cfdi_uuid}`, body.detected_at, true)),
+    contents.map(async (content) => ({
+      ...(await feedEvent(row, content, `${content.event}:${event.entity}:${body.cfdi_uuid}`, body.detected_at, true)),
+      alert: content.event === 'cfdi.cancelled' ? null : alertOfCancelled(alertedOf(row), body.detected_at, content),
+    })),
   )
 }
 
@@ -201,7 +217,12 @@ const obligationsOf: Make = (event, row) => {
 const listingsOf: Make = async (event, row) => {
   const body = JSON.parse(event.body) as BlacklistChangedBody
   const content = listingContent(body, recipientOf(row, body.changed_at, body.changed_at))
-  return [await feedEvent(row, content, event.outbox_event_id, body.changed_at, true)]
+  return [
+    {
+      ...(await feedEvent(row, content, event.outbox_event_id, body.changed_at, true)),
+      alert: alertOfListed(alertedOf(row), body, content),
+    },
+  ]
 }
 
 /** What becomes of an outbox event of each kind. */

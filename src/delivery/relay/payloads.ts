@@ -116,7 +116,10 @@ export const invalidContent = (body: InvalidBody, recipient: Recipient): EventCo
 })
 
 /** The event of a change of a list. */
-export const listingContent = ({ changed_at: _, ...change }: BlacklistChangedBody, recipient: Recipient): EventContent => ({
+export const listingContent = (
+  { changed_at: _, ...change }: BlacklistChangedBody,
+  recipient: Recipient,
+): EventContent & { event: 'blacklist.changed' } => ({
   ...{ event: BLACKLIST_CHANGED, ...headOf(recipient), ...change },
   severity: change.change === 'removed' ? null : severityOf(change.source, change.situacion),
 })

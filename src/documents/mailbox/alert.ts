@@ -32,7 +32,7 @@ export function alertOf(
   const estimated = deadline_basis === 'estimated' ? ' at the earliest: a vacation of the authority may not be known yet' : ''
   const group = `mailbox:${fiscal_entity_id}:${today}`
   return {
-    organization_id,
+    ...{ organization_id, fiscal_entity_id, rfc },
     kind: 'mailbox.notification_received',
     severity,
     dedupe_key: `${group}:${notification_id}`,

@@ -12,6 +12,9 @@ export interface BlacklistChangedBody {
   change: ListChange
   situacion_before: Situacion | null
   situacion: Situacion | null
+  /** What the organization can read that was bought from the counterparty and sold to it, in MXN; null when it left the list. */
+  purchases_mxn: string | null
+  sales_mxn: string | null
   /** When the load of the change was made, in milliseconds. */
   changed_at: number
 }

@@ -42,6 +42,7 @@ export function alertOf({ timezone, fiscal_entity_id, rfc, vigencia_hasta, ...of
     severity: is_expired ? 'critical' : 'warning',
     dedupe_key: `repse:${rfc}:${vigencia_hasta}`,
     resource_id: fiscal_entity_id,
+    ...{ fiscal_entity_id, rfc },
     message: `The REPSE registration of ${rfc} ${is_expired ? 'ended' : 'ends'} on ${vigencia_hasta}.`,
     message_es: `El registro REPSE de ${rfc} ${is_expired ? 'terminó' : 'termina'} el ${vigencia_hasta}.`,
   }

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNotNull, isNull, lt, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
 import { changeEvents } from '../audit/audit.ts'
 import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, jsonChunks } from '../db/commit.ts'
@@ -6,15 +6,18 @@ import { assertThat } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
 import { bare, prepared, readRows } from '../db/statement.ts'
 import { notFound } from '../failures.ts'
-import { listPage } from '../paging/cursor.ts'
+import { openCursor, type Page, paginate } from '../paging/cursor.ts'
 import { each } from '../work/pages.ts'
-import type { Alert, AlertQuery } from './contract.ts'
+import type { Alert, AlertFilters, AlertQuery } from './contract.ts'
 import { NOTIFIED, type RESOLVABLE } from './kinds.ts'
 import { alerts } from './tables.ts'
 
 export type AlertRow = typeof alerts.$inferSelect
 
-export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 'severity' | 'resource_id' | 'message' | 'message_es'> {
+export interface AlertDraft
+  extends Pick<AlertRow, 'organization_id' | 'kind' | 'severity' | 'resource_id' | 'fiscal_entity_id' | 'rfc' | 'message' | 'message_es'> {
+  amount?: string | null
+  currency?: string | null
   /** Identifies the situation: an organization has at most one alert for each key. */
   dedupe_key: string
   /**
@@ -27,7 +30,8 @@ export const MOST_OF_GROUP = 5
 
 const COLUMNS = [
   ...[alerts.alert_id, alerts.organization_id, alerts.kind, alerts.severity, alerts.dedupe_key],
-  ...[alerts.resource_id, alerts.message, alerts.message_es, alerts.created_at],
+  ...[alerts.resource_id, alerts.message, alerts.message_es, alerts.fiscal_entity_id, alerts.rfc],
+  ...[alerts.amount, alerts.currency, alerts.created_at],
 ].map(bare)
 
 /**
@@ -36,9 +40,10 @@ const COLUMNS = [
  */
 export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
   jsonChunks(
-    drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message, message_es, overflow }) => [
+    drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message, message_es, overflow, ...of }) => [
       ...[newId('alr'), organization_id, kind, severity, dedupe_key, resource_id, message],
       ...[overflow?.dedupe_key ?? null, overflow?.resource_id ?? null, overflow?.message ?? null, message_es, overflow?.message_es ?? null],
+      ...[of.fiscal_entity_id, of.rfc, of.amount ?? null, of.currency ?? null],
     ]),
   ).map((json) =>
     prepared(
@@ -53,9 +58,10 @@ export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], n
           from json_each(${json}))
         insert into ${alerts} ${COLUMNS}
         select v->>0, v->>1, v->>2, v->>3, v->>iif(is_over, 7, 4), v->>iif(is_over, 8, 5), v->>iif(is_over, 9, 6), v->>iif(is_over, 11, 10),
-          ${now.getTime()} from drafts where true
+          v->>12, v->>13, iif(is_over, null, v->>14), iif(is_over, null, v->>15), ${now.getTime()} from drafts where true
         on conflict ${[alerts.organization_id, alerts.dedupe_key].map(bare)} do update set
           ${bare(alerts.kind)} = excluded.${bare(alerts.kind)}, ${bare(alerts.severity)} = excluded.${bare(alerts.severity)},
+            ${bare(alerts.amount)} = excluded.${bare(alerts.amount)},
             ${bare(alerts.message)} = excluded.${bare(alerts.message)}, ${bare(alerts.message_es)} = excluded.${bare(alerts.message_es)},
           ${bare(alerts.created_at)} = excluded.${bare(alerts.created_at)}, ${bare(alerts.read_at)} = null,
             ${bare(alerts.resolved_at)} = null, ${bare(alerts.notified)} = ${NOTIFIED.nothing}
@@ -148,32 +154,53 @@ const view = ({ organization_id: _, dedupe_key: __, notified: ___, created_at, r
   resolved_at: resolved_at?.toISOString() ?? null,
 })
 
-/** Returns a page of the organization's alerts, newest first. */
-export const listAlerts = (ctx: Ctx, query: AlertQuery) =>
-  listPage(
-    ctx,
-    'alerts',
-    query,
-    (after, limit) =>
-      eventsOf(ctx)
-        .select()
-        .from(alerts)
-        .where(
-          and(
-            eq(alerts.organization_id, ctx.organization.id),
-            query.kind && eq(alerts.kind, query.kind),
-            query.severity && eq(alerts.severity, query.severity),
-            query.resource_id === undefined ? undefined : eq(alerts.resource_id, query.resource_id),
-            query.is_read === undefined ? undefined : query.is_read ? isNotNull(alerts.read_at) : isNull(alerts.read_at),
-            after === undefined ? undefined : lt(alerts.alert_id, after),
-          ),
-        )
-        .orderBy(desc(alerts.alert_id))
-        .limit(limit)
-        .all(),
-    (row) => row.alert_id,
-    view,
+const ofOrganization = (ctx: Ctx, query: AlertFilters) =>
+  and(
+    eq(alerts.organization_id, ctx.organization.id),
+    query.kind && eq(alerts.kind, query.kind),
+    query.severity && eq(alerts.severity, query.severity),
+    query.fiscal_entity_id === undefined ? undefined : eq(alerts.fiscal_entity_id, query.fiscal_entity_id),
+    query.rfc === undefined ? undefined : eq(alerts.rfc, query.rfc),
+    query.resource_id === undefined ? undefined : eq(alerts.resource_id, query.resource_id),
+    query.state && (query.state === 'open' ? isNull(alerts.resolved_at) : isNotNull(alerts.resolved_at)),
   )
+
+/** Returns a page of the organization's alerts: newest first, or by weight, the critical ones before the warnings. */
+export async function listAlerts(ctx: Ctx, query: AlertQuery): Promise<Page<Alert>> {
+  const scope = { list: 'alerts', filters: query }
+  const [severity, after] = ((await openCursor(ctx, scope, query.cursor)) ?? []) as [AlertRow['severity']?, string?]
+  const byWeight = query.sort === 'weight'
+  const rows = await eventsOf(ctx)
+    .select()
+    .from(alerts)
+    .where(
+      and(
+        ofOrganization(ctx, query),
+        query.is_read === undefined ? undefined : query.is_read ? isNotNull(alerts.read_at) : isNull(alerts.read_at),
+        severity === undefined || after === undefined
+          ? undefined
+          : byWeight
+            ? // 'critical' comes before 'warning'.
+              or(gt(alerts.severity, severity), and(eq(alerts.severity, severity), lt(alerts.alert_id, after)))
+            : lt(alerts.alert_id, after),
+      ),
+    )
+    .orderBy(...(byWeight ? [asc(alerts.severity)] : []), desc(alerts.alert_id))
+    .limit(query.limit + 1)
+    .all()
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.severity, row.alert_id], view)
+}
+
+/** Marks as read every unread alert that passes the filters, and says how many these were. */
+export async function readAlerts(ctx: Ctx, query: AlertFilters): Promise<{ read_count: number }> {
+  const [result] = await changeEvents(ctx, { action: 'alert.read', resource_id: ctx.organization.id, changed: ['read_at'] }, [
+    eventsOf(ctx)
+      .update(alerts)
+      .set({ read_at: ctx.now })
+      .where(and(ofOrganization(ctx, query), isNull(alerts.read_at))),
+  ])
+  return { read_count: result!.meta.changes }
+}
 
 /** Marks an alert as read; an alert that is read already keeps its time. Throws Failure 404 alert.not_found. */
 export async function readAlert(ctx: Ctx, alert_id: string): Promise<Alert> {

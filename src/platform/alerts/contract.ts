@@ -15,7 +15,9 @@ const AlertKind = z.enum(ALERT_KINDS).meta({
     'business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others. ' +
     '`connection.invalid`: a connection has no valid CIEC or e.firma any more, so that nothing is downloaded. `connection.failing`: every run of an ' +
     'RFC has had failed downloads for a day or more. `organization.suspended`: an unpaid invoice or the end of the trial paused all connections. ' +
-    'The last three are resolved when their cause ends.',
+    'These three are resolved when their cause ends. `counterparty.listed`: a blacklist newly names a supplier or customer, or finds it definitively listed; ' +
+    '`amount` is what was bought from it and sold to it. `cfdi.cancelled_after_payment`: a CFDI was cancelled after it was paid or counted as ' +
+    'income; `amount` is its total. Of these two, too, the first five of an RFC and day have an alert each, and one alert is for all others.',
 })
 const AlertSeverity = z.enum(SEVERITIES).meta({ id: 'AlertSeverity' })
 
@@ -26,8 +28,12 @@ export const Alert = z
     severity: AlertSeverity,
     resource_id: z.string().meta({
       description:
-        'The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`), notification (`ntf_…`) or organization (`org_…`) that the alert is about.',
+        'The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`), notification (`ntf_…`) or organization (`org_…`) that the alert is about, or the UUID of the CFDI.',
     }),
+    fiscal_entity_id: Id('fe').nullable().meta({ description: 'The fiscal entity that the alert is about; null when it is about none.' }),
+    rfc: z.string().nullable().meta({ description: 'The RFC of the fiscal entity; null without one.' }),
+    amount: z.string().nullable().meta({ description: 'The amount at stake, as a decimal; null when the alert is about no amount.' }),
+    currency: z.string().nullable().meta({ description: 'The currency of the amount; null without one.' }),
     message: z.string().meta({ description: 'What happened, with its date. It does not change afterwards.' }),
     message_es: z.string().meta({ description: 'The same in Spanish.' }),
     created_at: Instant.meta({ description: 'When the alert was raised, or when it became critical.' }),
@@ -39,13 +45,35 @@ export const Alert = z
   .meta({ id: 'Alert' })
 export type Alert = z.infer<typeof Alert>
 
-export const AlertQuery = z.strictObject({
-  ...Paging,
+const filters = {
   kind: AlertKind.optional(),
   severity: AlertSeverity.optional(),
   resource_id: z.string().max(100).optional().meta({
-    description: 'Lists only alerts about this webhook, fiscal entity, storage connector or notification.',
+    description: 'Only alerts about this webhook, fiscal entity, storage connector, notification or CFDI.',
   }),
+  fiscal_entity_id: Id('fe').optional().meta({ description: 'Only alerts about this fiscal entity.' }),
+  rfc: z.string().max(13).optional().meta({ description: 'Only alerts about this RFC.' }),
+  state: z
+    .enum(['open', 'resolved'])
+    .optional()
+    .meta({ description: 'Only alerts whose cause lasts or is not followed (`open`), or only those whose cause has ended.' }),
+}
+
+/** The query of POST /v1/alerts/read. */
+export const AlertFilters = z.strictObject(filters)
+export type AlertFilters = z.infer<typeof AlertFilters>
+
+export const AlertsRead = z
+  .strictObject({ read_count: z.int().meta({ description: 'Number of alerts that were unread.' }) })
+  .meta({ id: 'AlertsRead' })
+
+export const AlertQuery = z.strictObject({
+  ...Paging,
+  ...filters,
+  sort: z
+    .enum(['newest', 'weight'])
+    .default('newest')
+    .meta({ description: '`weight`: the critical alerts come first, and of each severity the newest.' }),
   is_read: documented(
     z
       .enum(['true', 'false'])

@@ -2,14 +2,27 @@ import type { App } from '../context.ts'
 import { Hono } from '../http/hono.ts'
 import { idempotent, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
-import { listAlerts, readAlert } from './alerts.ts'
-import { Alert, AlertPath, AlertQuery } from './contract.ts'
+import { listAlerts, readAlert, readAlerts } from './alerts.ts'
+import { Alert, AlertFilters, AlertPath, AlertQuery, AlertsRead } from './contract.ts'
 
 const TAG = 'Alerts'
 
 export const alertRoutes = new Hono<App>()
-  .get('/', operation('listAlerts', TAG, 'List the alerts, newest first'), query(AlertQuery), returns(200, pageOf(Alert)), async (c) =>
-    c.json(await listAlerts(c.var.ctx, c.req.valid('query'))),
+  .get(
+    '/',
+    operation('listAlerts', TAG, 'List the alerts, newest first or by weight'),
+    query(AlertQuery),
+    returns(200, pageOf(Alert)),
+    async (c) => c.json(await listAlerts(c.var.ctx, c.req.valid('query'))),
+  )
+  .post(
+    '/read',
+    operation('readAlerts', TAG, 'Mark alerts as read', 'Marks every unread alert that passes the filters, or all of them without any.'),
+    roles('owner', 'admin'),
+    query(AlertFilters),
+    returns(200, AlertsRead),
+    idempotent(),
+    async (c) => c.json(await readAlerts(c.var.ctx, c.req.valid('query'))),
   )
   .post(
     '/:alert_id/read',

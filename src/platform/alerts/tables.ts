@@ -15,6 +15,12 @@ export const alerts = sqliteTable(
     dedupe_key: text().notNull(),
     /** The webhook, fiscal entity, storage connector or notification that the alert is about. */
     resource_id: text().notNull(),
+    /** The RFC that it is about; null when it is about none. */
+    fiscal_entity_id: text(),
+    rfc: text(),
+    /** The amount that is at stake, as decimal text, with its currency. */
+    amount: text(),
+    currency: text(),
     message: text().notNull(),
     /** The same in Spanish. */
     message_es: text().notNull(),
@@ -30,6 +36,10 @@ export const alerts = sqliteTable(
     uniqueIndex('alerts_dedupe').on(table.organization_id, table.dedupe_key),
     // GET /alerts, newest first.
     index('alerts_organization').on(table.organization_id, table.alert_id),
+    // GET /alerts?sort=weight.
+    index('alerts_weight').on(table.organization_id, table.severity, sql`${table.alert_id} desc`),
+    // GET /alerts of an RFC.
+    index('alerts_rfc').on(table.organization_id, table.rfc, table.alert_id),
     // Reporting alerts as events.
     index('alerts_unnotified').on(table.alert_id).where(sql`notified <> 1`),
     // Finding out whether the causes of open alerts have ended.

@@ -162,6 +162,7 @@ async function alertGuessed(system: System, attempt_id?: string): Promise<void> 
       severity: 'warning' as const,
       dedupe_key: `connection.ciec_guessed:${fiscal_entity_id}:${day}`,
       resource_id: fiscal_entity_id,
+      ...{ fiscal_entity_id, rfc },
       message: `On ${day}, others sent wrong CIECs or e.firmas for the RFC ${rfc}: ${ALERT_AFTER.attempts} or more within 24 hours. Your organization did not send them.`,
       message_es: `El ${day} se enviaron CIEC o e.firmas incorrectas del RFC ${rfc} que su organización no envió: ${ALERT_AFTER.attempts} o más en 24 horas.`,
     }

@@ -88,6 +88,7 @@ const notifyErased = (ctx: Ctx, { fiscal_entity_id, rfc }: WithGrantedRanges, { 
         severity: 'warning',
         dedupe_key: `connection.login_refused:${fiscal_entity_id}:first:${until}`,
         resource_id: fiscal_entity_id,
+        ...{ fiscal_entity_id, rfc },
         message: `The tax authority rejected the CIEC of ${rfc} at its first login, and it was erased. Send the current CIEC.`,
         message_es: `El SAT rechazó la CIEC de ${rfc} en su primer inicio de sesión y se borró. Envíe la CIEC vigente.`,
       },

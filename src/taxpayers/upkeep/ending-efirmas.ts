@@ -38,7 +38,7 @@ function alertOf({ valid_to, number, rfc, timezone, fiscal_entity_id, ...of }: E
   if (left > EARLY) return null
   const isLate = left <= LATE
   return {
-    ...{ organization_id: of.organization_id, events_shard: of.events_shard },
+    ...{ organization_id: of.organization_id, events_shard: of.events_shard, fiscal_entity_id, rfc },
     ...{ kind: 'efirma.expiring', severity: isLate ? 'critical' : 'warning', resource_id: fiscal_entity_id },
     dedupe_key: `efirma.expiring:${fiscal_entity_id}:${number}:${isLate ? LATE : EARLY}`,
     message: `The e.firma ${number}, with which ${rfc} is downloaded, expires on ${localDayOf(end, timezone)}. Send the new one before.`,

@@ -28,6 +28,7 @@ interface Alert {
 async function raise(organization_id: string, ...drafts: Partial<AlertDraft>[]): Promise<void> {
   const all = drafts.map((more, n) => ({
     ...{ organization_id, kind: 'repse.expiring' as const, severity: 'warning' as const, dedupe_key: `k${n}`, resource_id: 'fe_x' },
+    ...{ fiscal_entity_id: null, rfc: null },
     ...{ message: `Aviso ${n}.`, message_es: `Aviso ${n}.`, ...more },
   }))
   // One in each millisecond, so that their ids are in order.
@@ -67,6 +68,7 @@ describe('a webhook whose deliveries are not received', () => {
         message: expect.stringMatching(/^3 deliveries in a row to the webhook “Contabilidad” were not received, as of 2026-05-20\./),
         created_at: '2026-05-20T09:00:00.000Z',
         message_es: expect.stringContaining('3 entregas seguidas'),
+        ...{ fiscal_entity_id: null, rfc: null, amount: null, currency: null },
         resolved_at: null,
         read_at: null,
       },
@@ -122,11 +124,37 @@ describe('alerts', () => {
     expect(await alerts()).toEqual([{ ...critical, read_at: expect.any(String) }])
   })
 
+  it('are listed by RFC, kind and state, or by weight, page by page, and marked as read all at once', async () => {
+    const of = await organization()
+    const about = (rfc: string) => ({ rfc, fiscal_entity_id: 'fe_01k3vcbt8n3h5b09h7rffmzt6r', amount: '10.00', currency: 'MXN' })
+    await raise(
+      of.id,
+      { ...about('EKU9003173C9'), severity: 'critical' },
+      { ...about('JES900109Q90') },
+      { kind: 'counterparty.listed', severity: 'critical', ...about('JES900109Q90') },
+      {},
+    )
+    await env.EVENTS_0.prepare("update alerts set resolved_at = 1 where organization_id = ? and dedupe_key = 'k0'").bind(of.id).run()
+    const seen = async (query: string) =>
+      ((await of.ask('GET', `${ALERTS}${query}`)).body.data as Alert[]).map(({ message }) => Number(/\d/.exec(message)![0]))
+    expect(await seen('?rfc=JES900109Q90')).toEqual([2, 1])
+    expect(await seen('?kind=counterparty.listed')).toEqual([2])
+    expect(await seen('?state=resolved')).toEqual([0])
+    expect(await seen('?state=open&severity=critical')).toEqual([2])
+    const paged = await pagesOf<Alert>(of as never, `${ALERTS}?sort=weight&limit=1`)
+    expect(paged.items.map(({ message }) => message)).toEqual([2, 0, 3, 1].map((n) => `Aviso ${n}.`))
+    expect(paged.items[0]).toMatchObject(about('JES900109Q90'))
+    expect((await of.ask('POST', `${ALERTS}/read?rfc=JES900109Q90`)).body).toEqual({ read_count: 2 })
+    expect(await seen('?is_read=false')).toEqual([3, 0])
+    expect((await of.ask('POST', `${ALERTS}/read`)).body).toEqual({ read_count: 2 })
+    expect(await seen('?is_read=false')).toEqual([])
+  })
+
   it('of a group are five of their own and one for all others, however they come, for each organization and group by itself', async () => {
     const [of, stranger] = [await organization(), await organization()]
     const one = (n: number, organization_id = of.id, group = 'g', severity: 'warning' | 'critical' = 'warning'): AlertDraft => ({
       ...({ organization_id, kind: 'mailbox.notification_received', severity, message: `${n}`, message_es: `${n}` } as const),
-      ...{ dedupe_key: `${group}:${n}`, resource_id: `ntf_${n}` },
+      ...{ dedupe_key: `${group}:${n}`, resource_id: `ntf_${n}`, fiscal_entity_id: null, rfc: null },
       overflow: { dedupe_key: group, resource_id: 'fe_x', message: 'others', message_es: 'otras' },
     })
     const together = (drafts: AlertDraft[]) => env.EVENTS_0.batch(alertStatements(env.EVENTS_0, drafts, new Date()))

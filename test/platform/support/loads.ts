@@ -700,7 +700,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     const of = await organization()
     const drafts = Array.from({ length: 20_000 }, (_, n) => ({
       ...({ organization_id: of.id, kind: 'connection.invalid', severity: 'critical', resource_id: 'fe_x' } as const),
-      ...{ dedupe_key: `gone:${n}`, message: '', message_es: '' },
+      ...{ dedupe_key: `gone:${n}`, message: '', message_es: '', fiscal_entity_id: null, rfc: null },
     }))
     for (const statement of alertStatements(env.EVENTS_0, drafts, new Date())) await statement.run()
     await finish(platform, 'resolveAlerts')

@@ -1,4 +1,5 @@
 import { raiseAlertsOf } from '../../../platform/alerts/alerts.ts'
+import { NO_RFC } from '../../../platform/alerts/kinds.ts'
 import type { System } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
 import { SUSPENSIONS, type Suspension } from '../../../platform/tenant/tenant.ts'
@@ -69,7 +70,7 @@ const raiseSuspended = (system: System, reviewed: readonly { stored: { id: strin
       if (suspension === null) return []
       const [why, porque, what] = WHY[suspension]
       return {
-        ...({ organization_id: id, kind: 'organization.suspended', severity: 'critical', resource_id: id } as const),
+        ...({ organization_id: id, kind: 'organization.suspended', severity: 'critical', resource_id: id, ...NO_RFC } as const),
         dedupe_key: `organization.suspended:${suspension}`,
         message: `All connections are paused and nothing is downloaded, because ${why}. ${what}`,
         message_es: `Todas las conexiones están en pausa y no se descarga nada, porque ${porque}.`,
