@@ -31,15 +31,15 @@ import { entityRunRoutes, oneRunRoutes, runRoutes } from '../connections/extract
 import { fetcherRoutes } from '../connections/fetcher/routes.ts'
 import { entityRoutes } from '../connections/routes.ts'
 import { seatRoutes } from '../connections/seats-routes.ts'
-import { entitySyncRoutes, syncRoutes } from '../connections/sync/routes.ts'
+import { attentionRoutes, entitySyncRoutes, syncRoutes } from '../connections/sync/routes.ts'
 import { connectorRoutes } from '../copies/connectors/routes.ts'
 import { exportRoutes } from '../copies/exports/routes.ts'
 import { deliveryRoutes } from '../delivery/deliveries/routes.ts'
 import { webhookRoutes } from '../delivery/endpoints/routes.ts'
 import { eventRoutes } from '../delivery/events/routes.ts'
-import { watchRoutes } from '../delivery/list-notifications/routes.ts'
+import { listedRoutes, watchRoutes } from '../delivery/list-notifications/routes.ts'
 import { mailboxRoutes } from '../documents/mailbox/routes.ts'
-import { documentRoutes } from '../documents/routes.ts'
+import { documentRoutes, portfolioDocumentRoutes } from '../documents/routes.ts'
 import { downloadRoutes } from '../downloads/routes.ts'
 import { statusRoutes } from '../downloads/status/routes.ts'
 import { customListRoutes } from '../lists/custom/routes.ts'
@@ -171,6 +171,9 @@ app
   .route('/v1/fiscal-entities', entityRoutes)
   .route('/v1/runs', oneRunRoutes)
   .route('/v1/fiscal-entities', entityRunRoutes)
+  .route('/v1/portfolio', attentionRoutes)
+  .route('/v1/portfolio', portfolioDocumentRoutes)
+  .route('/v1/portfolio', listedRoutes)
   .route('/v1/sync', syncRoutes)
   .route('/v1/fiscal-entities', entitySyncRoutes)
   .route('/v1/fiscal-entities', downloadRoutes)

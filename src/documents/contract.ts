@@ -1,9 +1,17 @@
 import * as z from 'zod'
 import { SourceWarnings } from '../authority/contract.ts'
 import { DATA_SOURCE_KEYS, DOCUMENT_KINDS } from '../authority/port/authority.ts'
-import { CertificateList, ComplianceOpinion, DocumentFields, ObligationList, TaxStatus } from '../authority/port/fields-contract.ts'
-import { GivenDay, Id, Instant, Paging } from '../platform/http/shapes.ts'
+import {
+  CertificateList,
+  ComplianceOpinion,
+  DocumentFields,
+  ObligationList,
+  OpinionSense,
+  TaxStatus,
+} from '../authority/port/fields-contract.ts'
+import { GivenDay, Id, Instant, integerParameter, Paging } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
+import { Obligation } from './obligations/contract.ts'
 import { FIELDS_STATUSES } from './tables.ts'
 
 const DocumentKind = z.enum(DOCUMENT_KINDS).meta({
@@ -114,3 +122,42 @@ export const TaxProfile = z
     description: 'Each part is the latest version that could be read of one kind of document; null while there is none.',
   })
 export type TaxProfile = z.infer<typeof TaxProfile>
+
+const client = {
+  fiscal_entity_id: Id('fe'),
+  rfc: z.string(),
+  name: z.string().nullable().meta({ description: 'What the organization calls the connection; null without a name.' }),
+}
+const Clients = {
+  ...Paging,
+  limit: integerParameter(1, 500, 500).meta({ description: 'The number of connections that the page looks at.' }),
+}
+
+export const PortfolioOpinionQuery = z.strictObject({
+  ...Clients,
+  sense: OpinionSense.optional().meta({ description: 'Lists only the RFCs whose latest opinion has this sense.' }),
+})
+export type PortfolioOpinionQuery = z.infer<typeof PortfolioOpinionQuery>
+
+export const PortfolioOpinion = z
+  .strictObject({
+    ...client,
+    sense: OpinionSense.nullable().meta({ description: 'Null while you can read no opinion of the RFC.' }),
+    folio: z.string().nullable(),
+    document_id: Id('doc').nullable(),
+    document_date: z.iso.date().nullable(),
+  })
+  .meta({ id: 'PortfolioOpinion' })
+export type PortfolioOpinion = z.infer<typeof PortfolioOpinion>
+
+export const PortfolioObligationQuery = z.strictObject({
+  ...Clients,
+  days: integerParameter(0, 60, 5).meta({ description: 'Lists the obligations that are due within so many days, today included.' }),
+})
+export type PortfolioObligationQuery = z.infer<typeof PortfolioObligationQuery>
+
+export const PortfolioObligation = Obligation.extend({
+  ...client,
+  days_left: z.int().meta({ description: 'Days until `due_date` in America/Mexico_City.' }),
+}).meta({ id: 'PortfolioObligation' })
+export type PortfolioObligation = z.infer<typeof PortfolioObligation>

@@ -5,10 +5,20 @@ import { Hono } from '../platform/http/hono.ts'
 import { operation, params, query, refuses, returns, returnsContent, returnsTable } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
-import { Document, DocumentPath, DocumentQuery, TaxProfile } from './contract.ts'
+import {
+  Document,
+  DocumentPath,
+  DocumentQuery,
+  PortfolioObligation,
+  PortfolioObligationQuery,
+  PortfolioOpinion,
+  PortfolioOpinionQuery,
+  TaxProfile,
+} from './contract.ts'
 import { getDocument, getTaxProfile, listOfDocuments, readDocument } from './documents.ts'
 import { Obligations } from './obligations/contract.ts'
 import { listObligations } from './obligations/obligations.ts'
+import { listDueObligations, listOpinions } from './portfolio.ts'
 
 const TAG = 'Documents'
 const TYPES = ['application/pdf', 'application/json', 'application/octet-stream'] as const
@@ -91,4 +101,33 @@ export const documentRoutes = new Hono<App>()
     returnsTable(Obligations),
     refuses(404, NOT_READABLE),
     async (c) => c.json(await listObligations(c.var.ctx)),
+  )
+
+/** Of all RFCs of the organization, mounted at /v1/portfolio. */
+export const portfolioDocumentRoutes = new Hono<App>()
+  .get(
+    '/opinions',
+    operation(
+      'listPortfolioOpinions',
+      TAG,
+      'List the compliance opinions of all RFCs',
+      'Returns the latest opinion (32-D) that you can read of each RFC whose connection is active, by fiscal_entity_id. `sense=negativo` lists ' +
+        'those that need somebody. A page looks at `limit` connections, so that it can be short while has_more is true.',
+    ),
+    query(PortfolioOpinionQuery),
+    returns(200, pageOf(PortfolioOpinion)),
+    async (c) => c.json(await listOpinions(c.var.ctx, c.req.valid('query'))),
+  )
+  .get(
+    '/obligations',
+    operation(
+      'listPortfolioObligations',
+      TAG,
+      'List the obligations of all RFCs that are due soon',
+      'Returns the obligations of RFCs whose connection is active that are due within `days` and that no downloaded return files. A page looks ' +
+        'at `limit` connections, so that it can be short, or have more items than that, and has_more says whether there are more connections.',
+    ),
+    query(PortfolioObligationQuery),
+    returns(200, pageOf(PortfolioObligation)),
+    async (c) => c.json(await listDueObligations(c.var.ctx, c.req.valid('query'))),
   )

@@ -112,6 +112,15 @@ export const findDocument = (ledger: ScopedLedger, document_id: string): SQL<Doc
   sql<DocumentRow>`select ${d}.* from json_each(${readersOf(ledger)}) a cross join ${documents} ${d}
       where ${IS_VISIBLE} and ${d.document_id} = ${document_id} limit 1`
 
+/** Selects the latest compliance opinion of each of these readers that could be read. */
+export const latestOpinions = (readers: readonly DocumentReader[]) =>
+  sql<{ n: number; document_id: string; document_date: string; fields: string }>`with ${versionsOf(
+    JSON.stringify(readers.map(readerJson)),
+    sql`${d.kind} = 'opinion_32d'`,
+  )},
+    ranked as (select *, row_number() over (partition by n order by version desc) as place from versions where fields_status = 'read')
+    select r.n, ${d.document_id}, ${d.document_date}, ${fieldsOf(d)} as fields from ranked r ${documentOf('r')} where r.place = 1`
+
 export type ReadVersion = Pick<
   VersionRow,
   'kind' | 'document_id' | 'source' | 'document_date' | 'organizations' | 'created_at' | 'version' | 'versions'

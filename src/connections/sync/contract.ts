@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id, Instant, Paging } from '../../platform/http/shapes.ts'
+import { Id, Instant, integerParameter, Paging } from '../../platform/http/shapes.ts'
 import { ConnectionStatus, FiscalEntityId } from '../../taxpayers/contract.ts'
 import { SYNC_STATES } from './state.ts'
 
@@ -94,3 +94,9 @@ export const SyncQuery = z.strictObject({
   fiscal_entity_id: FiscalEntityId.optional(),
 })
 export type SyncQuery = z.infer<typeof SyncQuery>
+
+export const AttentionQuery = z.strictObject({
+  ...Paging,
+  limit: integerParameter(1, 500, 500).meta({ description: 'The number of connections that the page looks at.' }),
+})
+export type AttentionQuery = z.infer<typeof AttentionQuery>

@@ -20,7 +20,7 @@ import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Extractor } from '../extractors/contract.ts'
 import { listExtractors } from '../extractors/extractors.ts'
 import { rangeOf } from '../extractors/runs/scope.ts'
-import type { SyncQuery, SyncStatus } from './contract.ts'
+import type { AttentionQuery, SyncQuery, SyncStatus } from './contract.ts'
 import { inWords, judge } from './state.ts'
 
 /** Connections that are judged together, and how often a request does that at most to fill its page. */
@@ -64,6 +64,21 @@ export async function listSync(ctx: Ctx, query: SyncQuery): Promise<Page<SyncSta
     }
   }
   return { data, has_more, next_cursor: has_more && after !== undefined ? await sealCursor(ctx, scope, [after]) : null }
+}
+
+/** Returns the connections that need somebody or of which a month is incomplete, among the next `limit` ones. */
+export async function listAttention(ctx: Ctx, query: AttentionQuery): Promise<Page<SyncStatus>> {
+  const { limit, cursor } = query
+  const scope = { list: 'portfolio.attention', filters: query }
+  const [after] = ((await openCursor(ctx, scope, cursor)) ?? []).map(String)
+  const read = await listConnections(ctx.db, ctx.organization.id, after, limit + 1)
+  const rows = read.slice(0, limit)
+  const has_more = read.length > limit
+  return {
+    data: (await viewsOf(ctx, rows)).filter(({ state, partial_months }) => state === 'blocked' || partial_months > 0),
+    has_more,
+    next_cursor: has_more ? await sealCursor(ctx, scope, [rows.at(-1)!.fiscal_entity_id]) : null,
+  }
 }
 
 async function rowsOf(

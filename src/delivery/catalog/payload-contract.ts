@@ -197,11 +197,9 @@ const alert = {
   alert_id: z.string().meta({ description: 'The alert, as `GET /v1/alerts` has it.' }),
   kind: z.enum(ALERT_KINDS).meta({ description: 'What the alert is about, as in `GET /v1/alerts`.' }),
   severity: z.enum(ALERT_SEVERITIES).meta({ description: 'How severe it is.' }),
-  resource_id: z
-    .string()
-    .meta({
-      description: 'What it is about: a fiscal entity, webhook, storage connector, notification, the organization, or a CFDI by its UUID.',
-    }),
+  resource_id: z.string().meta({
+    description: 'What it is about: a fiscal entity, webhook, storage connector, notification, the organization, or a CFDI by its UUID.',
+  }),
   amount: z.string().nullable().meta({ description: 'The amount at stake, as a decimal; null when the alert is about no amount.' }),
   currency: z.string().nullable().meta({ description: 'The currency of the amount; null without one.' }),
   message: z.string().meta({ description: 'What happened, in English.' }),

@@ -11,7 +11,7 @@ import { fillPage, payloadOf, SCAN_ROWS } from './stored-body.ts'
 
 /** The part of a payload that names its RFC. */
 interface About {
-  fiscal_entity_id?: string
+  fiscal_entity_id?: string | null
 }
 
 /**
@@ -19,7 +19,7 @@ interface About {
  * once, and not at all when none is about an RFC.
  */
 export async function hiddenOf<T extends { body: string }>({ db }: System, organization_id: string, events: readonly T[]): Promise<Set<T>> {
-  const about = new Map(events.map((event) => [event, (JSON.parse(event.body) as About).fiscal_entity_id]))
+  const about = new Map(events.map((event) => [event, (JSON.parse(event.body) as About).fiscal_entity_id ?? undefined]))
   const entities = [...new Set(about.values())].flatMap((uuid) => (uuid === undefined ? [] : [idOfUuid('fe', uuid)]))
   const linked = entities.length === 0 ? new Set() : await findLinked(db, organization_id, entities)
   return new Set(

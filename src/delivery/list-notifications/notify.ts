@@ -133,3 +133,9 @@ export async function watchBlacklists(ctx: Ctx, query: WatchQuery): Promise<Page
   const page = await listEvents(ctx, { ...query, event_key: BLACKLIST_CHANGED })
   return page.has_more ? page : { ...page, next_cursor: null }
 }
+
+/** Returns those of these changes with which a list newly names a counterparty. */
+export async function watchListed(ctx: Ctx, query: WatchQuery): Promise<Page<EventPayload>> {
+  const page = await watchBlacklists(ctx, query)
+  return { ...page, data: page.data.filter((one) => one.event === BLACKLIST_CHANGED && one.change === 'listed') }
+}

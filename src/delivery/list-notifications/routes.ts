@@ -4,7 +4,7 @@ import { operation, query, returns } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { EventPayload } from '../catalog/payload-contract.ts'
 import { WatchQuery } from '../events/contract.ts'
-import { watchBlacklists } from './notify.ts'
+import { watchBlacklists, watchListed } from './notify.ts'
 
 /** The changes of lists, mounted at /v1/blacklists. */
 export const watchRoutes = new Hono<App>().get(
@@ -22,4 +22,19 @@ export const watchRoutes = new Hono<App>().get(
   query(WatchQuery),
   returns(200, pageOf(EventPayload)),
   async (c) => c.json(await watchBlacklists(c.var.ctx, c.req.valid('query'))),
+)
+
+/** Mounted at /v1/portfolio. */
+export const listedRoutes = new Hono<App>().get(
+  '/listed',
+  operation(
+    'listPortfolioListed',
+    'Blacklists',
+    'List the suppliers and customers of all RFCs that a list newly names, oldest first',
+    'Lists the events `blacklist.changed` of the last 90 days whose `change` is `listed`, each with the RFC that it concerns and with what was ' +
+      'bought from the counterparty and sold to it. `since` narrows them. A page may hold fewer items than `limit`, or none, although `has_more` is true.',
+  ),
+  query(WatchQuery),
+  returns(200, pageOf(EventPayload)),
+  async (c) => c.json(await watchListed(c.var.ctx, c.req.valid('query'))),
 )

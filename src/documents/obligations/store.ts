@@ -29,11 +29,15 @@ const { due_rule } = obligationRules
 const o = alias(obligationRules, 'o')
 const [c, organization] = [alias(connections, 'c'), alias(organizations, 'o')]
 
-/** Reads the obligations and returns that these readers can read, in their order. One call. */
-export async function readRegistrations(d1: D1Database, readers: readonly DocumentReader[]): Promise<RegisteredObligations[]> {
+/** Reads the obligations and returns that these readers can read, in their order; the returns since a day. One call. */
+export async function readRegistrations(d1: D1Database, readers: readonly DocumentReader[], since = ''): Promise<RegisteredObligations[]> {
   const json = JSON.stringify(readers.map(readerJson))
   const [documents, jobs] = await commit(d1, [
-    sql`with ${versionsOf(json, sql`${d.kind} in ('csf', 'obligations', 'declaracion')`)},
+    sql`with ${versionsOf(
+      json,
+      sql`${d.kind} in ('csf', 'obligations', 'declaracion')
+          and (${d.kind} <> 'declaracion' or ${d.document_date} >= ${since})`,
+    )},
         ranked as (
           select *, row_number() over (partition by n, kind order by version desc) as place from versions
           where kind <> 'declaracion' and fields_status = 'read'),

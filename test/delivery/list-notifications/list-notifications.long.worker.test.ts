@@ -75,14 +75,15 @@ describe('a new version of a list', () => {
     const change = events.find(({ counterparty_rfc }) => counterparty_rfc === supplier)!
     expect(change).toMatchObject({ event: 'blacklist.changed', source: 'sat_69b', list_label: 'Art. 69-B (EFOS)', severity: 'critical' })
     expect((await of.ask('GET', `/v1/events/${change.event_id}`)).body).toEqual(change)
-    const { fiscal_entity_id, rfc } = of
+    const { fiscal_entity_id } = of
     expect(change.purchases_mxn).toMatch(/^[1-9]\d*\.\d\d$/)
     const { data: alerts } = (await of.ask('GET', '/v1/alerts?kind=counterparty.listed')).body
     expect(alerts).toHaveLength(2)
-    for (const alert of alerts) expect(alert).toMatchObject({ severity: 'critical', fiscal_entity_id, rfc, currency: 'MXN' })
+    for (const alert of alerts) expect(alert).toMatchObject({ severity: 'critical', fiscal_entity_id, rfc: change.rfc, currency: 'MXN' })
     expect(alerts.map(({ amount }: { amount: string }) => amount).sort()).toEqual(
       events.map(({ purchases_mxn, sales_mxn }) => (Number(purchases_mxn) + Number(sales_mxn)).toFixed(2)).sort(),
     )
+    expect(inBrief((await of.ask('GET', '/v1/portfolio/listed')).body.data)).toEqual([[customer, 'listed', null, 'presunto']])
     // Everything again: the pass, the load, the relay.
     await env.DB.prepare('update blacklist_lists set notified_version = 1').run()
     await notify()
