@@ -62,6 +62,7 @@ describe('the questions over all RFCs', () => {
       const { result, cost } = await costOf(env.LEDGER_0, env.FILES, () => of.ask('GET', path))
       return { status: result.status, body: result.body, calls: cost.d1_calls }
     }
+    for (const path of PATHS) await ask(path)
     const alone = []
     for (const path of PATHS) alone.push(await ask(path))
     const [opinions, obligations] = alone.map(({ body }) => body.data)
