@@ -99,6 +99,7 @@ describe('risk by hand', () => {
   it('says what each flag rests on', async () => {
     const { data } = await ask('/cfdi/risk', RANGE)
     const evidence = (n: number, at: number) => (data[n]!['flags'] as { evidence: object }[])[at]!.evidence
+    expect([evidence(4, 0), evidence(5, 0)]).toMatchObject([{ uuid: uuid(4) }, { uuid: uuid(3) }])
     expect(evidence(1, 0)).toEqual({
       ...{ source: 'sat_69b', situacion: 'presunto', listed_at: '2026-02-01', dof_at: '2026-02-01', issued_before_listing: true },
     })

@@ -115,7 +115,7 @@ const SAID: Record<FlagCode, readonly [message: string, rule_ref: string, eviden
   duplicate_suspected: [
     'Another invoice of the day has the same parties, total and currency.',
     'LISR 27-XVIII',
-    ({ fecha }) => ({ day: fecha.slice(0, 10) }),
+    ({ fecha, twin }) => ({ day: fecha.slice(0, 10), uuid: twin }),
   ],
   substituted_not_cancelled: [
     'A newer document substitutes it, but it is not cancelled.',

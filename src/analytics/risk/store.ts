@@ -48,8 +48,10 @@ const SHOWN = [
   ...(['metodo_pago', 'forma_pago', 'uso_cfdi', 'certified_at', 'first_paid_on', 'cancelled_at', 'cancellation_reason'] as const),
   ...(['estatus', 'folio_sustitucion', 'subtotal', 'descuento', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'products'] as const),
 ]
-export type RiskyDocument = { uuid: string; mask: number; score: number; pesos: string; unrated: 0 | 1; counts: 0 | 1 } & Related &
-  Pick<ReadRow & { products: string | null; first_paid_on: string | null; cancelled: 0 | 1 }, (typeof SHOWN)[number]>
+export type RiskyDocument = { uuid: string; mask: number; score: number; pesos: string; unrated: 0 | 1; counts: 0 | 1 } & Related & {
+    /** Another document of the same parties, day, total and currency; null without one. */
+    twin: string | null
+  } & Pick<ReadRow & { products: string | null; first_paid_on: string | null; cancelled: 0 | 1 }, (typeof SHOWN)[number]>
 
 const DIGITS = 24
 export const padded = (micros: string): string => micros.padStart(DIGITS, '0')
@@ -127,10 +129,12 @@ export function riskStatements(
       // The limit keeps SQLite from writing the conditions of all flags out wherever `mask` stands, for which it lacks the memory.
       sql`with ${ctes} documents as (${sql.join([...selects], sql` union all `)} limit -1),
         known as (select entity, uuid, pesos, unrated, counts, same, mask${shared} as mask from documents own limit -1),
-        flagged as (select entity, uuid, pesos, unrated, counts, mask${twins} as mask from known),
+        flagged as (select entity, uuid, pesos, unrated, counts, mask${twins} as mask,
+          iif(same is null, null, coalesce(nullif(min(uuid) over (partition by same), uuid), nullif(max(uuid) over (partition by same), uuid))) as twin
+          from known),
         scored as (select *, min(${sql.raw(String(most))}, ${sql.raw(points)}) as score from flagged),
         page as materialized (select * from scored where unrated or (${within(chosen, after)}) order by ${order('scored')} limit ${sql.raw(String(take + MOST_UNRATED))})
-        select page.uuid, page.mask, page.score, page.pesos, page.unrated, page.counts,
+        select page.uuid, page.mask, page.score, page.pesos, page.unrated, page.counts, page.twin,
           ${sql.join(
             SHOWN.map((name) => sql`${own[name]}`),
             sql`, `,
