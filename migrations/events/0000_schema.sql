@@ -5,6 +5,17 @@ CREATE TABLE `fan_outs` (
 	PRIMARY KEY(`organization_id`, `webhook`, `seq`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `new_documents` (
+	`organization_id` text NOT NULL,
+	`fiscal_entity` text NOT NULL,
+	`version` integer NOT NULL,
+	`is_due` integer NOT NULL,
+	`run_id` text NOT NULL,
+	`progress` text NOT NULL,
+	PRIMARY KEY(`organization_id`, `fiscal_entity`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `new_documents_due` ON `new_documents` (`organization_id`,`fiscal_entity`) WHERE is_due = 1;--> statement-breakpoint
 CREATE TABLE `relays` (
 	`outbox` text PRIMARY KEY NOT NULL,
 	`version` integer NOT NULL,
@@ -29,6 +40,10 @@ CREATE TABLE `webhooks` (
 	`url` text NOT NULL,
 	`event_keys` text NOT NULL,
 	`fiscal_entity_uuids` text,
+	`direction` text,
+	`cfdi_types` text,
+	`max_per_minute` integer,
+	`paced_until` integer DEFAULT 0 NOT NULL,
 	`header_name` text,
 	`header_value` text,
 	`is_enabled` integer NOT NULL,

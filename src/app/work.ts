@@ -10,6 +10,7 @@ import { sweepExports, workOnExport } from '../copies/exports/making/work.ts'
 import { sweepConnectors } from '../copies/mirror/review.ts'
 import { mirrorInBackground } from '../copies/mirror/work.ts'
 import { deliver, sweepDeliveries } from '../delivery/deliveries/delivery.ts'
+import { notifyNew, sweepNew } from '../delivery/relay/new-documents.ts'
 import { fanOut, relayOutbox } from '../delivery/relay/relay.ts'
 import { workOnMailbox } from '../documents/mailbox/fetch.ts'
 import { sweepMailboxes } from '../documents/mailbox/requests/requests.ts'
@@ -156,6 +157,16 @@ export const WORK: Readonly<Record<string, WorkKind>> = {
     message: z.strictObject({ shard: z.int().min(0), fan_out: z.string() }),
     statements: 700,
     handle: (system, { shard, fan_out }) => fanOut(system, shard, fan_out),
+  }),
+  newDocuments: kind({
+    queues: ['WEBHOOKS'],
+    message: z.strictObject({
+      shard: z.int().min(0),
+      new_documents: z.strictObject({ organization_id: z.string(), fiscal_entity: z.string() }),
+    }),
+    statements: 100,
+    handle: (system, { shard, new_documents }) => notifyNew(system, shard, new_documents),
+    sweeps: [sweepNew],
   }),
   confirmations: kind({
     queues: ['WEBHOOKS'],

@@ -5,12 +5,12 @@ import { isGuardViolation } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
 import { clock } from '../platform/time/clock.ts'
 import type { EventPayload } from './catalog/payload-contract.ts'
-import { appendStatements, wakeAppended } from './relay/relay.ts'
+import { appendStatements, wakeAppended } from './relay/append.ts'
 
 /** A change in the events shard itself, of which one organization is notified. */
 type OwnEvent = EventPayload extends infer Payload
   ? Payload extends { event: 'storage.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' }
-    ? Omit<Payload, 'event_id'>
+    ? Omit<Payload, 'event_id' | 'ordering'>
     : never
   : never
 

@@ -2,7 +2,7 @@ import { listedOf } from '../../lists/listed/counterparties.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openHidden, sealHidden } from '../../platform/paging/cursor.ts'
 import { openLedger, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { shows, type Windows } from '../../taxpayers/visibility/window.ts'
+import { isEverything, shows, type Windows } from '../../taxpayers/visibility/window.ts'
 import { lastCommits } from '../commits/commits.ts'
 import type { Touched } from '../commits/touched.ts'
 import { view } from '../read-row.ts'
@@ -14,7 +14,6 @@ import {
   fromAll,
   fromNow,
   isBlank,
-  isEverything,
   isNotified,
   isReachedAlike,
   type Last,

@@ -1,5 +1,5 @@
 import { type GrantedRange, visibleRangesOf } from '../../taxpayers/visibility/granted-ranges.ts'
-import { EVERYTHING, NOTHING, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
+import { EVERYTHING, isEverything, NOTHING, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
 import { contain, type VisibleRange, visibleRangesBetween } from '../mirrored/visible-ranges.ts'
 import type { PageItem } from '../search/store.ts'
 import { type ChangeReason, REASONS } from './contract.ts'
@@ -105,7 +105,6 @@ const walkTo = (to: Windows, { closed = 0, imports = false } = {}): Walk => ({ t
 /** The windows of which anything may have been reported. */
 export const notifiedIn = ({ windows, walk }: ChangesPosition): Windows => walk?.to ?? windows ?? NOTHING
 
-export const isEverything = (windows: Windows): boolean => contain(windows, EVERYTHING)
 const showNothing = ({ issued, received }: Windows): boolean => issued.isEmpty && received.isEmpty
 const areSame = (one: Windows, other: Windows): boolean => contain(one, other) && contain(other, one)
 

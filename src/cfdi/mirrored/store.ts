@@ -11,7 +11,7 @@ import { type VisibleRangePosition, within } from './within.ts'
 const c = cfdiAs('c')
 
 const COLUMNS = [
-  ...(['uuid', 'direction', 'issued_at', 'fecha', 'kind', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'chunk'] as const),
+  ...(['uuid', 'direction', 'issued_at', 'fecha', 'kind', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'chunk', 'stored_by'] as const),
   ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size'] as const),
 ]
 const SELECT = listOf(COLUMNS.map((name) => c[name]))

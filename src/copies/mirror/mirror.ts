@@ -7,6 +7,7 @@ import {
   inflated,
   type Leg,
   lastCommits,
+  legsTo,
   readLeg,
   readPacked,
   type XmlLocation,
@@ -27,17 +28,7 @@ import type { ConnectorScope, MirroredKind } from '../provider-contract.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageRefused } from '../tables.ts'
 import { documentPathOf, pathOf } from '../template.ts'
 import { putPart } from './manifest.ts'
-import {
-  type Copying,
-  type CopyRound,
-  copiedOf,
-  copyItems,
-  type Item,
-  isLegOf,
-  legsTo,
-  type RoundLeg,
-  type RoundPosition,
-} from './review.ts'
+import { type Copying, type CopyRound, copiedOf, copyItems, type Item, isLegOf, type RoundLeg, type RoundPosition } from './review.ts'
 import {
   assertStopping,
   connectorLease,

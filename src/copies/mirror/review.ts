@@ -1,6 +1,5 @@
 import { findOrganization } from '../../accounts/organization/organization.ts'
-import { type Leg, lastCommits, ofImports, type Place } from '../../cfdi/mirrored/mirrored.ts'
-import { contain, visibleRangesBetween } from '../../cfdi/mirrored/visible-ranges.ts'
+import { type Copied, type Leg, lastCommits, legsTo, type Now, type Place } from '../../cfdi/mirrored/mirrored.ts'
 import { fetchedSince } from '../../documents/mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
@@ -13,26 +12,11 @@ import { sendHints } from '../../platform/work/send.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { type ConnectionRow, listConnections, storedGrantedRangesOf } from '../../taxpayers/taxpayers.ts'
 import { boundsAt, parseGrantedRanges } from '../../taxpayers/visibility/granted-ranges.ts'
-import { type Window, type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
+import { type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
 import { type Destination, DestinationError, type DestinationFault, isRefusal } from '../drivers/port.ts'
 import type { MirroredKind } from '../provider-contract.ts'
 import { isUnlisted, orderManifest } from './manifest.ts'
 import { activeConnectors, findIdle, findMirrors, insertMirrors, type MirrorRow, markMirrors, markRefused, type WorkRow } from './store.ts'
-
-/** How far a fiscal entity has been dealt with (tables.ts). */
-interface Copied {
-  sequence: number
-  import_sequence: number
-  windows: Windows | null
-  all_until: number
-}
-
-/** The last commits of a partition of the authority and of imports, and the windows, when a round begins. */
-interface Now {
-  sequence: number
-  import_sequence: number
-  windows: Windows
-}
 
 /**
  * The documents that are not CFDIs, and those of the mailbox, are legs of their own: each finds documents that are not copied yet. So are
@@ -60,32 +44,6 @@ export interface CopyRound {
   at: RoundPosition
   /** For a round of a backfill, how many documents it copies. */
   total?: number
-}
-
-const isUnbounded = ({ isEmpty, floor, ceiling }: Window): boolean => !isEmpty && floor === null && ceiling === null
-const isEverything = ({ issued, received }: Windows): boolean => isUnbounded(issued) && isUnbounded(received)
-
-/**
- * Returns the legs from the documents that were dealt with to those that exist now. Windows only grow, except when an organization without
- * extractors, which sees everything, gets one. Then the commits up to which it saw everything are remembered instead of the windows, and
- * imports are searched again, because the authority's documents may have hidden them.
- */
-export function legsTo(copied: Copied, now: Now): { legs: Leg[]; to: Copied } {
-  const isNarrower = copied.windows !== null && !contain(now.windows, copied.windows)
-  const all_until = isNarrower && isEverything(copied.windows!) ? copied.sequence : copied.all_until
-  const shown = isNarrower ? null : copied.windows
-  const visibleRanges = visibleRangesBetween(shown, now.windows)
-  const imported = isNarrower ? 0 : copied.import_sequence
-  const legs: Leg[] = [
-    ...(visibleRanges.length > 0 && now.sequence > all_until
-      ? [{ of: 'authority', visibleRanges, after: all_until, until: now.sequence } as const]
-      : []),
-    ...(shown !== null && now.sequence > copied.sequence
-      ? [{ of: 'authority', windows: shown, after: copied.sequence, until: now.sequence } as const]
-      : []),
-    ...(now.import_sequence > imported ? [ofImports(imported, now.import_sequence)] : []),
-  ]
-  return { legs, to: { ...now, all_until } }
 }
 
 /** A document on its way to a destination. */

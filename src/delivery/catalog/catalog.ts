@@ -5,6 +5,7 @@ import { RECORDED_ONLY } from './recorded-only.ts'
 
 const event = {
   event_id: 'evt_01kabcdefghjkmnpqrstvwxyz0',
+  ordering: 1_763_661_605_000,
   occurred_at: '2026-11-20T18:00:05.000Z',
   fiscal_entity_id: '0198f6c5-6a1b-7c3d-9e4f-5a6b7c8d9e0f',
   rfc: 'EKU9003173C9',
@@ -119,12 +120,17 @@ export const SAMPLES = {
   'alert.raised': { event: 'alert.raised', ...alert },
   'alert.resolved': { event: 'alert.resolved', ...alert, resolved_at: '2026-11-20T18:00:05.000Z' },
   'quota.warning': {
-    ...{ event: 'quota.warning', event_id: event.event_id, occurred_at: event.occurred_at },
+    ...{ event: 'quota.warning', event_id: event.event_id, ordering: event.ordering, occurred_at: event.occurred_at },
     ...{ quota: 'import_documents_per_day', period: '2026-11-20', used: 812_406, limit: 1_000_000, unit: 'documents' },
+  },
+  'cfdi.new': {
+    ...{ event: 'cfdi.new', ...event, run_id: extraction.run_id, direction: 'received', cfdi_type: 'I' },
+    uuids: [cancelled.cfdi_uuid, '6C3F2A1B-0D75-4A1F-9C2E-3B8D4E5F6A71'],
   },
   'storage.failed': {
     event: 'storage.failed',
     event_id: event.event_id,
+    ordering: event.ordering,
     occurred_at: event.occurred_at,
     connector_id: 'stc_01kabcdefghjkmnpqrstvwxyz0',
     connector_name: 'Respaldo',
@@ -176,6 +182,10 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
   'quota.warning':
     'At least 80 % of a limit of the plan is used (`quotas` of `GET /v1/billing/usage`). Sent once for each limit and period, when something is ' +
     'made that counts: the period is the day of a daily limit, and the month of any other. What would exceed the limit is refused with 409.',
+  'cfdi.new':
+    'CFDIs newly became readable for you. Sent after extraction.completed or extraction.failed, once for each 100 documents of one direction and ' +
+    'type, and only while an enabled webhook names this event. The first one begins with the run that ended; each later one continues behind ' +
+    'the one before. A document that you imported yourself is not in it.',
 }
 
 /**
@@ -195,6 +205,7 @@ export const listCatalog = (): EventCatalog => ({
 const HEADERS = {
   'Service-Event': 'The event key, such as `cfdi.cancelled`.',
   'Service-Delivery-Id': 'The event’s identifier: the same for every attempt, redelivery and endpoint.',
+  'Service-Ordering': 'The member `ordering` of the body.',
   'Service-Attempt': 'The number of the attempt, from 1. A redelivery counts from 1 again.',
   'Service-Signature':
     '`v1,` followed by the HMAC-SHA256 of the raw body in lowercase hex. The key is the whole signing secret, including `whsec_`.',

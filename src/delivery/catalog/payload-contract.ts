@@ -28,6 +28,7 @@ export const EVENT_KEYS = [
   'alert.raised',
   'alert.resolved',
   'quota.warning',
+  'cfdi.new',
 ] as const
 
 /** The key of a test event. It is not in the catalog: a test is sent only on request. */
@@ -63,6 +64,10 @@ export type EventCatalogItem = z.infer<typeof EventCatalogItem>
 export const EventCatalog = pageOf(EventCatalogItem).meta({ id: 'EventCatalog' })
 export type EventCatalog = z.infer<typeof EventCatalog>
 
+/** What `cfdi_type` of an event can be. */
+export const CFDI_TYPES = ['I', 'E', 'T', 'N', 'P', 'retenciones'] as const
+export type CfdiType = (typeof CFDI_TYPES)[number]
+
 /** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */
 const Uuid = z.guid()
 const Instant = z.iso.datetime({ offset: true })
@@ -73,6 +78,11 @@ const head = <K extends string>(key: K) => ({
     description:
       'The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to ' +
       'recognize duplicates.',
+  }),
+  ordering: z.int().meta({
+    description:
+      'The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the ' +
+      'greater number. Deliveries can come in another order.',
   }),
   occurred_at: Instant.meta({ description: 'When the service recorded the change, in UTC.' }),
 })
@@ -333,6 +343,16 @@ export const PAYLOADS = {
     used: z.int().meta({ description: 'How much was used when the service recorded it.' }),
     limit: z.int().meta({ description: 'How much the plan allows.' }),
     unit: z.enum(UNITS).meta({ description: 'What is counted.' }),
+  }),
+  'cfdi.new': aboutRfc('cfdi.new', 'CfdiNewEvent', {
+    run_id: z.string().meta({ description: 'The last run of the RFC that ended before.' }),
+    direction: cancellation.direction,
+    cfdi_type: cancellation.cfdi_type,
+    uuids: z
+      .array(Uuid)
+      .min(1)
+      .max(100)
+      .meta({ description: 'The documents, all of this direction and type. `GET /v1/cfdi/{uuid}` has each of them.' }),
   }),
   [TEST_KEY]: payload('webhook.test', 'WebhookTestEvent', {
     webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }),

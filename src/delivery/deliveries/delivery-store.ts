@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Statement } from '../../platform/db/commit.ts'
+import { assertThat } from '../../platform/db/guard.ts'
 import { bare, readRows } from '../../platform/db/statement.ts'
 import { RowLease } from '../../platform/work/lease.ts'
 import type { WebhookRow } from '../endpoints/store.ts'
@@ -80,7 +81,7 @@ export const forgetStatements = (forgotten: readonly Forgotten[]): SQL[] =>
 export interface EndpointRow
   extends Pick<
     WebhookRow,
-    'webhook' | 'webhook_id' | 'organization_id' | 'name' | 'url' | 'secret_version' | 'header_name' | 'header_value' | 'undelivered'
+    'webhook' | 'webhook_id' | 'organization_id' | 'name' | 'url' | 'secret_version' | 'header_name' | 'header_value' | 'undelivered' | 'max_per_minute' | 'paced_until'
   > {
   is_enabled: number
   deleted_at: number | null
@@ -103,7 +104,7 @@ const isClaimable = (webhook: number, now: number): SQL =>
 /** Finds an endpoint and counts its claimable deliveries, up to a limit. */
 export const findEndpoint = (webhook: number, now: number, limit: number): SQL<EndpointRow> =>
   sql<EndpointRow>`select ${w.webhook}, ${w.webhook_id}, ${w.organization_id}, ${w.name}, ${w.url}, ${w.is_enabled}, ${w.deleted_at}, ${w.secret_version},
-        ${w.digests}, ${w.header_name}, ${w.header_value}, ${w.undelivered}, (select count(*) from (
+        ${w.digests}, ${w.header_name}, ${w.header_value}, ${w.undelivered}, ${w.max_per_minute}, ${w.paced_until}, (select count(*) from (
           select 1 from ${deliveries} indexed by deliveries_pending where ${isClaimable(webhook, now)} limit ${limit})) as due
       from ${webhooks} ${w} where ${w.webhook} = ${webhook}`
 
@@ -137,6 +138,12 @@ export const claimStatements = (
     cross join ${events} ${e} on ${e.organization_id} = ${organization_id} and ${e.seq} = ${d.seq}
     where ${d.webhook} = ${webhook} and ${d.status} = 'pending' and ${d.due_at} <= ${now} and ${d.token} = ${token}
     order by ${d.due_at} limit ${limit}`,
+]
+
+/** Moves on how far deliveries use up the pace of an endpoint. Refuses the batch as `webhook.pace` when another consumer has. */
+export const paceStatements = (d1: D1Database, { webhook, paced_until }: EndpointRow, until: number): Statement[] => [
+  assertThat(d1, sql`exists (select 1 from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.paced_until} = ${paced_until})`, 'webhook.pace'),
+  sql`update ${webhooks} set ${bare(webhooks.paced_until)} = ${until} where ${webhooks.webhook} = ${webhook}`,
 ]
 
 /** Names a claim on a delivery: only the holder of the token may record an attempt. */

@@ -20,6 +20,7 @@ import {
   findDeletedEndpoints,
   findEndpoint,
   findStuckEndpoints,
+  paceStatements,
   recordAttemptStatement,
 } from './delivery-store.ts'
 import { outcomeOf, post, type Verdict, verdictAfter } from './post.ts'
@@ -74,6 +75,18 @@ interface Opened {
   header: Record<string, string>
 }
 
+/** How far ahead of its pace an endpoint is served, because a message comes at whole seconds. */
+const AHEAD_MS = 1_000
+
+/** How many of these deliveries the pace of an endpoint allows now, and up to when they use it up. With one second more, no minute has too many. */
+function pacedAt({ max_per_minute, paced_until }: Pick<EndpointRow, 'max_per_minute' | 'paced_until'>, wanted: number, now: number) {
+  if (max_per_minute === null) return { count: wanted, until: paced_until }
+  const each = (60_000 + AHEAD_MS) / max_per_minute
+  const from = Math.max(paced_until, now)
+  const count = Math.min(wanted, Math.max(0, Math.ceil((now + AHEAD_MS - from) / each)))
+  return { count, until: Math.ceil(from + count * each) }
+}
+
 /** Attempts as many deliveries as may be in flight at once. Returns whether more can be done now. */
 async function deliverBatch(system: System, key: string): Promise<boolean> {
   const [shard, webhook] = key.split('.').map(Number)
@@ -90,8 +103,11 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
     await wakeEndpoints(system, await limiter.release(token, caller, 0))
     return false
   }
+  const wanted = pacedAt(endpoint, Math.min(endpoint.due, CONCURRENT_ATTEMPTS), clock.now()).count
+  // Whoever has used up the pace has asked for a message that comes when there is room again.
+  if (wanted === 0) return false
   const opened = { digests: await openDigests(system, endpoint), header: await openHeader(system, endpoint) }
-  const { permits, next } = await limiter.acquire(token, caller, Math.min(endpoint.due, CONCURRENT_ATTEMPTS), PERMIT_MS)
+  const { permits, next } = await limiter.acquire(token, caller, wanted, PERMIT_MS)
   await wakeEndpoints(system, next)
   if (permits === 0) return false
   let rest = 0
@@ -106,14 +122,21 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
       others.filter((other) => other !== key),
     )
   }
-  return rest > 0
+  if (endpoint.max_per_minute === null) return rest > 0
+  const now = clock.now()
+  if (rest > 0 && pacedAt(endpoint, 1, now).count > 0) return true
+  await wakeEndpoints(system, [key], Math.max(1, Math.ceil((endpoint.paced_until - now - AHEAD_MS + 1) / 1_000)))
+  return false
 }
 
 /** Claims at most `limit` deliveries and attempts them. */
 async function attemptClaimed(system: System, endpoint: Endpoint, opened: Opened, token: string, limit: number): Promise<void> {
   const { d1, organization_id } = endpoint
   const now = clock.now()
-  const [, claimed] = await commit<ClaimedDelivery>(d1, claimStatements(d1, endpoint, { token, now, limit }))
+  const { until } = pacedAt(endpoint, limit, now)
+  const pace = endpoint.max_per_minute === null ? [] : paceStatements(d1, endpoint, until)
+  const claimed = (await commit<ClaimedDelivery>(d1, [...pace, ...claimStatements(d1, endpoint, { token, now, limit })])).at(-1)
+  endpoint.paced_until = until
   const hidden = await hiddenOf(system, organization_id, claimed!.results)
   const results = await Promise.allSettled(
     claimed!.results.map((delivery) => attempt(system, endpoint, opened, token, { ...delivery, isUnlinked: hidden.has(delivery) })),
@@ -139,10 +162,10 @@ async function attempt(
     const record = { at: clock.now(), duration_ms: 0, status_code: null, error: `Not sent: ${obstacle}`, response_body: null }
     return recordAttempt(system, endpoint, token, delivery, record, { status: 'failed' })
   }
-  const { payload, isTest } = sentOf(delivery.body)
+  const { payload, isTest } = sentOf(delivery.body, delivery.seq)
   const body = new TextEncoder().encode(payload)
   const { event_id, event_key: key } = delivery
-  const headers = await deliveryHeaders(digests, { event_id, key, attempt: number, body, at: new Date(), isTest })
+  const headers = await deliveryHeaders(digests, { event_id, ordering: delivery.seq, key, attempt: number, body, at: new Date(), isTest })
   const record = await post(system.env.EGRESS, endpoint.url, { ...header, ...headers }, body)
   const shown = { ...record, response_body: withoutValues(record.response_body, Object.values(header)) }
   await recordAttempt(system, endpoint, token, delivery, shown, verdictAfter(number, outcomeOf(record.status_code)))

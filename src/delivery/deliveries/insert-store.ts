@@ -122,7 +122,11 @@ const SUBSCRIBES = sql`${w.is_enabled} = 1
   and exists (select 1 from json_each(${w.event_keys}) k where k.value = ${e.body}->>'event'
     and k.value not in (${sql.raw(`'${RECORDED_ONLY.join("', '")}'`)}))
   and (${w.fiscal_entity_uuids} is null
-    or exists (select 1 from json_each(${w.fiscal_entity_uuids}) f where f.value = ${e.body}->>'fiscal_entity_id'))`
+    or exists (select 1 from json_each(${w.fiscal_entity_uuids}) f where f.value = ${e.body}->>'fiscal_entity_id'))
+  and (${w.direction} is null or coalesce(${e.body}->>'direction',
+    case ${e.body}->>'data_source_key' when 'sat_cfdi_issued' then 'issued' when 'sat_cfdi_received' then 'received' end, ${w.direction}) = ${w.direction})
+  and (${w.cfdi_types} is null or ${e.body}->>'cfdi_type' is null
+    or exists (select 1 from json_each(${w.cfdi_types}) y where y.value = ${e.body}->>'cfdi_type'))`
 
 /** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (relay.ts). */
 const ENDPOINTS_AT_ONCE = 20

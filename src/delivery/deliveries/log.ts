@@ -58,7 +58,7 @@ export async function testWebhook(ctx: Ctx, webhook_id: string, { event_key }: D
   await countHourly(ctx, 'deliveries')
   const event_id = newId('evt')
   const occurred_at = ctx.now.toISOString()
-  const test: Extract<EventPayload, { event: typeof TEST_KEY }> = { event: TEST_KEY, event_id, occurred_at, webhook_id }
+  const test: Omit<Extract<EventPayload, { event: typeof TEST_KEY }>, 'ordering'> = { event: TEST_KEY, event_id, occurred_at, webhook_id }
   const body =
     event_key === undefined ? JSON.stringify(test) : storedSample({ ...test, sample_of: event_key }, await sampleOf(ctx, event_key))
   const event = { organization_id: ctx.organization.id, event_id, body, isUnique: false }

@@ -8,6 +8,8 @@ const hmac = async (key: Uint8Array, data: Uint8Array): Promise<Uint8Array> => {
 /** One attempt of a delivery, to be signed. */
 export interface SignedAttempt {
   event_id: string
+  /** The place of the event in its feed. */
+  ordering: number
   key: string
   /** The number of the attempt, from 1. */
   attempt: number
@@ -24,7 +26,7 @@ export interface SignedAttempt {
  */
 export async function deliveryHeaders(
   { a, b }: Digests,
-  { event_id, key, attempt, body, at, isTest }: SignedAttempt,
+  { event_id, ordering, key, attempt, body, at, isTest }: SignedAttempt,
 ): Promise<Record<string, string>> {
   const timestamp = String(Math.floor(at.getTime() / 1_000))
   const prefix = new TextEncoder().encode(`${event_id}.${timestamp}.`)
@@ -36,6 +38,7 @@ export async function deliveryHeaders(
     'User-Agent': 'Fiscal-Data-Service/1 (webhooks)',
     'Service-Event': key,
     'Service-Delivery-Id': event_id,
+    'Service-Ordering': String(ordering),
     'Service-Attempt': String(attempt),
     ...(isTest && { 'Service-Test': 'true' }),
     'Service-Signature': `v1,${(await hmac(a, body)).toHex()}`,

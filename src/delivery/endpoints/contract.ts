@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { documented, Id, Instant, Paging, trimmedText, Warning } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
-import { EventKey } from '../catalog/payload-contract.ts'
+import { CFDI_TYPES, EventKey } from '../catalog/payload-contract.ts'
 
 const NAME = 'A label of your choice.'
 const TYPE = '`custom` is the only type. Null means the same.'
@@ -35,6 +35,12 @@ const GivenHeader = z
 
 const HEADER = 'A header of your own that each delivery has, such as a key of your gateway. Null for none.'
 const ABOUT = 'Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.'
+
+const DIRECTION =
+  'Leaves out events about CFDIs or downloads of the other direction. Events that state no `direction` are sent all the same. Null: both.'
+const TYPES = 'Leaves out events that state another `cfdi_type`. Events that state none are sent all the same. Null: all.'
+const PACE =
+  'The most deliveries that are sent within a minute, retries included. They are spread over it evenly, and the others wait. Null: as many as there are.'
 
 const writable = {
   name: documented(trimmedText(1, 120), { type: 'string', minLength: 1, maxLength: 120, description: NAME }),
@@ -74,6 +80,14 @@ const writable = {
         examples: [['fe_01kabcdefghjkmnpqrstvwxyz0']],
       },
     }),
+  direction: z.enum(['issued', 'received']).nullable().meta({ description: DIRECTION }),
+  cfdi_types: z
+    .array(z.enum(CFDI_TYPES))
+    .min(1)
+    .max(CFDI_TYPES.length)
+    .nullable()
+    .meta({ description: TYPES, examples: [['I', 'E']] }),
+  max_per_minute: z.int().min(1).max(6_000).nullable().meta({ description: PACE }),
   custom_header: GivenHeader.meta({ description: HEADER }),
 }
 
@@ -82,6 +96,9 @@ export const WebhookDraft = z
     ...writable,
     type: writable.type.default(null),
     fiscal_entity_ids: writable.fiscal_entity_ids.default(null),
+    direction: writable.direction.default(null),
+    cfdi_types: writable.cfdi_types.default(null),
+    max_per_minute: writable.max_per_minute.default(null),
     custom_header: writable.custom_header.default(null),
   })
   .meta({ id: 'WebhookDraft' })
@@ -94,6 +111,9 @@ export const WebhookChanges = z
     url: writable.url.exactOptional(),
     event_keys: writable.event_keys.exactOptional(),
     fiscal_entity_ids: writable.fiscal_entity_ids.exactOptional(),
+    direction: writable.direction.exactOptional(),
+    cfdi_types: writable.cfdi_types.exactOptional(),
+    max_per_minute: writable.max_per_minute.exactOptional(),
     custom_header: writable.custom_header.exactOptional(),
     is_enabled: z.boolean().exactOptional(),
   })
@@ -107,6 +127,9 @@ const webhook = {
   url: z.string().meta({ description: 'The URL that receives the events.' }),
   event_keys: z.array(EventKey).meta({ description: 'The events that the webhook subscribes to.' }),
   fiscal_entity_ids: z.array(Id('fe')).nullable().meta({ description: ABOUT }),
+  direction: writable.direction,
+  cfdi_types: z.array(z.enum(CFDI_TYPES)).nullable().meta({ description: TYPES }),
+  max_per_minute: z.int().nullable().meta({ description: PACE }),
   custom_header: z
     .strictObject({ name: z.string().meta({ description: 'The name. The value is never shown.' }) })
     .nullable()

@@ -175,6 +175,9 @@ function view(row: ShownWebhook): Webhook {
   return {
     ...{ webhook_id, name, type, url, event_keys },
     fiscal_entity_ids: row.fiscal_entity_uuids?.map((uuid) => idOfUuid('fe', uuid)) ?? null,
+    direction: row.direction,
+    cfdi_types: row.cfdi_types,
+    max_per_minute: row.max_per_minute,
     custom_header: row.header_name === null ? null : { name: row.header_name },
     ...{ is_enabled, last_delivery, secret_hint },
     warnings: unsentWarnings(event_keys),
@@ -247,6 +250,7 @@ export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewW
     next_digests: null,
     next_hint: null,
     undelivered: 0,
+    paced_until: 0,
     created_at: ctx.now,
     updated_at: ctx.now,
     deleted_at: null,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { flag, instant } from '../../platform/db/columns.ts'
-import type { EventKey } from '../catalog/payload-contract.ts'
+import type { CfdiType, EventKey } from '../catalog/payload-contract.ts'
 
 /** Endpoints of organizations. A deleted one is kept until its delivery log is cleared. */
 export const webhooks = sqliteTable(
@@ -17,6 +17,12 @@ export const webhooks = sqliteTable(
     event_keys: text({ mode: 'json' }).$type<EventKey[]>().notNull(),
     /** The fiscal entities whose events the endpoint gets, in UUID form, as events name them; null for all. */
     fiscal_entity_uuids: text({ mode: 'json' }).$type<string[]>(),
+    /** The direction and the types of CFDI of the events that the endpoint gets, among those that state one; null for all. */
+    direction: text({ enum: ['issued', 'received'] }),
+    cfdi_types: text({ mode: 'json' }).$type<CfdiType[]>(),
+    /** How many deliveries it takes in a minute, null for any number, and up to when those so far use that up, in milliseconds since 1970. */
+    max_per_minute: integer(),
+    paced_until: integer().notNull().default(0),
     /** The name of the customer's own header; null without one. */
     header_name: text(),
     /** `version:base64`, the key's version and the nonce and ciphertext (endpoints.ts). */

@@ -30,7 +30,7 @@ export async function hiddenOf<T extends { body: string }>({ db }: System, organ
   )
 }
 
-const view = ({ body }: EventRow): EventPayload => JSON.parse(payloadOf(body)) as EventPayload
+const view = ({ body, seq }: EventRow): EventPayload => JSON.parse(payloadOf(body, seq)) as EventPayload
 
 /**
  * Returns a page of the organization's events, oldest first. The last page has a cursor too: it lists later events. Throws Failure 404

@@ -85,25 +85,32 @@ export function storedOf(payload: string): string {
   if (kept['completed_at'] === kept['occurred_at']) delete kept['completed_at']
   if (kept['occurred_at'] === occurredAt(String(kept['event_id']))) delete kept['occurred_at']
   const stored = JSON.stringify(kept)
-  return payloadOf(stored) === payload ? stored : payload
+  return restored(stored) === payload ? stored : payload
 }
 
 const isSample = (body: string): boolean => body.startsWith('{"event":"webhook.test"') && body.includes('"sample":{')
 
 /** The row of a test event that sends the sample of another one: in the feed it is a test, and its endpoint gets the sample. */
-export const storedSample = (test: { event_id: string; occurred_at: string; sample_of: string }, sample: object): string => {
+export const storedSample = (test: { event_id: string; occurred_at: string; sample_of: string }, shown: object): string => {
   const { event_id, occurred_at } = test
+  const { ordering: _, ...sample } = shown as { ordering?: number }
   return JSON.stringify({ ...test, sample: { ...sample, event_id, occurred_at } })
 }
 
 /** The payload of a row's delivery, and whether it is a sample. */
-export const sentOf = (body: string): { payload: string; isTest: boolean } =>
+export const sentOf = (body: string, seq: number): { payload: string; isTest: boolean } =>
   isSample(body)
-    ? { payload: JSON.stringify((JSON.parse(body) as { sample: object }).sample), isTest: true }
-    : { payload: payloadOf(body), isTest: false }
+    ? { payload: ordered(JSON.stringify((JSON.parse(body) as { sample: object }).sample), seq), isTest: true }
+    : { payload: payloadOf(body, seq), isTest: false }
 
-/** The payload of a row, byte for byte as it was before. */
-export function payloadOf(body: string): string {
+/** The payload of a row, with its place in the feed. */
+export const payloadOf = (body: string, seq: number): string => ordered(restored(body), seq)
+
+/** A payload with the place of its event, which is known once it is stored, behind its identifier. */
+const ordered = (payload: string, seq: number): string => payload.replace(/"event_id":"\w+"/, (id) => `${id},"ordering":${seq}`)
+
+/** The body of a row, byte for byte as it was before. */
+export function restored(body: string): string {
   if (isSample(body)) {
     const { sample: _, ...test } = JSON.parse(body) as { sample: object }
     return JSON.stringify(test)

@@ -27,6 +27,7 @@ import type { NewEvent } from '../events/store.ts'
 import { eventIdOf } from '../events/stored-body.ts'
 import { findRecord, type RecipientRow, type RelayRecord, replaceRecord } from './fan-out-store.ts'
 import { alertOfCancelled, alertOfListed } from './news-alerts.ts'
+import type { RunEnd } from './new-documents.ts'
 import {
   type Brought,
   cancellationContents,
@@ -101,6 +102,8 @@ export interface FeedEvent extends NewEvent {
   alert?: AlertDraft | null
   /** The key of the alert that it resolves. */
   resolves?: string
+  /** The run whose end it tells. */
+  ended?: RunEnd
 }
 
 /**
@@ -127,8 +130,19 @@ type Make = (event: StoredOutboxEvent, row: RecipientRow, counts: Brought | unde
 
 /** The end of an extraction, with the alert that it raises or resolves. */
 const extractionsOf: Make = async (event, row, counts) => {
-  const content = counts?.ended ? extractionContent(counts.ended, recipientAt(event, row)) : null
-  return content ? [{ ...(await ownEvent(event, row, content)), ...alertOfEnd(row, counts!.ended!) }] : []
+  if (!counts?.ended) return []
+  const { begun, run_id } = counts.ended
+  const recipient = recipientAt(event, row)
+  const [windows] = windowsThrough(row).windowsOf(begun.instant)
+  const ended = {
+    organization_id: row.organization_id,
+    fiscal_entity: recipient.fiscal_entity_uuid,
+    run_id,
+    windows,
+    since: begun.requested_at,
+  }
+  const told = await ownEvent(event, row, extractionContent(counts.ended, recipient))
+  return [{ ...told, ...alertOfEnd(row, counts.ended), ended }]
 }
 
 /** The news of documents. The same document can be reported with its job and when it is read. */
@@ -378,6 +392,9 @@ export class Records {
 export interface Appending {
   webhook?: number
   organization_id?: string
+  /** An organization with something new of an RFC. */
+  new_of?: string
+  fiscal_entity?: string
 }
 
 /** Attempts after which an event that cannot be committed is quarantined. */

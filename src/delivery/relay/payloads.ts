@@ -29,8 +29,8 @@ export interface Recipient {
   known_at: number
 }
 
-/** A payload without the identifier of its event. */
-export type EventContent = EventPayload extends infer Payload ? (Payload extends EventPayload ? Omit<Payload, 'event_id'> : never) : never
+/** A payload without the identifier and the place of its event. */
+export type EventContent = EventPayload extends infer Payload ? (Payload extends EventPayload ? Omit<Payload, 'event_id' | 'ordering'> : never) : never
 
 const MEXICO = 'America/Mexico_City'
 
@@ -126,7 +126,7 @@ export const listingContent = (
 
 /** The event of an extraction that has ended. It failed when a job of it did. */
 export function extractionContent(
-  { run_id, sources, error_class, completed_at, failing_since: _, ...counts }: ExtractionEnd,
+  { run_id, sources, error_class, completed_at, failing_since: _, begun: __, ...counts }: ExtractionEnd,
   recipient: Recipient,
 ): EventContent {
   const members = { run_id, data_source_keys: sources, ...counts, completed_at: iso(completed_at) }

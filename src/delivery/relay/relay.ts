@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm'
 import { takesCiecs } from '../../authority/port/login.ts'
 import { endedJobs, listsJobs } from '../../downloads/ended-jobs.ts'
 import { alertStatements, resolveStatement } from '../../platform/alerts/alerts.ts'
@@ -21,17 +20,16 @@ import {
 import { clock } from '../../platform/time/clock.ts'
 import { repeatAlone } from '../../platform/work/alone.ts'
 import { each, ledgerByLedger } from '../../platform/work/pages.ts'
-import { sendHints } from '../../platform/work/send.ts'
-import { type Appended, insertDeliveries, insertDeliveriesInRange } from '../deliveries/insert-store.ts'
+import { insertDeliveriesInRange } from '../deliveries/insert-store.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/endpoints.ts'
-import { findNotified, insertEvents, type NewEvent } from '../events/store.ts'
+import { findNotified } from '../events/store.ts'
+import { appendStatements, wakeAppended, wakeFanOuts } from './append.ts'
 import { FairShares } from './fair-shares.ts'
 import {
   findEndpointAfter,
   findFanOut,
   findOrganizations,
   findRecipients,
-  insertFanOuts,
   moveFanOut,
   organizationsToFanOut,
   type RecipientRequest,
@@ -48,6 +46,7 @@ import {
   isRefusal,
   Records,
 } from './feed-events.ts'
+import { markNew, wakeNew } from './new-documents.ts'
 import type { Brought } from './payloads.ts'
 import {
   RECIPIENTS_AT_ONCE,
@@ -93,14 +92,6 @@ async function fanOutPage(system: System, shard: number, organization_id: string
   await wakeEndpoints(system, new Set(inserted!.results.map(({ webhook }) => endpointKey(shard, webhook))))
   return true
 }
-
-/** Asks the queue to continue with the events of these organizations of a shard. The sweep finds those whose message is lost. */
-export const wakeFanOuts = (system: System, shard: number, organization_ids: readonly string[]): Promise<void> =>
-  sendHints(
-    system,
-    system.env.WEBHOOKS,
-    organization_ids.map((fan_out) => ({ body: { shard, fan_out } })),
-  )
 
 /** Wakes the organizations whose events lack deliveries. */
 export const sweepFanOuts = (system: System): Promise<void> =>
@@ -193,19 +184,10 @@ async function commitPart(system: System, records: Records, part: Part): Promise
     return append(system, records, shard, unnotified)
   })
   await wakeAppended(system, shard, rows)
-}
-
-/** The statements that append events to the feeds of their organizations, with their deliveries. */
-export const appendStatements = (events: readonly NewEvent[], now: number): SQL[] => {
-  const feeds = Map.groupBy(events, ({ organization_id }) => organization_id)
-  const appended = [...feeds].map(([organization_id, own]): Appended => [organization_id, own.length])
-  return [...insertEvents(events, now), ...insertDeliveries(appended, now), ...insertFanOuts(appended)]
-}
-
-/** Wakes the endpoints that got deliveries, and the organizations with endpoints that did not. */
-export async function wakeAppended(system: System, shard: number, rows: readonly Appending[]): Promise<void> {
-  await wakeEndpoints(system, new Set(rows.flatMap(({ webhook }) => (webhook === undefined ? [] : [endpointKey(shard, webhook)]))))
-  await wakeFanOuts(system, shard, [...new Set(rows.flatMap(({ organization_id }) => organization_id ?? []))])
+  const told = rows.flatMap(({ new_of: organization_id, fiscal_entity }) =>
+    organization_id ? [{ organization_id, fiscal_entity: fiscal_entity! }] : [],
+  )
+  await wakeNew(system, shard, told)
 }
 
 async function append(system: System, records: Records, shard: number, events: readonly FeedEvent[]): Promise<Appending[]> {
@@ -220,6 +202,7 @@ async function append(system: System, records: Records, shard: number, events: r
   const resolved = events.flatMap(({ organization_id, resolves }) => (resolves === undefined ? [] : [[organization_id, resolves] as const]))
   const statements = [
     ...appendStatements(events, now),
+    ...markNew(events.flatMap(({ ended }) => ended ?? [])),
     ...alerts,
     ...(resolved.length > 0 ? [resolveStatement(d1, resolved, new Date(now))] : []),
   ]

@@ -1,4 +1,5 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Events of organizations with many endpoints, which have no delivery yet to the endpoints from this one on. */
 export const fanOuts = sqliteTable(
@@ -11,6 +12,29 @@ export const fanOuts = sqliteTable(
     seq: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.webhook, table.seq] })],
+)
+
+/** How far `cfdi.new` has told an organization of the documents of an RFC. There is a row once an endpoint has wanted it. */
+export const newDocuments = sqliteTable(
+  'new_documents',
+  {
+    organization_id: text().notNull(),
+    /** The fiscal entity in UUID form, as events name it. */
+    fiscal_entity: text().notNull(),
+    /** One more with each change: a commit that was computed before another one is refused. */
+    version: integer().notNull(),
+    /** 1 while documents may be left to tell of. */
+    is_due: integer().notNull(),
+    /** The last run that ended. */
+    run_id: text().notNull(),
+    /** JSON: a Progress (new-documents.ts). */
+    progress: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organization_id, table.fiscal_entity] }),
+    // The sweep.
+    index('new_documents_due').on(table.organization_id, table.fiscal_entity).where(sql`is_due = 1`),
+  ],
 )
 
 /**

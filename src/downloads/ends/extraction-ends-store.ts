@@ -128,6 +128,7 @@ export const countStored = async (
 export interface WithdrawnExtraction {
   n: number
   instant: number
+  requested_at: number
   source: null
 }
 
@@ -135,6 +136,7 @@ export interface WithdrawnExtraction {
 export interface EndedJob {
   n: number
   instant: number
+  requested_at: number
   /** The instant of the run that created the job; null when it is forgotten. */
   as_of: number | null
   source: string
@@ -199,7 +201,7 @@ export async function readEndedExtractions(
 ): Promise<{ jobs: (EndedJob | WithdrawnExtraction)[]; earlier: TogetherJob[] }> {
   const json = namesOf(asked)
   const [jobs, earlier] = await commit<unknown>(ledger, [
-    sql`select a.key as n, ${f.instant}, ${s.as_of}, x.key as source, m.value as month, j.key as job_id,
+    sql`select a.key as n, ${f.instant}, ${f.requested_at}, ${s.as_of}, x.key as source, m.value as month, j.key as job_id,
             coalesce(${s.status}, 'succeeded') as status, ${s.error_class}, max(coalesce(${s.finished_at}, 0), ${f.requested_at}) as ended_at
           from ${named(json, f)} ${jobsOrNone(f.jobs)} left join ${syncJobs} ${s} on ${isJob(s, f.entity, ASKED_FOR)}`,
     togetherWith('earlier', json),

@@ -198,6 +198,8 @@ export interface AskedExtraction {
 /** How an extraction ended, and what became readable with it. */
 export interface ExtractionEnd {
   run_id: string
+  /** The run's instant, and when it asked for its downloads, in milliseconds. */
+  begun: { instant: number; requested_at: number }
   sources: string[]
   succeeded_jobs: number
   failed_jobs: number
@@ -281,6 +283,7 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
     const failed = ended.filter(({ status }) => status === 'failed')
     return {
       run_id,
+      begun: { instant: found.instant, requested_at: found.requested_at },
       sources: [...new Set(ended.map(({ source }) => source))].sort(),
       ...{ succeeded_jobs: ended.length - failed.length, failed_jobs: failed.length, error_class: mostFrequent(failed) },
       readable_count: readable[n]!.readable,

@@ -47,6 +47,24 @@ export const reachedWindowsOf = ({ issued_from, issued_to, received_from, receiv
 const between = (floor: string | null, ceiling: number | null): Window =>
   floor === null || ceiling === null ? EMPTY : { isEmpty: false, floor, ceiling }
 
+const isUnbounded = ({ isEmpty, floor, ceiling }: Window): boolean => !isEmpty && floor === null && ceiling === null
+
+/** Whether windows hide nothing. */
+export const isEverything = ({ issued, received }: Windows): boolean => isUnbounded(issued) && isUnbounded(received)
+
+/** The windows that show what both show. */
+export const intersectionOf = (one: Windows, other: Windows): Windows => ({
+  issued: bothOf(one.issued, other.issued),
+  received: bothOf(one.received, other.received),
+})
+
+function bothOf(one: Window, other: Window): Window {
+  if (one.isEmpty || other.isEmpty) return EMPTY
+  const floor = (one.floor ?? '') > (other.floor ?? '') ? one.floor : other.floor
+  const ceilings = [one, other].flatMap(({ ceiling }) => ceiling ?? [])
+  return { isEmpty: false, floor, ceiling: ceilings.length === 0 ? null : Math.min(...ceilings) }
+}
+
 /** The window from the earlier floor to the later ceiling of both. */
 export function combinedWindowOf({ issued, received }: Windows): Window {
   if (issued.isEmpty || received.isEmpty) return issued.isEmpty ? received : issued

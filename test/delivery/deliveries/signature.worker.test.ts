@@ -17,6 +17,7 @@ describe('what openssl signs is what we sign', () => {
     const body = utf8.encode(text.repeat(times))
     const headers = await deliveryHeaders(digests, {
       event_id: id,
+      ordering: 1,
       key: 'webhook.test',
       attempt: 1,
       body,

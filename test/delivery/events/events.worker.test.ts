@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { insertEvents } from '../../../src/delivery/events/store.ts'
-import { eventIdOf, payloadOf, storedOf, timeOf } from '../../../src/delivery/events/stored-body.ts'
+import { eventIdOf, restored, storedOf, timeOf } from '../../../src/delivery/events/stored-body.ts'
 import { commit } from '../../../src/platform/db/commit.ts'
 import { idOfUuid, newId, uuidOf } from '../../../src/platform/db/id.ts'
 import { pathsOf } from '../../support/client.ts'
@@ -204,7 +204,7 @@ describe('what an event is stored as', () => {
     const late = sync({ ...ofMonth, completed_at: '2026-05-20T09:00:00.001Z' })
     const other = sync({ occurred_at: '2026-05-20T09:00:00.001Z' })
     for (const payload of [sync(), sync(ofMonth), ...brought, late, other]) {
-      expect(payloadOf(storedOf(payload))).toBe(payload)
+      expect(restored(storedOf(payload))).toBe(payload)
       expect(payload.length - storedOf(payload).length).toBeGreaterThan(115)
     }
     expect(sync().length - storedOf(sync()).length).toBeGreaterThan(215)
@@ -216,7 +216,7 @@ describe('what an event is stored as', () => {
   it('is the whole of it when it is another event, or says what does not follow', () => {
     const strange = [{ document_type: 'other' }, { direction: 'issued' }]
     const others = [sync({}, 'sync.failed'), '{"event":"x"}', ...strange.map((more) => sync(more))]
-    for (const payload of others) expect([storedOf(payload), payloadOf(storedOf(payload))]).toEqual([payload, payload])
+    for (const payload of others) expect([storedOf(payload), restored(storedOf(payload))]).toEqual([payload, payload])
   })
 })
 

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import type { PaymentThresholds } from '../../../src/cfdi/payment-thresholds.ts'
 import { endpointKey } from '../../../src/delivery/endpoints/endpoints.ts'
-import { payloadOf } from '../../../src/delivery/events/stored-body.ts'
+import { restored } from '../../../src/delivery/events/stored-body.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
 import { idOfUuid, newId } from '../../../src/platform/db/id.ts'
 import { insertOutboxEvents, type Outbox, type OutboxEvent } from '../../../src/platform/outbox/outbox.ts'
@@ -211,7 +211,7 @@ export async function feedOf(all: readonly string[]): Promise<EventKept[]> {
   return rows
     .sort((a, b) => a.n - b.n || a.seq - b.seq)
     .map(({ organization_id, seq, body: text }) => {
-      const body = JSON.parse(payloadOf(text))
+      const body = JSON.parse(restored(text))
       const fiscal_entity_id = body.fiscal_entity_id === undefined ? null : idOfUuid('fe', body.fiscal_entity_id)
       return { organization_id, seq, event_id: body.event_id, key: body.event, fiscal_entity_id, body }
     })
