@@ -8,7 +8,7 @@ import { pathsOf } from '../../support/client.ts'
 import { at, restore } from '../../support/clock.ts'
 import { type Organization, organization } from '../../support/tenants.ts'
 import { Courier } from '../support/deliveries.ts'
-import { endpointOf, pagesOf } from '../support/feed.ts'
+import { endpointOf, linked, pagesOf } from '../support/feed.ts'
 
 const NOW = '2026-03-20T20:00:00.000Z'
 beforeEach(() => {
@@ -37,6 +37,7 @@ describe('an endpoint for a direction and for types', () => {
     [{ direction: 'issued', cfdi_types: ['I'] }, ['issued I', 'issued undefined', 'undefined undefined']],
   ])('%j leaves out what states another one, and nothing that states none', async (chosen, expected) => {
     const of = await organization()
+    const { uuid, rfc } = await linked(of)
     const { webhook, path } = await endpointOf(of, { event_keys: ['cfdi.cancelled', 'sync.completed', 'storage.failed'], ...chosen })
     expect((await of.ask('GET', path)).body).toMatchObject(chosen)
     await told(of, [
@@ -44,7 +45,15 @@ describe('an endpoint for a direction and for types', () => {
       { direction: 'received', cfdi_type: 'I' },
       { direction: 'received', cfdi_type: 'P' },
       ...['sat_cfdi_issued', 'sat_cfdi_received'].map((data_source_key) => ({
-        ...{ event: 'sync.completed', fiscal_entity_id: null, rfc: 'X', job_id: 'job_x', data_source_key, period: '2026-03', document_type: 'cfdi' },
+        ...{
+          event: 'sync.completed',
+          fiscal_entity_id: uuid,
+          rfc,
+          job_id: 'job_x',
+          data_source_key,
+          period: '2026-03',
+          document_type: 'cfdi',
+        },
         ...{ direction: data_source_key.slice(9), created_count: 1, updated_count: 0, cancelled_count: 0 },
         ...{ first_issued_at: null, last_issued_at: null, completed_at: NOW },
       })),
@@ -71,12 +80,17 @@ describe('an endpoint for a direction and for types', () => {
   })
 })
 
+const FAILED = {
+  ...{ event: 'storage.failed', connector_id: 'stc_x', connector_name: 'x', provider: 's3' },
+  ...{ error_code: 'x', error_message: 'x' },
+}
+
 describe('the ordering of an event', () => {
   it('is in the feed, the body and a header, grows with each event, and is the same in every attempt', async () => {
     const of = await organization()
-    const { webhook } = await endpointOf(of, { event_keys: ['cfdi.cancelled'] })
-    await told(of, [{}, {}])
-    await told(of, [{}])
+    const { webhook } = await endpointOf(of, { event_keys: ['storage.failed'] })
+    await told(of, [FAILED, FAILED])
+    await told(of, [FAILED])
     const courier = new Courier()
     courier.answer = () => new Response(null, { status: 500 })
     await courier.deliver(webhook)
@@ -97,7 +111,10 @@ describe('the pace of an endpoint', () => {
   it('sends at most so many in any minute, all of them in the end, and one message waits at a time', async () => {
     const of = await organization()
     const { webhook } = await endpointOf(of, { event_keys: ['cfdi.cancelled'], max_per_minute: 6 })
-    await told(of, Array.from({ length: 15 }, () => ({})))
+    await told(
+      of,
+      Array.from({ length: 15 }, () => ({})),
+    )
     const courier = new Courier()
     const times: number[] = []
     courier.answer = () => {
