@@ -5,7 +5,15 @@ import { type Appended, insertDeliveries } from '../deliveries/insert-store.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/endpoints.ts'
 import { insertEvents, type NewEvent } from '../events/store.ts'
 import { insertFanOuts } from './fan-out-store.ts'
-import type { Appending } from './feed-events.ts'
+
+/** The results of the statements that append events. */
+export interface Appending {
+  webhook?: number
+  organization_id?: string
+  /** An organization with something new of an RFC. */
+  new_of?: string
+  fiscal_entity?: string
+}
 
 /** The statements that append events to the feeds of their organizations, with their deliveries. */
 export const appendStatements = (events: readonly NewEvent[], now: number): SQL[] => {

@@ -25,6 +25,7 @@ import { shownJobId } from '../../taxpayers/visibility/job-id.ts'
 import { combinedWindowOf, NOTHING, shows, type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
 import type { NewEvent } from '../events/store.ts'
 import { eventIdOf } from '../events/stored-body.ts'
+import type { Appending } from './append.ts'
 import { findRecord, type RecipientRow, type RelayRecord, replaceRecord } from './fan-out-store.ts'
 import { alertOfCancelled, alertOfListed } from './news-alerts.ts'
 import type { RunEnd } from './new-documents.ts'
@@ -386,15 +387,6 @@ export class Records {
         if (!isOvertaken(error)) throw error
       })
   }
-}
-
-/** The results of the statements that append events. */
-export interface Appending {
-  webhook?: number
-  organization_id?: string
-  /** An organization with something new of an RFC. */
-  new_of?: string
-  fiscal_entity?: string
 }
 
 /** Attempts after which an event that cannot be committed is quarantined. */

@@ -30,7 +30,11 @@ export interface Recipient {
 }
 
 /** A payload without the identifier and the place of its event. */
-export type EventContent = EventPayload extends infer Payload ? (Payload extends EventPayload ? Omit<Payload, 'event_id' | 'ordering'> : never) : never
+export type EventContent = EventPayload extends infer Payload
+  ? Payload extends EventPayload
+    ? Omit<Payload, 'event_id' | 'ordering'>
+    : never
+  : never
 
 const MEXICO = 'America/Mexico_City'
 

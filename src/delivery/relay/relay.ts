@@ -23,7 +23,7 @@ import { each, ledgerByLedger } from '../../platform/work/pages.ts'
 import { insertDeliveriesInRange } from '../deliveries/insert-store.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/endpoints.ts'
 import { findNotified } from '../events/store.ts'
-import { appendStatements, wakeAppended, wakeFanOuts } from './append.ts'
+import { type Appending, appendStatements, wakeAppended, wakeFanOuts } from './append.ts'
 import { FairShares } from './fair-shares.ts'
 import {
   findEndpointAfter,
@@ -36,7 +36,6 @@ import {
   type RecipientRow,
 } from './fan-out-store.ts'
 import {
-  type Appending,
   countSyncs,
   type FailedEvent,
   type FeedEvent,
