@@ -1,4 +1,4 @@
-"""Writes src/fiscal_data/types.py and operations.py from the OpenAPI document: generate.py [document] [folder].
+"""Writes src/fiscal_data/types.py, operations.py and async_operations.py from the OpenAPI document: generate.py [document] [folder].
 
 datamodel-code-generator makes the types. The operations are a method each, with the parameters of the query, the path and the body by name;
 those that can answer a table in CSV have a second one, whose name ends in _csv.
@@ -104,6 +104,13 @@ def method(operation: dict[str, Any], verb: str, path: str, names: tuple[str | N
     return "\n".join(lines)
 
 
+def awaited(text: str) -> str:
+    """The same operations for asyncio."""
+    text = re.sub(r"\bTransport\b", "AsyncTransport", text).replace("class Operations", "class AsyncOperations")
+    text = text.replace("    def ", "    async def ").replace("return self._request(", "return await self._request(")
+    return re.sub(r"(self\._request\(.*\))\.json\(\)\)$", r"(await \1).json())", text, flags=re.MULTILINE)
+
+
 def main(source: Path, folder: Path) -> None:
     document = opened(json.loads(source.read_text()))
     methods: list[str] = []
@@ -139,7 +146,9 @@ from .transport import Content, Transport, quoted as _quoted
 
 class Operations(Transport):
 '''
-    (folder / "operations.py").write_text(head + "\n\n".join(methods) + "\n")
+    text = head + "\n\n".join(methods) + "\n"
+    (folder / "operations.py").write_text(text)
+    (folder / "async_operations.py").write_text(awaited(text))
 
 
 if __name__ == "__main__":

@@ -61,6 +61,25 @@ describe('the TypeScript client', () => {
     expect(asked).toEqual(['text/csv'])
   })
 
+  it('needs no credential to sign up, and sends none', async () => {
+    const { FiscalData } = (await import(CLIENT)) as { FiscalData: new (options: object) => Client }
+    const sent: (string | null)[] = []
+    const fetch = async (request: Request) => {
+      sent.push(request.headers.get('Authorization'))
+      return Response.json({})
+    }
+    await new FiscalData({ baseUrl: 'https://api.example.com', fetch })['signUp']!({ body: {} })
+    await new FiscalData({ baseUrl: 'https://api.example.com', apiKey: 'key', apiSecret: 'secret', fetch })['getOrganization']!({})
+    expect(sent).toEqual([null, `Basic ${btoa('key:secret')}`])
+  })
+
+  it('names the code in the text of an error', async () => {
+    const { FiscalData } = (await import(CLIENT)) as { FiscalData: new (options: object) => Client }
+    const fetch = async () => Response.json({ code: 'cfdi.not_found', detail: 'There is none.' }, { status: 404 })
+    const api = new FiscalData({ baseUrl: 'https://api.example.com', apiKey: 'key', apiSecret: 'secret', fetch })
+    await expect(api['getCfdi']!({ path: { uuid: 'u' } })).rejects.toThrow('cfdi.not_found: There is none.')
+  })
+
   it('answers JSON as what it says', async () => {
     expect(await (await clientOf('{"data":[]}', 'application/json'))['searchCfdi']!({})).toEqual({ data: [] })
   })

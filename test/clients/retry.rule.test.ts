@@ -60,6 +60,22 @@ describe('the TypeScript client sends again', () => {
     expect((await sent('/v1/cfdi', { method: 'GET' }, [lost, lost], { attempts: 2 })).status).toBe(null)
   })
 
+  it('what was cut off in the middle of an answer', async () => {
+    const cutOff = () =>
+      new Response(
+        new ReadableStream({
+          pull(body) {
+            body.enqueue(new TextEncoder().encode('{"data'))
+            body.error(new TypeError('terminated'))
+          },
+        }),
+        { headers: { 'content-type': 'application/json' } },
+      )
+    const { requests, status } = await sent('/v1/cfdi', { method: 'GET' }, [cutOff, cutOff, () => answer(200)])
+    expect([status, requests.length]).toEqual([200, 3])
+    expect((await sent('/v1/auth/signup', post(), [cutOff])).requests).toHaveLength(1)
+  })
+
   it('what is still being carried out, because the answer to it was lost; and no conflict of another kind', async () => {
     const inFlight = () => answer(409, { code: 'idempotency.in_flight' })
     expect((await sent('/v1/extractors', post(), [lost, inFlight, () => answer(201)])).status).toBe(201)

@@ -39,7 +39,7 @@ const textsIn = (root: string): Record<string, string> =>
   )
 
 /** What a journey finds: all documents, by the mirror as by the list. */
-function expectWhole(found: string): void {
+function expectWhole(found: string, more: object): void {
   const notified = JSON.parse(found.trim().split('\n').at(-1)!) as { listed: number; pageCount: number }
   expect(notified).toEqual({
     listed: expect.any(Number),
@@ -49,6 +49,7 @@ function expectWhole(found: string): void {
     rowCount: 1,
     refusal: { status: 404, code: 'cfdi.not_found', hasId: true },
     signed: [true, false, false],
+    ...more,
   })
   expect(notified.listed).toBeGreaterThan(100)
 }
@@ -87,7 +88,15 @@ describe('the TypeScript client', () => {
     const types = ['--module', 'nodenext', '--lib', 'es2023,dom,dom.iterable', '--types', 'node']
     const roots = ['--typeRoots', join(work, 'node_modules/@types')]
     run(process.execPath, [join(work, 'node_modules/typescript/bin/tsc'), ...strict, ...types, ...roots, 'journey.ts'], project)
-    expectWhole(run(process.execPath, ['journey.js', service.url, `ts.${Date.now()}@example.com`], project))
+    // Before and after byte arrays became generic.
+    for (const old of ['5.6.3', '5.9.3']) {
+      const compiler = ['exec', '--yes', `--package=typescript@${old}`, '--', 'tsc', '--noEmit']
+      npm([...compiler, ...strict, ...types, ...roots, 'journey.ts'], project)
+    }
+    expectWhole(run(process.execPath, ['journey.js', service.url, `ts.${Date.now()}@example.com`], project), {
+      signed: [true, false, false, true],
+      imported: 4,
+    })
   })
 })
 
@@ -127,7 +136,7 @@ describe.skipIf(withoutPython)(`the Python client${withoutPython ? ` (skipped: $
     mkdirSync(project)
     for (const script of ['journey.py', 'retries.py']) cpSync(join(source, 'test', script), join(project, script))
     run(python, ['-m', 'mypy', '--strict', 'journey.py', 'retries.py'], project)
-    expectWhole(run(python, ['journey.py', service.url, `py.${Date.now()}@example.com`], project))
+    expectWhole(run(python, ['journey.py', service.url, `py.${Date.now()}@example.com`], project), {})
   })
 
   it('sends again what does no harm when it is repeated, and nothing else', { timeout: SLOW }, () => {

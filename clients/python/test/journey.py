@@ -14,7 +14,7 @@ from fiscal_data import FiscalData, FiscalDataError, is_signed, pages, rows, typ
 
 
 def main(base_url: str, email: str) -> None:
-    nobody = FiscalData(base_url, "none", "none")
+    nobody = FiscalData(base_url)
     credential = nobody.sign_up(body={"organization_name": "Cliente SA", "name": "Ada Pérez", "email": email})["credential"]
     with FiscalData(base_url, credential["api_key"], credential["api_secret"]) as api:
         fiscal_entity_id = api.connect_fiscal_entity(body={"rfc": "EKU9003173C9", "ciec": "secreta1"})["fiscal_entity_id"]

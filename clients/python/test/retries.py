@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 
 import httpx
 
-from fiscal_data import FiscalData, FiscalDataError, pages, rows
+from fiscal_data import AsyncFiscalData, FiscalData, FiscalDataError, async_pages, async_rows, pages, rows
 
 waits: list[float] = []
 setattr(time, "sleep", waits.append)
@@ -23,7 +24,7 @@ def lost() -> httpx.Response:
     raise httpx.ReadTimeout("The answer was lost.")
 
 
-def client(*replies: Reply, longest_wait: float = 60) -> tuple[FiscalData, list[httpx.Request]]:
+def client(*replies: Reply, longest_wait: float = 60, credential: tuple[str | None, str | None] = ("key", "secret")) -> tuple[FiscalData, list[httpx.Request]]:
     sent: list[httpx.Request] = []
     left: Iterator[Reply] = iter(replies)
 
@@ -32,7 +33,7 @@ def client(*replies: Reply, longest_wait: float = 60) -> tuple[FiscalData, list[
         return next(left)()
 
     waits.clear()
-    return FiscalData("https://api.example.com", "key", "secret", longest_wait=longest_wait, transport=httpx.MockTransport(handle)), sent
+    return FiscalData("https://api.example.com", *credential, longest_wait=longest_wait, transport=httpx.MockTransport(handle)), sent
 
 
 def refused(call: Callable[[], object]) -> FiscalDataError:
@@ -66,7 +67,8 @@ api, sent = client(lost, answer(409, {"code": "idempotency.in_flight"}), answer(
 api.create_custom_blacklist(body={"slug": "own", "label": "Own"})
 assert len(sent) == 3
 api, sent = client(answer(409, {"code": "blacklist.exists"}))
-assert refused(lambda: api.create_custom_blacklist(body={"slug": "own", "label": "Own"})).code == "blacklist.exists"
+error = refused(lambda: api.create_custom_blacklist(body={"slug": "own", "label": "Own"}))
+assert error.code == "blacklist.exists" and str(error).startswith("blacklist.exists: ")
 
 # A sign-up whose answer was lost would make a second organization.
 api, sent = client(answer(500))
@@ -117,3 +119,50 @@ api, sent = client(*[answer(200, page) for page in PAGES])
 assert len(list(pages(lambda cursor: api.list_fiscal_entities(cursor=cursor)))) == 3
 api, sent = client(*[answer(200, page) for page in PAGES])
 assert [cursor for _, cursor in api.mirror("fe_1")] == ["a", "b", "c"]
+
+# Signing up needs no credential, and sends none.
+api, sent = client(answer(201))
+api.sign_up(body={"organization_name": "Uno", "name": "Ada", "email": "ada@example.com"})
+assert "authorization" in sent[0].headers
+api, sent = client(answer(201), credential=(None, None))
+api.sign_up(body={"organization_name": "Uno", "name": "Ada", "email": "ada@example.com"})
+assert "authorization" not in sent[0].headers
+
+
+async def awaited() -> None:
+    """The same for asyncio, whose client decides with the same code."""
+    paused: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        paused.append(seconds)
+
+    setattr(asyncio, "sleep", pause)
+    sent: list[httpx.Request] = []
+
+    def client(*replies: Reply) -> AsyncFiscalData:
+        left = iter(replies)
+        sent.clear()
+
+        def handle(request: httpx.Request) -> httpx.Response:
+            sent.append(request)
+            return next(left)()
+
+        return AsyncFiscalData("https://api.example.com", "key", "secret", transport=httpx.MockTransport(handle))
+
+    async with client(lost, answer(503, headers={"Retry-After": "2"}), answer(201)) as api:
+        await api.create_custom_blacklist(body={"slug": "own", "label": "Own"})
+    assert paused[1:] == [2.0] and len(set(keys(sent))) == 1 and keys(sent)[0]
+    try:
+        await client(answer(404, {"code": "cfdi.not_found", "detail": "No."})).get_cfdi(uuid="u")
+        raise AssertionError("It was not refused.")
+    except FiscalDataError as error:
+        assert str(error) == "cfdi.not_found: No."
+    api = client(*[answer(200, page) for page in PAGES])
+    assert [one async for one in async_rows(lambda cursor: api.list_fiscal_entities(cursor=cursor))] == [1, 2]
+    api = client(*[answer(200, page) for page in PAGES])
+    assert len([page async for page in async_pages(lambda cursor: api.list_fiscal_entities(cursor=cursor))]) == 3
+    api = client(*[answer(200, page) for page in PAGES])
+    assert [cursor async for _, cursor in api.mirror("fe_1")] == ["a", "b", "c"]
+
+
+asyncio.run(awaited())

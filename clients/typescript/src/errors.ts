@@ -1,6 +1,6 @@
 import type { Problem } from './api/index.js'
 
-/** An answer of the service that is no success. `code` is stable; `message` says what is wrong and what to do. */
+/** An answer of the service that is no success. `code` is stable; `message` has the code, and says what is wrong and what to do. */
 export class FiscalDataError extends Error {
   override readonly name = 'FiscalDataError'
   readonly status: number
@@ -16,7 +16,8 @@ export class FiscalDataError extends Error {
   constructor(status: number, problem: unknown) {
     const told = (typeof problem === 'object' && problem !== null ? problem : {}) as Partial<Problem>
     const detail = typeof told.detail === 'object' ? told.detail.message : told.detail
-    super(detail ?? `The service answered ${status}.`)
+    const text = detail ?? `The service answered ${status}.`
+    super(told.code ? `${told.code}: ${text}` : text)
     this.status = status
     this.code = told.code ?? null
     this.requestId = told.request_id ?? null

@@ -15,8 +15,9 @@ export { isSigned } from './webhooks.js'
 export interface FiscalDataOptions extends RetryOptions {
   /** Where the service is: an origin, such as `https://api.example.com`. */
   baseUrl: string
-  apiKey: string
-  apiSecret: string
+  /** What signing up answers, which needs no credential itself. */
+  apiKey?: string | undefined
+  apiSecret?: string | undefined
 }
 
 /**
@@ -28,7 +29,8 @@ export class FiscalData extends Operations {
     const client = createClient(
       createConfig({
         baseUrl: baseUrl.replace(/\/+$/, ''),
-        auth: ({ scheme }) => (scheme === 'basic' ? `${apiKey}:${apiSecret}` : undefined),
+        auth: ({ scheme }) =>
+          scheme === 'basic' && apiKey !== undefined && apiSecret !== undefined ? `${apiKey}:${apiSecret}` : undefined,
         fetch: retrying(retry),
         throwOnError: true,
         responseStyle: 'data',
@@ -38,7 +40,7 @@ export class FiscalData extends Operations {
       if (options.parseAs === 'auto' && response.ok && isBytes(options.url, response.headers.get('Content-Type'))) options.parseAs = 'blob'
       return response
     })
-    client.interceptors.error.use((error, response) => (response ? new FiscalDataError(response.status, error) : error))
+    client.interceptors.error.use((error, response) => (response && !response.ok ? new FiscalDataError(response.status, error) : error))
     super({ client })
   }
 

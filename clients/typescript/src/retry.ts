@@ -18,8 +18,8 @@ const IN_FLIGHT = 'idempotency.in_flight'
 const WITHOUT_KEY = '/v1/auth/'
 
 /**
- * A `fetch` that sends a request again after 429 and 503 (but not when the tax authority has locked an account), and, where repeating it does no harm, after other failures of the service or of
- * the network. Every POST gets an Idempotency-Key, so that the service carries it out once; but for sign-up and acceptance of an invitation,
+ * A `fetch` that sends a request again after 429 and 503 (but not when the tax authority has locked an account), and, where repeating it
+ * does no harm, after other failures of the service or of the network, also those that cut off an answer in JSON. Every POST gets an Idempotency-Key, so that the service carries it out once; but for sign-up and acceptance of an invitation,
  * which are not sent again after such a failure.
  */
 export function retrying({ attempts = 4, longestWait = 60_000, fetch: send = globalThis.fetch }: RetryOptions = {}): typeof fetch {
@@ -30,10 +30,12 @@ export function retrying({ attempts = 4, longestWait = 60_000, fetch: send = glo
     const isRepeatable = isKeyed || SAFE.includes(request.method)
     for (let attempt = 1; ; attempt++) {
       const isLast = attempt >= attempts
-      const answer = await send(isLast ? request : request.clone()).catch((error: unknown) => {
-        if (isLast || !isRepeatable || request.signal.aborted) throw error
-        return null
-      })
+      const answer = await send(isLast ? request : request.clone())
+        .then(wholeOf)
+        .catch((error: unknown) => {
+          if (isLast || !isRepeatable || request.signal.aborted) throw error
+          return null
+        })
       const isWorth =
         answer === null ||
         (NOT_DONE.includes(answer.status) && (await codeOf(answer, 503)) !== LOCKED) ||
@@ -48,6 +50,10 @@ export function retrying({ attempts = 4, longestWait = 60_000, fetch: send = glo
     }
   }
 }
+
+/** An answer in JSON with all of its body, whose connection can be lost too. Files stay streams. */
+const wholeOf = async (answer: Response): Promise<Response> =>
+  /^application\/json\b/.test(answer.headers.get('content-type') ?? '') ? new Response(await answer.arrayBuffer(), answer) : answer
 
 /** The code of an answer with this status; undefined of any other answer. */
 async function codeOf(answer: Response, status: number): Promise<unknown> {

@@ -2,7 +2,7 @@
 import { type Cfdi, FiscalData, FiscalDataError, isSigned, pages, rows } from 'fiscal-data-client'
 
 const [baseUrl, email] = process.argv.slice(2) as [string, string]
-const nobody = new FiscalData({ baseUrl, apiKey: 'none', apiSecret: 'none' })
+const nobody = new FiscalData({ baseUrl })
 const { credential } = await nobody.signUp({ body: { organization_name: 'Cliente SA', name: 'Ada Pérez', email } })
 const api = new FiscalData({ baseUrl, apiKey: credential.api_key, apiSecret: credential.api_secret })
 
@@ -45,6 +45,9 @@ const signed = [
   await isSigned('{}', signature, 'whsec_0', 'whsec_1'),
   await isSigned('{ }', signature, 'whsec_1'),
   await isSigned('{}', null, 'whsec_1'),
+  await isSigned(Buffer.concat([Buffer.from('{'), Buffer.from('}')]), signature, 'whsec_1'),
 ]
+// A file as Node reads it.
+const { bytes: imported } = await api.importCfdi({ path: { fiscal_entity_id }, body: Buffer.from('<a/>') })
 
-console.log(JSON.stringify({ listed: listed.size, isEqual, again, pageCount, rowCount, refusal, signed }))
+console.log(JSON.stringify({ listed: listed.size, isEqual, again, pageCount, rowCount, refusal, signed, imported }))

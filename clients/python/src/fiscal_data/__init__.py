@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from . import types
+from .async_operations import AsyncOperations
 from .operations import Operations
 from .transport import Content, FiscalDataError
 
-__all__ = ["Content", "FiscalData", "FiscalDataError", "is_signed", "pages", "rows", "types"]
+__all__ = ["AsyncFiscalData", "Content", "FiscalData", "FiscalDataError", "async_pages", "async_rows", "is_signed", "pages", "rows", "types"]
 
 P = TypeVar("P")
 
@@ -22,8 +23,7 @@ def pages(read: Callable[[str | None], P]) -> Iterator[P]:
     while True:
         page = read(cursor)
         yield page
-        told = cast("dict[str, Any]", page)
-        cursor = told["next_cursor"] if told["has_more"] else None
+        cursor = _next_of(page)
         if cursor is None:
             return
 
@@ -32,6 +32,29 @@ def rows(read: Callable[[str | None], Any]) -> Iterator[Any]:
     """The rows of all pages of a list."""
     for page in pages(read):
         yield from page["data"]
+
+
+async def async_pages(read: Callable[[str | None], Awaitable[P]]) -> AsyncIterator[P]:
+    """`pages` for the methods of AsyncFiscalData."""
+    cursor: str | None = None
+    while True:
+        page = await read(cursor)
+        yield page
+        cursor = _next_of(page)
+        if cursor is None:
+            return
+
+
+async def async_rows(read: Callable[[str | None], Awaitable[Any]]) -> AsyncIterator[Any]:
+    """`rows` for the methods of AsyncFiscalData."""
+    async for page in async_pages(read):
+        for row in page["data"]:
+            yield row
+
+
+def _next_of(page: object) -> str | None:
+    told = cast("dict[str, Any]", page)
+    return told["next_cursor"] if told["has_more"] else None
 
 
 def is_signed(body: bytes, header: str | None, *secrets: str) -> bool:
@@ -62,6 +85,25 @@ class FiscalData(Operations):
         """
         while True:
             answer = self.list_cfdi_changes(fiscal_entity_id=fiscal_entity_id, cursor=cursor, limit=limit)
+            cursor = answer["next_cursor"]
+            yield answer["data"], cursor
+            if not answer["has_more"]:
+                return
+
+
+class AsyncFiscalData(AsyncOperations):
+    """FiscalData for asyncio: the same methods, to be awaited."""
+
+    async def __aenter__(self) -> AsyncFiscalData:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def mirror(self, fiscal_entity_id: str, cursor: str | None = None, limit: int = 100) -> AsyncIterator[tuple[list[types.CfdiChange], str]]:
+        """As FiscalData.mirror: `async for changes, cursor in api.mirror(…)`."""
+        while True:
+            answer = await self.list_cfdi_changes(fiscal_entity_id=fiscal_entity_id, cursor=cursor, limit=limit)
             cursor = answer["next_cursor"]
             yield answer["data"], cursor
             if not answer["has_more"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 import uuid
@@ -25,15 +26,16 @@ _WITHOUT_KEY = "/v1/auth/"
 
 
 class FiscalDataError(Exception):
-    """An answer of the service that is no success. `code` is stable; the message says what is wrong and what to do."""
+    """An answer of the service that is no success. `code` is stable; the text has the code, and says what is wrong and what to do."""
 
     def __init__(self, status: int, problem: Any) -> None:
         told: Mapping[str, Any] = problem if isinstance(problem, dict) else {}
         detail = told.get("detail")
         message = detail.get("message") if isinstance(detail, dict) else detail
-        super().__init__(message or f"The service answered {status}.")
-        self.status = status
         self.code: str | None = told.get("code")
+        text = message or f"The service answered {status}."
+        super().__init__(f"{self.code}: {text}" if self.code else text)
+        self.status = status
         """Such as `extractor.not_found`; None where something before the service answered."""
         self.request_id: str | None = told.get("request_id")
         self.errors: list[dict[str, str]] = told.get("errors") or []
@@ -45,36 +47,17 @@ def quoted(value: str) -> str:
     return quote(value, safe="")
 
 
-class Transport:
-    """Repeats a request after 429 and 503 and, where repeating does no harm, after other failures of the service or of the network.
-
-    A 503 that says that the tax authority has locked an account is not repeated. Every POST gets an Idempotency-Key, so that the service carries it out once; but for sign-up and acceptance of an invitation, which are not
-    sent again after such a failure. `longest_wait` is the longest wait in seconds for which a Retry-After is followed; a longer one ends the
-    attempts.
+class _Sending:
+    """One request, with what comes after each attempt. It is repeated after 429 and 503 and, where repeating does no harm, after other failures
+    of the service or of the network, but not after a 503 that says that the tax authority has locked an account. Every POST gets an
+    Idempotency-Key, so that the service carries it out once; but for sign-up and acceptance of an invitation, which are not sent again after
+    such a failure.
     """
 
     def __init__(
         self,
-        base_url: str,
-        api_key: str,
-        api_secret: str,
-        *,
-        attempts: int = 4,
-        longest_wait: float = 60,
-        timeout: float = 60,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        self._attempts = attempts
-        self._longest_wait = longest_wait
-        self._http = httpx.Client(
-            base_url=base_url.rstrip("/"), auth=httpx.BasicAuth(api_key, api_secret), timeout=timeout, transport=transport
-        )
-
-    def close(self) -> None:
-        self._http.close()
-
-    def _request(
-        self,
+        attempts: int,
+        longest_wait: float,
         method: str,
         path: str,
         query: Mapping[str, Any],
@@ -84,37 +67,112 @@ class Transport:
         content_type: str | None = None,
         idempotency_key: str | None = None,
         accept: str | None = None,
-    ) -> httpx.Response:
-        is_keyed = method == "POST" and not path.startswith(_WITHOUT_KEY)
-        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())} if is_keyed else {}
+    ) -> None:
+        self._attempts = attempts
+        self._longest_wait = longest_wait
+        self._attempt = 0
+        self._is_keyed = method == "POST" and not path.startswith(_WITHOUT_KEY)
+        self._is_repeatable = self._is_keyed or method in _SAFE
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())} if self._is_keyed else {}
         if accept is not None:
             headers["Accept"] = accept
         if content_type is not None and content is not None:
             headers["Content-Type"] = content_type
-        params: list[tuple[str, str | int | float | bool | None]] = [(name, _text(one)) for name, value in query.items() if value is not None for one in _each(value)]
-        is_repeatable = is_keyed or method in _SAFE
-        for attempt in range(1, self._attempts + 1):
-            is_last = attempt == self._attempts
-            answer: httpx.Response | None = None
+        params = [(name, _text(one)) for name, value in query.items() if value is not None for one in _each(value)]
+        self.request: dict[str, Any] = {"method": method, "url": path, "params": params, "json": json, "content": content, "headers": headers}
+
+    def wait_after(self, answer: httpx.Response | httpx.TransportError) -> float:
+        """The seconds until the next attempt. What ends the attempts is raised."""
+        self._attempt += 1
+        is_last = self._attempt >= self._attempts
+        if isinstance(answer, httpx.TransportError):
+            if is_last or not self._is_repeatable:
+                raise answer
+            return _wait_of(None, self._attempt)
+        is_worth = (
+            (answer.status_code in _NOT_DONE and _code_of(answer, 503) != _LOCKED)
+            or (self._is_repeatable and answer.status_code in _FAILED)
+            # The service is still carrying out a request with the same key, whose answer was lost.
+            or (self._is_keyed and _code_of(answer, 409) == "idempotency.in_flight")
+        )
+        wait = _wait_of(answer, self._attempt)
+        if is_last or not is_worth or wait > self._longest_wait:
+            raise FiscalDataError(answer.status_code, _problem_of(answer))
+        return wait
+
+
+class Transport:
+    """Without a key and a secret it can sign up. `longest_wait` is the longest wait in seconds for which a Retry-After is followed; a longer
+    one ends the attempts.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None = None,
+        api_secret: str | None = None,
+        *,
+        attempts: int = 4,
+        longest_wait: float = 60,
+        timeout: float = 60,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._attempts = attempts
+        self._longest_wait = longest_wait
+        self._http = httpx.Client(base_url=base_url.rstrip("/"), auth=_auth(api_key, api_secret), timeout=timeout, transport=transport)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _request(self, method: str, path: str, query: Mapping[str, Any], **given: Any) -> httpx.Response:
+        sending = _Sending(self._attempts, self._longest_wait, method, path, query, **given)
+        while True:
+            answer: httpx.Response | httpx.TransportError
             try:
-                answer = self._http.request(method, path, params=params, json=json, content=content, headers=headers)
-            except httpx.TransportError:
-                if is_last or not is_repeatable:
-                    raise
-            if answer is not None and answer.is_success:
-                return answer
-            is_worth = (
-                answer is None
-                or (answer.status_code in _NOT_DONE and _code_of(answer, 503) != _LOCKED)
-                or (is_repeatable and answer.status_code in _FAILED)
-                # The service is still carrying out a request with the same key, whose answer was lost.
-                or (is_keyed and _code_of(answer, 409) == "idempotency.in_flight")
-            )
-            wait = _wait_of(answer, attempt)
-            if answer is not None and (is_last or not is_worth or wait > self._longest_wait):
-                raise FiscalDataError(answer.status_code, _problem_of(answer))
-            time.sleep(wait)
-        raise AssertionError("The last attempt returns or raises.")
+                answer = self._http.request(**sending.request)
+                if answer.is_success:
+                    return answer
+            except httpx.TransportError as error:
+                answer = error
+            time.sleep(sending.wait_after(answer))
+
+
+class AsyncTransport:
+    """As Transport, for asyncio."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None = None,
+        api_secret: str | None = None,
+        *,
+        attempts: int = 4,
+        longest_wait: float = 60,
+        timeout: float = 60,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._attempts = attempts
+        self._longest_wait = longest_wait
+        self._http = httpx.AsyncClient(base_url=base_url.rstrip("/"), auth=_auth(api_key, api_secret), timeout=timeout, transport=transport)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def _request(self, method: str, path: str, query: Mapping[str, Any], **given: Any) -> httpx.Response:
+        sending = _Sending(self._attempts, self._longest_wait, method, path, query, **given)
+        while True:
+            answer: httpx.Response | httpx.TransportError
+            try:
+                answer = await self._http.request(**sending.request)
+                if answer.is_success:
+                    return answer
+            except httpx.TransportError as error:
+                answer = error
+            await asyncio.sleep(sending.wait_after(answer))
+
+
+def _auth(api_key: str | None, api_secret: str | None) -> httpx.BasicAuth | None:
+    return None if api_key is None or api_secret is None else httpx.BasicAuth(api_key, api_secret)
 
 
 def _each(value: Any) -> list[Any]:
