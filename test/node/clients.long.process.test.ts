@@ -91,7 +91,7 @@ describe('the TypeScript client', () => {
     // Before and after byte arrays became generic.
     for (const old of ['5.6.3', '5.9.3']) {
       const compiler = ['exec', '--yes', `--package=typescript@${old}`, '--', 'tsc', '--noEmit']
-      npm([...compiler, ...strict, ...types, ...roots, 'journey.ts'], project)
+      run('npm', [...compiler, ...strict, ...types, ...roots, 'journey.ts'], project)
     }
     expectWhole(run(process.execPath, ['journey.js', service.url, `ts.${Date.now()}@example.com`], project), {
       signed: [true, false, false, true],
