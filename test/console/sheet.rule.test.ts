@@ -77,6 +77,8 @@ describe('a file of a table', () => {
   })
   it('is CSV with plain digits, in which nothing is a formula', async () => {
     const bytes = new Uint8Array(await csvOf(table).arrayBuffer())
-    expect(new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes)).toBe("\uFEFFRFC,Importe\r\nAAA010101AAA,0.10\r\n'=1+1,0.20\r\n")
+    expect(new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes)).toBe(
+      "\uFEFFRFC,Importe\r\nAAA010101AAA,0.10\r\n'=1+1,0.20\r\n",
+    )
   })
 })

@@ -81,7 +81,17 @@ export const forgetStatements = (forgotten: readonly Forgotten[]): SQL[] =>
 export interface EndpointRow
   extends Pick<
     WebhookRow,
-    'webhook' | 'webhook_id' | 'organization_id' | 'name' | 'url' | 'secret_version' | 'header_name' | 'header_value' | 'undelivered' | 'max_per_minute' | 'paced_until'
+    | 'webhook'
+    | 'webhook_id'
+    | 'organization_id'
+    | 'name'
+    | 'url'
+    | 'secret_version'
+    | 'header_name'
+    | 'header_value'
+    | 'undelivered'
+    | 'max_per_minute'
+    | 'paced_until'
   > {
   is_enabled: number
   deleted_at: number | null
@@ -142,7 +152,11 @@ export const claimStatements = (
 
 /** Moves on how far deliveries use up the pace of an endpoint. Refuses the batch as `webhook.pace` when another consumer has. */
 export const paceStatements = (d1: D1Database, { webhook, paced_until }: EndpointRow, until: number): Statement[] => [
-  assertThat(d1, sql`exists (select 1 from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.paced_until} = ${paced_until})`, 'webhook.pace'),
+  assertThat(
+    d1,
+    sql`exists (select 1 from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.paced_until} = ${paced_until})`,
+    'webhook.pace',
+  ),
   sql`update ${webhooks} set ${bare(webhooks.paced_until)} = ${until} where ${webhooks.webhook} = ${webhook}`,
 ]
 

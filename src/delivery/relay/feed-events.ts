@@ -27,8 +27,8 @@ import type { NewEvent } from '../events/store.ts'
 import { eventIdOf } from '../events/stored-body.ts'
 import type { Appending } from './append.ts'
 import { findRecord, type RecipientRow, type RelayRecord, replaceRecord } from './fan-out-store.ts'
-import { alertOfCancelled, alertOfListed } from './news-alerts.ts'
 import type { RunEnd } from './new-documents.ts'
+import { alertOfCancelled, alertOfListed } from './news-alerts.ts'
 import {
   type Brought,
   cancellationContents,

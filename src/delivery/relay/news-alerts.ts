@@ -31,7 +31,7 @@ function grouped(
 }
 
 /** The alert of a counterparty that a list newly names, or finds definitively listed; null for any other change. */
-export function alertOfListed(one: Alerted, { changed_at }: BlacklistChangedBody, content: Omit<Listed, 'event_id'>): AlertDraft | null {
+export function alertOfListed(one: Alerted, { changed_at }: BlacklistChangedBody, content: Omit<Listed, 'event_id' | 'ordering'>): AlertDraft | null {
   const { counterparty_rfc, counterparty_name, source, list_label, change, situacion, severity, purchases_mxn, sales_mxn } = content
   const isGrave = severity === 'critical' || severity === 'high'
   if (change === 'removed' || (!isGrave && severity !== 'medium') || (change !== 'listed' && severity !== 'critical')) return null
@@ -54,7 +54,7 @@ export function alertOfListed(one: Alerted, { changed_at }: BlacklistChangedBody
 }
 
 /** The alert of a CFDI that was cancelled after it was paid or counted as income. */
-export function alertOfCancelled(one: Alerted, detected_at: number, content: Omit<Cancelled, 'event_id'>): AlertDraft {
+export function alertOfCancelled(one: Alerted, detected_at: number, content: Omit<Cancelled, 'event_id' | 'ordering'>): AlertDraft {
   const { cfdi_uuid, direction, payment_status, total, currency, emisor_rfc, receptor_rfc, issued_at } = content
   const isPaid = payment_status !== 'unpaid'
   const [from, de] =

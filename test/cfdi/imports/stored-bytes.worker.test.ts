@@ -121,7 +121,8 @@ describe('what an import stores', () => {
     const by = { of, rfc, fiscal_entity_id: (await connect(of.owner, rfc, { ciec: 'empty' })).fiscal_entity_id }
     const [note, payment] = [naming(by, '01', 30_000), paying(by, 10_001)]
     const done = await imported(by, zipWith([repeated(note), repeated(payment)]))
-    const detail = 'The document names or pays more than 10000 documents, more than 100 by relation 07, or some that too many others name. It does not act on the others.'
+    const detail =
+      'The document names or pays more than 10000 documents, more than 100 by relation 07, or some that too many others name. It does not act on the others.'
     expect(done).toMatchObject({ documents: 2, files: [note, payment].map(() => ({ status: 'created', code: null, detail })) })
     const read = await Promise.all(
       [note, payment].map(async ({ uuid }) => (await by.of.ask('GET', `/v1/cfdi/${uuid}?fiscal_entity_id=${by.fiscal_entity_id}`)).body),

@@ -178,6 +178,10 @@ class Operations(Transport):
         """List the runs that covered an RFC."""
         return cast(types.RunProgressPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/runs', {'limit': limit, 'cursor': cursor}).json())
 
+    def list_portfolio_attention(self, *, limit: int | None = None, cursor: str | None = None) -> types.SyncStatusPage:
+        """List the RFCs that need somebody."""
+        return cast(types.SyncStatusPage, self._request('GET', '/v1/portfolio/attention', {'limit': limit, 'cursor': cursor}).json())
+
     def list_sync(self, *, limit: int | None = None, cursor: str | None = None, state: types.SyncState | None = None, fiscal_entity_id: str | None = None) -> types.SyncStatusPage:
         """List where the downloads of all RFCs are."""
         return cast(types.SyncStatusPage, self._request('GET', '/v1/sync', {'limit': limit, 'cursor': cursor, 'state': state, 'fiscal_entity_id': fiscal_entity_id}).json())
@@ -394,6 +398,14 @@ class Operations(Transport):
         """Bring a report up to date."""
         return cast(types.ReportQueued, self._request('POST', f'/v1/reports/{_quoted(key)}/refresh', {'fiscal_entity_id': fiscal_entity_id}, idempotency_key=idempotency_key).json())
 
+    def list_portfolio_opinions(self, *, limit: int | None = None, cursor: str | None = None, sense: types.OpinionSense | None = None) -> types.PortfolioOpinionPage:
+        """List the compliance opinions of all RFCs."""
+        return cast(types.PortfolioOpinionPage, self._request('GET', '/v1/portfolio/opinions', {'limit': limit, 'cursor': cursor, 'sense': sense}).json())
+
+    def list_portfolio_obligations(self, *, limit: int | None = None, cursor: str | None = None, days: int | None = None) -> types.PortfolioObligationPage:
+        """List the obligations of all RFCs that are due soon."""
+        return cast(types.PortfolioObligationPage, self._request('GET', '/v1/portfolio/obligations', {'limit': limit, 'cursor': cursor, 'days': days}).json())
+
     def list_documents(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, data_source_key: types.ExtractorDataSourceKey | None = None, kind: types.DocumentKind | None = None, from_: str | None = None, to: str | None = None, version: types.ListDocumentsVersion | None = None) -> types.DocumentPage:
         """List tax documents, newest first."""
         return cast(types.DocumentPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents', {'limit': limit, 'cursor': cursor, 'data_source_key': data_source_key, 'kind': kind, 'from': from_, 'to': to, 'version': version}).json())
@@ -470,9 +482,13 @@ class Operations(Transport):
         """Ask the authority for the status of a CFDI."""
         return cast(types.Cfdi, self._request('POST', f'/v1/cfdi/{_quoted(uuid)}/status-check', {'fiscal_entity_id': fiscal_entity_id}, idempotency_key=idempotency_key).json())
 
-    def list_alerts(self, *, limit: int | None = None, cursor: str | None = None, kind: types.AlertKind | None = None, severity: types.AlertSeverity | None = None, resource_id: str | None = None, is_read: bool | None = None) -> types.AlertPage:
-        """List the alerts, newest first."""
-        return cast(types.AlertPage, self._request('GET', '/v1/alerts', {'limit': limit, 'cursor': cursor, 'kind': kind, 'severity': severity, 'resource_id': resource_id, 'is_read': is_read}).json())
+    def list_alerts(self, *, limit: int | None = None, cursor: str | None = None, kind: types.AlertKind | None = None, severity: types.AlertSeverity | None = None, resource_id: str | None = None, fiscal_entity_id: str | None = None, rfc: str | None = None, state: types.ListAlertsState | None = None, sort: types.ListAlertsSort | None = None, is_read: bool | None = None) -> types.AlertPage:
+        """List the alerts, newest first or by weight."""
+        return cast(types.AlertPage, self._request('GET', '/v1/alerts', {'limit': limit, 'cursor': cursor, 'kind': kind, 'severity': severity, 'resource_id': resource_id, 'fiscal_entity_id': fiscal_entity_id, 'rfc': rfc, 'state': state, 'sort': sort, 'is_read': is_read}).json())
+
+    def read_alerts(self, *, kind: types.AlertKind | None = None, severity: types.AlertSeverity | None = None, resource_id: str | None = None, fiscal_entity_id: str | None = None, rfc: str | None = None, state: types.ListAlertsState | None = None, idempotency_key: str | None = None) -> types.AlertsRead:
+        """Mark alerts as read."""
+        return cast(types.AlertsRead, self._request('POST', '/v1/alerts/read', {'kind': kind, 'severity': severity, 'resource_id': resource_id, 'fiscal_entity_id': fiscal_entity_id, 'rfc': rfc, 'state': state}, idempotency_key=idempotency_key).json())
 
     def read_alert(self, *, alert_id: str, idempotency_key: str | None = None) -> types.Alert:
         """Mark an alert as read."""
@@ -566,6 +582,10 @@ class Operations(Transport):
         """Delete a blacklist of your own."""
         return self._request('DELETE', f'/v1/blacklists/custom/{_quoted(slug)}', {})
 
+    def list_portfolio_listed(self, *, limit: int | None = None, cursor: str | None = None, since: str | None = None) -> types.ListPortfolioListedAnswer:
+        """List the suppliers and customers of all RFCs that a list newly names, oldest first."""
+        return cast(types.ListPortfolioListedAnswer, self._request('GET', '/v1/portfolio/listed', {'limit': limit, 'cursor': cursor, 'since': since}).json())
+
     def look_up_blacklists(self, *, rfc: str, as_of: str | None = None) -> types.BlacklistLookup:
         """Look an RFC up on blacklists."""
         return cast(types.BlacklistLookup, self._request('GET', '/v1/blacklists/lookup', {'rfc': rfc, 'as_of': as_of}).json())
@@ -574,9 +594,9 @@ class Operations(Transport):
         """Look up to 500 RFCs up on blacklists."""
         return cast(types.BlacklistBatch, self._request('POST', '/v1/blacklists/lookup', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def watch_blacklists(self, *, limit: int | None = None, cursor: str | None = None, since: str | None = None) -> types.WatchBlacklistsAnswer:
+    def watch_blacklists(self, *, limit: int | None = None, cursor: str | None = None, since: str | None = None) -> types.ListPortfolioListedAnswer:
         """List what changed on blacklists about your counterparties, oldest first."""
-        return cast(types.WatchBlacklistsAnswer, self._request('GET', '/v1/blacklists/watch', {'limit': limit, 'cursor': cursor, 'since': since}).json())
+        return cast(types.ListPortfolioListedAnswer, self._request('GET', '/v1/blacklists/watch', {'limit': limit, 'cursor': cursor, 'since': since}).json())
 
     def get_organization(self) -> types.Organization:
         """Get the organization."""

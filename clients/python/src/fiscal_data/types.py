@@ -308,7 +308,7 @@ class AuditEvent(TypedDict):
     created_at: str
 
 
-AlertKind: TypeAlias = Literal['webhook.undelivered', 'repse.expiring', 'repse.expired', 'connection.ciec_guessed', 'connection.login_refused', 'storage.failed', 'certificate.expiring', 'efirma.expiring', 'mailbox.notification_received', 'connection.invalid', 'connection.failing', 'organization.suspended']
+AlertKind: TypeAlias = Literal['webhook.undelivered', 'repse.expiring', 'repse.expired', 'connection.ciec_guessed', 'connection.login_refused', 'storage.failed', 'certificate.expiring', 'efirma.expiring', 'mailbox.notification_received', 'connection.invalid', 'connection.failing', 'organization.suspended', 'counterparty.listed', 'cfdi.cancelled_after_payment']
 
 
 AlertSeverity: TypeAlias = Literal['warning', 'critical']
@@ -319,6 +319,10 @@ class Alert(TypedDict):
     kind: AlertKind
     severity: AlertSeverity
     resource_id: str
+    fiscal_entity_id: str | None
+    rfc: str | None
+    amount: str | None
+    currency: str | None
     message: str
     message_es: str
     created_at: str
@@ -326,7 +330,11 @@ class Alert(TypedDict):
     read_at: str | None
 
 
-EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning']
+class AlertsRead(TypedDict):
+    read_count: int
+
+
+EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'cfdi.new']
 
 
 class RotatedSecret(TypedDict):
@@ -366,6 +374,7 @@ DocumentOpinion32dChangedEvent = TypedDict(
     {
         'event': Literal['document.opinion_32d.changed'],
         'event_id': str,
+        'ordering': int,
         'occurred_at': str,
         'fiscal_entity_id': str,
         'rfc': str,
@@ -382,6 +391,7 @@ DocumentOpinion32dChangedEvent = TypedDict(
 class ExtractionCompletedEvent(TypedDict):
     event: Literal['extraction.completed']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -399,11 +409,16 @@ class ExtractionCompletedEvent(TypedDict):
 class AlertRaisedEvent(TypedDict):
     event: Literal['alert.raised']
     event_id: str
+    ordering: int
     occurred_at: str
+    fiscal_entity_id: str | None
+    rfc: str | None
     alert_id: str
     kind: AlertKind
     severity: AlertSeverity
     resource_id: str
+    amount: str | None
+    currency: str | None
     message: str
     message_es: str
 
@@ -411,11 +426,16 @@ class AlertRaisedEvent(TypedDict):
 class AlertResolvedEvent(TypedDict):
     event: Literal['alert.resolved']
     event_id: str
+    ordering: int
     occurred_at: str
+    fiscal_entity_id: str | None
+    rfc: str | None
     alert_id: str
     kind: AlertKind
     severity: AlertSeverity
     resource_id: str
+    amount: str | None
+    currency: str | None
     message: str
     message_es: str
     resolved_at: str
@@ -424,6 +444,7 @@ class AlertResolvedEvent(TypedDict):
 class WebhookTestEvent(TypedDict):
     event: Literal['webhook.test']
     event_id: str
+    ordering: int
     occurred_at: str
     webhook_id: str
     sample_of: NotRequired[str]
@@ -604,6 +625,16 @@ class SyncJobCounts(TypedDict):
     succeeded: int
     failed: int
     total: int
+
+
+class PortfolioOpinion(TypedDict):
+    fiscal_entity_id: str
+    rfc: str
+    name: str | None
+    sense: OpinionSense | None
+    folio: str | None
+    document_id: str | None
+    document_date: str | None
 
 
 class RejectedFile(TypedDict):
@@ -1137,6 +1168,9 @@ CfdiVersion: TypeAlias = Literal['3.2', '3.3', '4.0', '1.0', '2.0']
 
 
 CfdiKind: TypeAlias = Literal['cfdi', 'retenciones']
+
+
+WebhookCfdiTypes: TypeAlias = Literal['I', 'E', 'T', 'N', 'P', 'retenciones']
 
 
 class WebhookCustomHeader(TypedDict):
@@ -1885,13 +1919,19 @@ class AuditEventPage(TypedDict):
     next_cursor: str | None
 
 
+ListAlertsState: TypeAlias = Literal['open', 'resolved']
+
+
+ListAlertsSort: TypeAlias = Literal['newest', 'weight']
+
+
 class AlertPage(TypedDict):
     data: list[Alert]
     has_more: bool
     next_cursor: str | None
 
 
-ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'webhook.test']
+ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'cfdi.new', 'webhook.test']
 
 
 class StorageRefusedDocumentPage(TypedDict):
@@ -1902,6 +1942,12 @@ class StorageRefusedDocumentPage(TypedDict):
 
 class ReceiveStripeEventAnswer(TypedDict):
     received: Literal[True]
+
+
+class PortfolioOpinionPage(TypedDict):
+    data: list[PortfolioOpinion]
+    has_more: bool
+    next_cursor: str | None
 
 
 ListDocumentsVersion: TypeAlias = Literal['all', 'latest']
@@ -2432,6 +2478,9 @@ class Webhook(TypedDict):
     url: str
     event_keys: list[EventKey]
     fiscal_entity_ids: list[str] | None
+    direction: Direction | None
+    cfdi_types: list[WebhookCfdiTypes] | None
+    max_per_minute: int | None
     custom_header: WebhookCustomHeader | None
     is_enabled: bool
     last_delivery: WebhookLastDelivery | None
@@ -2447,6 +2496,9 @@ class WebhookDraft(TypedDict):
     url: str
     event_keys: list[EventKey]
     fiscal_entity_ids: NotRequired[list[str] | None]
+    direction: NotRequired[Direction | None]
+    cfdi_types: NotRequired[list[WebhookCfdiTypes] | None]
+    max_per_minute: NotRequired[int | None]
     custom_header: NotRequired[WebhookDraftCustomHeader | None]
 
 
@@ -2457,6 +2509,9 @@ class NewWebhook(TypedDict):
     url: str
     event_keys: list[EventKey]
     fiscal_entity_ids: list[str] | None
+    direction: Direction | None
+    cfdi_types: list[WebhookCfdiTypes] | None
+    max_per_minute: int | None
     custom_header: WebhookCustomHeader | None
     is_enabled: bool
     last_delivery: WebhookLastDelivery | None
@@ -2473,6 +2528,9 @@ class WebhookChanges(TypedDict):
     url: NotRequired[str]
     event_keys: NotRequired[list[EventKey]]
     fiscal_entity_ids: NotRequired[list[str] | None]
+    direction: NotRequired[Direction | None]
+    cfdi_types: NotRequired[list[WebhookCfdiTypes] | None]
+    max_per_minute: NotRequired[int | None]
     custom_header: NotRequired[WebhookDraftCustomHeader | None]
     is_enabled: NotRequired[bool]
 
@@ -2497,6 +2555,7 @@ class RedeliveryRequest(TypedDict):
 class CfdiCancelledEvent(TypedDict):
     event: Literal['cfdi.cancelled']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -2517,6 +2576,7 @@ class CfdiCancelledEvent(TypedDict):
 class CfdiCancelledAfterPaymentEvent(TypedDict):
     event: Literal['cfdi.cancelled_after_payment']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -2537,6 +2597,7 @@ class CfdiCancelledAfterPaymentEvent(TypedDict):
 class SyncCompletedEvent(TypedDict):
     event: Literal['sync.completed']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -2556,6 +2617,7 @@ class SyncCompletedEvent(TypedDict):
 class SyncFailedEvent(TypedDict):
     event: Literal['sync.failed']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -2579,6 +2641,7 @@ class SyncFailedEvent(TypedDict):
 class ConnectionCiecInvalidEvent(TypedDict):
     event: Literal['connection.ciec_invalid']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -2589,6 +2652,7 @@ class ConnectionCiecInvalidEvent(TypedDict):
 class DocumentCsfUpdatedEvent(TypedDict):
     event: Literal['document.csf.updated']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -2602,6 +2666,7 @@ class DocumentCsfUpdatedEvent(TypedDict):
 class ObligationDueSoonEvent(TypedDict):
     event: Literal['obligation.due_soon']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -2616,6 +2681,7 @@ class ObligationDueSoonEvent(TypedDict):
 class StorageFailedEvent(TypedDict):
     event: Literal['storage.failed']
     event_id: str
+    ordering: int
     occurred_at: str
     connector_id: str
     connector_name: str
@@ -2627,6 +2693,7 @@ class StorageFailedEvent(TypedDict):
 class MailboxNotificationReceivedEvent(TypedDict):
     event: Literal['mailbox.notification_received']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -2646,6 +2713,7 @@ class MailboxNotificationReceivedEvent(TypedDict):
 class BlacklistChangedEvent(TypedDict):
     event: Literal['blacklist.changed']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -2657,11 +2725,14 @@ class BlacklistChangedEvent(TypedDict):
     situacion_before: BlacklistSituacion | None
     situacion: BlacklistSituacion | None
     severity: BlacklistSeverity | None
+    purchases_mxn: str | None
+    sales_mxn: str | None
 
 
 class ExtractionFailedEvent(TypedDict):
     event: Literal['extraction.failed']
     event_id: str
+    ordering: int
     occurred_at: str
     fiscal_entity_id: str
     rfc: str
@@ -2681,12 +2752,26 @@ class ExtractionFailedEvent(TypedDict):
 class QuotaWarningEvent(TypedDict):
     event: Literal['quota.warning']
     event_id: str
+    ordering: int
     occurred_at: str
     quota: QuotaWarningEventQuota
     period: str
     used: int
     limit: int
     unit: QuotaWarningEventUnit
+
+
+class CfdiNewEvent(TypedDict):
+    event: Literal['cfdi.new']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    run_id: str
+    direction: Direction
+    cfdi_type: str
+    uuids: list[str]
 
 
 class StorageBackfill(TypedDict):
@@ -3016,6 +3101,21 @@ class SyncStatus(TypedDict):
     last_success_at: str | None
     last_failure_at: str | None
     downloaded_to: str | None
+
+
+class PortfolioObligation(TypedDict):
+    description: str
+    periodicity: PeriodicityOrUnknown
+    due_rule: str | None
+    period: str | None
+    due_date: str | None
+    extended_due_date: str | None
+    status: ObligationStatus
+    declaration_id: str | None
+    fiscal_entity_id: str
+    rfc: str
+    name: str | None
+    days_left: int
 
 
 class SyncJob(TypedDict):
@@ -3554,7 +3654,7 @@ class WebhookDeliveryPage(TypedDict):
     next_cursor: str | None
 
 
-Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | WebhookTestEvent
+Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | CfdiNewEvent | WebhookTestEvent
 
 
 class EventPage(TypedDict):
@@ -3620,6 +3720,18 @@ class SyncStatusPage(TypedDict):
     next_cursor: str | None
 
 
+class PortfolioObligationPage(TypedDict):
+    data: list[PortfolioObligation]
+    has_more: bool
+    next_cursor: str | None
+
+
+class ListPortfolioListedAnswer(TypedDict):
+    data: list[Event]
+    has_more: bool
+    next_cursor: str | None
+
+
 class SyncJobPage(TypedDict):
     data: list[SyncJob]
     has_more: bool
@@ -3647,12 +3759,6 @@ class NotificationPage(TypedDict):
 
 class ImportSummaryPage(TypedDict):
     data: list[ImportSummary]
-    has_more: bool
-    next_cursor: str | None
-
-
-class WatchBlacklistsAnswer(TypedDict):
-    data: list[Event]
     has_more: bool
     next_cursor: str | None
 

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnExtractionCompletedWebhookRequest | OnExtractionFailedWebhookRequest | OnAlertRaisedWebhookRequest | OnAlertResolvedWebhookRequest | OnQuotaWarningWebhookRequest | OnWebhookTestWebhookRequest;
+export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnExtractionCompletedWebhookRequest | OnExtractionFailedWebhookRequest | OnAlertRaisedWebhookRequest | OnAlertResolvedWebhookRequest | OnQuotaWarningWebhookRequest | OnCfdiNewWebhookRequest | OnWebhookTestWebhookRequest;
 
 export type Health = {
     /**
@@ -1189,7 +1189,7 @@ export type VatMonth = {
      */
     period: string;
     /**
-     * What was collected in the month: bases and IVA by rate, and IVA that customers withheld. `base_no_objeto` is not subject to IVA (ObjetoImp 01). `base_sin_traslado` is subject and transfers none (03 to 08): whether it takes part in the proportion is yours to review.
+     * What was collected in the month: bases and IVA by rate, and IVA that customers withheld. `base_no_objeto` is not subject to IVA (ObjetoImp 01). `base_sin_traslado` is subject and transfers none (02 to 08): whether it takes part in the proportion is yours to review.
      */
     cobrado: VatMonthCobrado;
     /**
@@ -3514,9 +3514,9 @@ export type AuditEvent = {
 };
 
 /**
- * `webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs or e.firmas that others sent for the RFC within a day; there is one such alert per day. `connection.login_refused`: one of the two logins of a connection, its CIEC or its e.firma, was refused or has expired, and downloads go on with the other. `storage.failed`: copying to a storage connector failed five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC expires within 30 days; another alert follows 7 days before. `efirma.expiring`: the same of the e.firma with which a connection logs in. `mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others. `connection.invalid`: a connection has no valid CIEC or e.firma any more, so that nothing is downloaded. `connection.failing`: every run of an RFC has had failed downloads for a day or more. `organization.suspended`: an unpaid invoice or the end of the trial paused all connections. The last three are resolved when their cause ends.
+ * `webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs or e.firmas that others sent for the RFC within a day; there is one such alert per day. `connection.login_refused`: one of the two logins of a connection, its CIEC or its e.firma, was refused or has expired, and downloads go on with the other. `storage.failed`: copying to a storage connector failed five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC expires within 30 days; another alert follows 7 days before. `efirma.expiring`: the same of the e.firma with which a connection logs in. `mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others. `connection.invalid`: a connection has no valid CIEC or e.firma any more, so that nothing is downloaded. `connection.failing`: every run of an RFC has had failed downloads for a day or more. `organization.suspended`: an unpaid invoice or the end of the trial paused all connections. These three are resolved when their cause ends. `counterparty.listed`: a blacklist newly names a supplier or customer, or finds it definitively listed; `amount` is what was bought from it and sold to it. `cfdi.cancelled_after_payment`: a CFDI was cancelled after it was paid or counted as income; `amount` is its total. Of these two, too, the first five of an RFC and day have an alert each, and one alert is for all others.
  */
-export type AlertKind = 'webhook.undelivered' | 'repse.expiring' | 'repse.expired' | 'connection.ciec_guessed' | 'connection.login_refused' | 'storage.failed' | 'certificate.expiring' | 'efirma.expiring' | 'mailbox.notification_received' | 'connection.invalid' | 'connection.failing' | 'organization.suspended';
+export type AlertKind = 'webhook.undelivered' | 'repse.expiring' | 'repse.expired' | 'connection.ciec_guessed' | 'connection.login_refused' | 'storage.failed' | 'certificate.expiring' | 'efirma.expiring' | 'mailbox.notification_received' | 'connection.invalid' | 'connection.failing' | 'organization.suspended' | 'counterparty.listed' | 'cfdi.cancelled_after_payment';
 
 export type AlertSeverity = 'warning' | 'critical';
 
@@ -3534,9 +3534,25 @@ export type Alert = {
      */
     severity: AlertSeverity;
     /**
-     * The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`), notification (`ntf_…`) or organization (`org_…`) that the alert is about.
+     * The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`), notification (`ntf_…`) or organization (`org_…`) that the alert is about, or the UUID of the CFDI.
      */
     resource_id: string;
+    /**
+     * The fiscal entity that the alert is about; null when it is about none.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * The RFC of the fiscal entity; null without one.
+     */
+    rfc: string | null;
+    /**
+     * The amount at stake, as a decimal; null when the alert is about no amount.
+     */
+    amount: string | null;
+    /**
+     * The currency of the amount; null without one.
+     */
+    currency: string | null;
     /**
      * What happened, with its date. It does not change afterwards.
      */
@@ -3557,6 +3573,13 @@ export type Alert = {
      * When the alert was marked as read; null if it is unread.
      */
     read_at: string | null;
+};
+
+export type AlertsRead = {
+    /**
+     * Number of alerts that were unread.
+     */
+    read_count: number;
 };
 
 export type EventCatalog = {
@@ -3604,7 +3627,7 @@ export type EventCatalogItem = {
 /**
  * A key of the event catalog (`GET /v1/webhooks/event-catalog`).
  */
-export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning';
+export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'cfdi.new';
 
 export type Webhook = {
     /**
@@ -3631,6 +3654,18 @@ export type Webhook = {
      * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
      */
     fiscal_entity_ids: Array<string> | null;
+    /**
+     * Leaves out events about CFDIs or downloads of the other direction. Events that state no `direction` are sent all the same. Null: both.
+     */
+    direction: Direction | null;
+    /**
+     * Leaves out events that state another `cfdi_type`. Events that state none are sent all the same. Null: all.
+     */
+    cfdi_types: Array<WebhookCfdiTypes> | null;
+    /**
+     * The most deliveries that are sent within a minute, retries included. They are spread over it evenly, and the others wait. Null: as many as there are.
+     */
+    max_per_minute: number | null;
     /**
      * A header of your own that each delivery has, such as a key of your gateway. Null for none.
      */
@@ -3683,6 +3718,18 @@ export type WebhookDraft = {
      */
     fiscal_entity_ids?: Array<string> | null;
     /**
+     * Leaves out events about CFDIs or downloads of the other direction. Events that state no `direction` are sent all the same. Null: both.
+     */
+    direction?: Direction | null;
+    /**
+     * Leaves out events that state another `cfdi_type`. Events that state none are sent all the same. Null: all.
+     */
+    cfdi_types?: Array<WebhookCfdiTypes> | null;
+    /**
+     * The most deliveries that are sent within a minute, retries included. They are spread over it evenly, and the others wait. Null: as many as there are.
+     */
+    max_per_minute?: number | null;
+    /**
      * A header of your own that each delivery has, such as a key of your gateway. Null for none.
      */
     custom_header?: WebhookDraftCustomHeader | null;
@@ -3713,6 +3760,18 @@ export type NewWebhook = {
      * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
      */
     fiscal_entity_ids: Array<string> | null;
+    /**
+     * Leaves out events about CFDIs or downloads of the other direction. Events that state no `direction` are sent all the same. Null: both.
+     */
+    direction: Direction | null;
+    /**
+     * Leaves out events that state another `cfdi_type`. Events that state none are sent all the same. Null: all.
+     */
+    cfdi_types: Array<WebhookCfdiTypes> | null;
+    /**
+     * The most deliveries that are sent within a minute, retries included. They are spread over it evenly, and the others wait. Null: as many as there are.
+     */
+    max_per_minute: number | null;
     /**
      * A header of your own that each delivery has, such as a key of your gateway. Null for none.
      */
@@ -3768,6 +3827,18 @@ export type WebhookChanges = {
      * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
      */
     fiscal_entity_ids?: Array<string> | null;
+    /**
+     * Leaves out events about CFDIs or downloads of the other direction. Events that state no `direction` are sent all the same. Null: both.
+     */
+    direction?: Direction | null;
+    /**
+     * Leaves out events that state another `cfdi_type`. Events that state none are sent all the same. Null: all.
+     */
+    cfdi_types?: Array<WebhookCfdiTypes> | null;
+    /**
+     * The most deliveries that are sent within a minute, retries included. They are spread over it evenly, and the others wait. Null: as many as there are.
+     */
+    max_per_minute?: number | null;
     /**
      * A header of your own that each delivery has, such as a key of your gateway. Null for none.
      */
@@ -3910,6 +3981,10 @@ export type CfdiCancelledEvent = {
      */
     event_id: string;
     /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
      * When the service recorded the change, in UTC.
      */
     occurred_at: string;
@@ -3980,6 +4055,10 @@ export type CfdiCancelledAfterPaymentEvent = {
      * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
      */
     event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
     /**
      * When the service recorded the change, in UTC.
      */
@@ -4052,6 +4131,10 @@ export type SyncCompletedEvent = {
      */
     event_id: string;
     /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
      * When the service recorded the change, in UTC.
      */
     occurred_at: string;
@@ -4118,6 +4201,10 @@ export type SyncFailedEvent = {
      * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
      */
     event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
     /**
      * When the service recorded the change, in UTC.
      */
@@ -4202,6 +4289,10 @@ export type ConnectionCiecInvalidEvent = {
      */
     event_id: string;
     /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
      * When the service recorded the change, in UTC.
      */
     occurred_at: string;
@@ -4232,6 +4323,10 @@ export type DocumentCsfUpdatedEvent = {
      * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
      */
     event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
     /**
      * When the service recorded the change, in UTC.
      */
@@ -4275,6 +4370,10 @@ export type DocumentOpinion32dChangedEvent = {
      * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
      */
     event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
     /**
      * When the service recorded the change, in UTC.
      */
@@ -4323,6 +4422,10 @@ export type ObligationDueSoonEvent = {
      */
     event_id: string;
     /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
      * When the service recorded the change, in UTC.
      */
     occurred_at: string;
@@ -4370,6 +4473,10 @@ export type StorageFailedEvent = {
      */
     event_id: string;
     /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
      * When the service recorded the change, in UTC.
      */
     occurred_at: string;
@@ -4404,6 +4511,10 @@ export type MailboxNotificationReceivedEvent = {
      * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
      */
     event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
     /**
      * When the service recorded the change, in UTC.
      */
@@ -4472,6 +4583,10 @@ export type BlacklistChangedEvent = {
      */
     event_id: string;
     /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
      * When the service recorded the change, in UTC.
      */
     occurred_at: string;
@@ -4515,6 +4630,14 @@ export type BlacklistChangedEvent = {
      * How severe its situation on the list is now; null if it left the list.
      */
     severity: BlacklistSeverity | null;
+    /**
+     * What was bought from the counterparty, net of credit notes and taxes, in all CFDIs that your windows show and whose amount in MXN is known. Null if it left the list.
+     */
+    purchases_mxn: string | null;
+    /**
+     * What was sold to the counterparty, alike.
+     */
+    sales_mxn: string | null;
 };
 
 export type ExtractionCompletedEvent = {
@@ -4526,6 +4649,10 @@ export type ExtractionCompletedEvent = {
      * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
      */
     event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
     /**
      * When the service recorded the change, in UTC.
      */
@@ -4585,6 +4712,10 @@ export type ExtractionFailedEvent = {
      * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
      */
     event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
     /**
      * When the service recorded the change, in UTC.
      */
@@ -4653,9 +4784,21 @@ export type AlertRaisedEvent = {
      */
     event_id: string;
     /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
      * When the service recorded the change, in UTC.
      */
     occurred_at: string;
+    /**
+     * The fiscal entity in UUID form that the alert is about; null when it is about none.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * The RFC of the fiscal entity; null without one.
+     */
+    rfc: string | null;
     /**
      * The alert, as `GET /v1/alerts` has it.
      */
@@ -4669,9 +4812,17 @@ export type AlertRaisedEvent = {
      */
     severity: AlertSeverity;
     /**
-     * What it is about: a fiscal entity, webhook, storage connector, notification or the organization.
+     * What it is about: a fiscal entity, webhook, storage connector, notification, the organization, or a CFDI by its UUID.
      */
     resource_id: string;
+    /**
+     * The amount at stake, as a decimal; null when the alert is about no amount.
+     */
+    amount: string | null;
+    /**
+     * The currency of the amount; null without one.
+     */
+    currency: string | null;
     /**
      * What happened, in English.
      */
@@ -4692,9 +4843,21 @@ export type AlertResolvedEvent = {
      */
     event_id: string;
     /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
      * When the service recorded the change, in UTC.
      */
     occurred_at: string;
+    /**
+     * The fiscal entity in UUID form that the alert is about; null when it is about none.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * The RFC of the fiscal entity; null without one.
+     */
+    rfc: string | null;
     /**
      * The alert, as `GET /v1/alerts` has it.
      */
@@ -4708,9 +4871,17 @@ export type AlertResolvedEvent = {
      */
     severity: AlertSeverity;
     /**
-     * What it is about: a fiscal entity, webhook, storage connector, notification or the organization.
+     * What it is about: a fiscal entity, webhook, storage connector, notification, the organization, or a CFDI by its UUID.
      */
     resource_id: string;
+    /**
+     * The amount at stake, as a decimal; null when the alert is about no amount.
+     */
+    amount: string | null;
+    /**
+     * The currency of the amount; null without one.
+     */
+    currency: string | null;
     /**
      * What happened, in English.
      */
@@ -4734,6 +4905,10 @@ export type QuotaWarningEvent = {
      * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
      */
     event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
     /**
      * When the service recorded the change, in UTC.
      */
@@ -4760,6 +4935,49 @@ export type QuotaWarningEvent = {
     unit: QuotaWarningEventUnit;
 };
 
+export type CfdiNewEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'cfdi.new';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The fiscal entity in UUID form: the same 128 bits as its `fe_…` identifier.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC of the fiscal entity.
+     */
+    rfc: string;
+    /**
+     * The last run of the RFC that ended before.
+     */
+    run_id: string;
+    /**
+     * Whether the fiscal entity issued or received the CFDI.
+     */
+    direction: Direction;
+    /**
+     * TipoDeComprobante: `I` (ingreso), `E` (egreso), `T` (traslado), `N` (nómina) or `P` (pago); `retenciones` for a withholding document.
+     */
+    cfdi_type: string;
+    /**
+     * The documents, all of this direction and type. `GET /v1/cfdi/{uuid}` has each of them.
+     */
+    uuids: Array<string>;
+};
+
 export type WebhookTestEvent = {
     /**
      * The event key, as in the header Service-Event.
@@ -4769,6 +4987,10 @@ export type WebhookTestEvent = {
      * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
      */
     event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
     /**
      * When the service recorded the change, in UTC.
      */
@@ -6248,11 +6470,6 @@ export type ExtractionDraft = {
     to?: string;
 };
 
-/**
- * `idle`: everything that was asked for has been downloaded. `running`: downloads are queued or running. `waiting`: the tax authority keeps the service waiting, or a download failed and will be tried again; there is nothing to do. `blocked`: somebody has to act, as `summary` says.
- */
-export type SyncState = 'idle' | 'running' | 'waiting' | 'blocked';
-
 export type SyncStatus = {
     /**
      * The identifier of the fiscal entity: your connection to an RFC.
@@ -6337,6 +6554,11 @@ export type SyncStatus = {
 };
 
 /**
+ * `idle`: everything that was asked for has been downloaded. `running`: downloads are queued or running. `waiting`: the tax authority keeps the service waiting, or a download failed and will be tried again; there is nothing to do. `blocked`: somebody has to act, as `summary` says.
+ */
+export type SyncState = 'idle' | 'running' | 'waiting' | 'blocked';
+
+/**
  * Counts the latest job of each data source and month that the organization’s last 60 runs created or joined.
  */
 export type SyncJobCounts = {
@@ -6364,6 +6586,88 @@ export type SyncJobCounts = {
      * All of them.
      */
     total: number;
+};
+
+export type PortfolioOpinion = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string;
+    /**
+     * What the organization calls the connection; null without a name.
+     */
+    name: string | null;
+    /**
+     * Null while you can read no opinion of the RFC.
+     */
+    sense: OpinionSense | null;
+    /**
+     * The folio.
+     */
+    folio: string | null;
+    /**
+     * The identifier of the document.
+     */
+    document_id: string | null;
+    /**
+     * The day that the document is of; null when it says none.
+     */
+    document_date: string | null;
+};
+
+export type PortfolioObligation = {
+    /**
+     * The obligation, in the tax authority’s words.
+     */
+    description: string;
+    /**
+     * As `due_rule` says; `unknown` for any other text.
+     */
+    periodicity: PeriodicityOrUnknown;
+    /**
+     * When it is due, in the tax authority’s words.
+     */
+    due_rule: string | null;
+    /**
+     * The month, `YYYY-MM`, or the year, `YYYY`. Null when the periodicity is not known.
+     */
+    period: string | null;
+    /**
+     * The last day to file for the period, without the extension: on a weekend or holiday, the next business day (CFF, article 12).
+     */
+    due_date: string | null;
+    /**
+     * The last day with the 1 to 5 business days that the decree of 2013-12-26 gives by the sixth digit of the RFC. It has exceptions. Null for what is not due on the 17th. They are counted from the 17th.
+     */
+    extended_due_date: string | null;
+    /**
+     * `filed`: a return of the period was downloaded that shows the same tax or form. `pending`: there is none, and it is not due yet. `overdue`: it was due, your runs download returns, and there is none of the period. `unknown`: your runs have not downloaded returns, there is one of the period that does not show this, no return is known to show it, as of the DIOT, or the periodicity is not known.
+     */
+    status: ObligationStatus;
+    /**
+     * The document that is the latest return of the period that shows it.
+     */
+    declaration_id: string | null;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string;
+    /**
+     * What the organization calls the connection; null without a name.
+     */
+    name: string | null;
+    /**
+     * Days until `due_date` in America/Mexico_City.
+     */
+    days_left: number;
 };
 
 export type SyncJob = {
@@ -8224,7 +8528,7 @@ export type CfdiDetail = {
      */
     has_addenda: boolean | null;
     /**
-     * How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. `several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. `unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one. `related_cut`: it names or pays more than 10,000 documents, of which the first 10,000 of each kind are read; or some that too many other documents name already, and on these it does not act.
+     * How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. `several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. `unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one. `related_cut`: it names or pays more than 10,000 documents, of which the first 10,000 of each kind are read; or more than 100 by relation 07, and it acts on the first 100; or some that too many other documents name already, and on these it does not act.
      */
     repairs: Array<CfdiDetailRepair>;
     /**
@@ -9742,6 +10046,8 @@ export type MetodoPago = 'PUE' | 'PPD';
 export type CfdiVersion = '3.2' | '3.3' | '4.0' | '1.0' | '2.0';
 
 export type CfdiKind = 'cfdi' | 'retenciones';
+
+export type WebhookCfdiTypes = 'I' | 'E' | 'T' | 'N' | 'P' | 'retenciones';
 
 export type WebhookCustomHeader = {
     /**
@@ -11440,7 +11746,7 @@ export type ServiceClockMoveHappened = {
      */
     invoices: number;
     /**
-     * How many events of each kind were reported.
+     * How many events of each kind there are. Those of downloads that changed nothing are forgotten after 14 days.
      */
     events: Array<ServiceClockMoveHappenedEvent>;
 };
@@ -11594,6 +11900,10 @@ export type AuditEventPage = {
     next_cursor: string | null;
 };
 
+export type ListAlertsState = 'open' | 'resolved';
+
+export type ListAlertsSort = 'newest' | 'weight';
+
 export type AlertPage = {
     /**
      * The items.
@@ -11624,7 +11934,7 @@ export type WebhookPage = {
     next_cursor: string | null;
 };
 
-export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'webhook.test';
+export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'cfdi.new' | 'webhook.test';
 
 export type WebhookDeliveryPage = {
     /**
@@ -11641,7 +11951,7 @@ export type WebhookDeliveryPage = {
     next_cursor: string | null;
 };
 
-export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | WebhookTestEvent;
+export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | CfdiNewEvent | WebhookTestEvent;
 
 export type EventPage = {
     /**
@@ -11832,6 +12142,51 @@ export type SyncStatusPage = {
     next_cursor: string | null;
 };
 
+export type PortfolioOpinionPage = {
+    /**
+     * The items.
+     */
+    data: Array<PortfolioOpinion>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+export type PortfolioObligationPage = {
+    /**
+     * The items.
+     */
+    data: Array<PortfolioObligation>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+export type ListPortfolioListedAnswer = {
+    /**
+     * The items.
+     */
+    data: Array<Event>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
+
 export type SyncJobPage = {
     /**
      * The items.
@@ -11934,21 +12289,6 @@ export type ImportSummaryPage = {
 
 export type SearchCfdiSort = '-issued_at' | 'issued_at' | '-total' | 'total';
 
-export type WatchBlacklistsAnswer = {
-    /**
-     * The items.
-     */
-    data: Array<Event>;
-    /**
-     * Whether more follows.
-     */
-    has_more: boolean;
-    /**
-     * The `cursor` of the next page. Null on the last one.
-     */
-    next_cursor: string | null;
-};
-
 export type JsonValueWritable = string | number | boolean | null | Array<JsonValueWritable> | {
     [key: string]: JsonValueWritable;
 };
@@ -11974,6 +12314,18 @@ export type WebhookDraftWritable = {
      * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
      */
     fiscal_entity_ids?: Array<string> | null;
+    /**
+     * Leaves out events about CFDIs or downloads of the other direction. Events that state no `direction` are sent all the same. Null: both.
+     */
+    direction?: Direction | null;
+    /**
+     * Leaves out events that state another `cfdi_type`. Events that state none are sent all the same. Null: all.
+     */
+    cfdi_types?: Array<WebhookCfdiTypes> | null;
+    /**
+     * The most deliveries that are sent within a minute, retries included. They are spread over it evenly, and the others wait. Null: as many as there are.
+     */
+    max_per_minute?: number | null;
     /**
      * A header of your own that each delivery has, such as a key of your gateway. Null for none.
      */
@@ -12001,6 +12353,18 @@ export type WebhookChangesWritable = {
      * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
      */
     fiscal_entity_ids?: Array<string> | null;
+    /**
+     * Leaves out events about CFDIs or downloads of the other direction. Events that state no `direction` are sent all the same. Null: both.
+     */
+    direction?: Direction | null;
+    /**
+     * Leaves out events that state another `cfdi_type`. Events that state none are sent all the same. Null: all.
+     */
+    cfdi_types?: Array<WebhookCfdiTypes> | null;
+    /**
+     * The most deliveries that are sent within a minute, retries included. They are spread over it evenly, and the others wait. Null: as many as there are.
+     */
+    max_per_minute?: number | null;
     /**
      * A header of your own that each delivery has, such as a key of your gateway. Null for none.
      */
@@ -14253,6 +14617,52 @@ export type ListEntityRunsResponses = {
 
 export type ListEntityRunsResponse = ListEntityRunsResponses[keyof ListEntityRunsResponses];
 
+export type ListPortfolioAttentionData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The number of connections that the page looks at.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/portfolio/attention';
+};
+
+export type ListPortfolioAttentionErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ListPortfolioAttentionError = ListPortfolioAttentionErrors[keyof ListPortfolioAttentionErrors];
+
+export type ListPortfolioAttentionResponses = {
+    /**
+     * OK
+     */
+    200: SyncStatusPage;
+};
+
+export type ListPortfolioAttentionResponse = ListPortfolioAttentionResponses[keyof ListPortfolioAttentionResponses];
+
 export type ListSyncData = {
     body?: never;
     path?: never;
@@ -14605,7 +15015,7 @@ export type ImportCfdiData = {
     /**
      * One XML, one metadata TXT, or a ZIP.
      */
-    body: Blob | File;
+    body: Blob | Uint8Array;
     headers?: {
         /**
          * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
@@ -16579,6 +16989,106 @@ export type RefreshReportResponses = {
 
 export type RefreshReportResponse = RefreshReportResponses[keyof RefreshReportResponses];
 
+export type ListPortfolioOpinionsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The number of connections that the page looks at.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * Lists only the RFCs whose latest opinion has this sense.
+         */
+        sense?: OpinionSense;
+    };
+    url: '/v1/portfolio/opinions';
+};
+
+export type ListPortfolioOpinionsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ListPortfolioOpinionsError = ListPortfolioOpinionsErrors[keyof ListPortfolioOpinionsErrors];
+
+export type ListPortfolioOpinionsResponses = {
+    /**
+     * OK
+     */
+    200: PortfolioOpinionPage;
+};
+
+export type ListPortfolioOpinionsResponse = ListPortfolioOpinionsResponses[keyof ListPortfolioOpinionsResponses];
+
+export type ListPortfolioObligationsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The number of connections that the page looks at.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * Lists the obligations that are due within so many days, today included.
+         */
+        days?: number;
+    };
+    url: '/v1/portfolio/obligations';
+};
+
+export type ListPortfolioObligationsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ListPortfolioObligationsError = ListPortfolioObligationsErrors[keyof ListPortfolioObligationsErrors];
+
+export type ListPortfolioObligationsResponses = {
+    /**
+     * OK
+     */
+    200: PortfolioObligationPage;
+};
+
+export type ListPortfolioObligationsResponse = ListPortfolioObligationsResponses[keyof ListPortfolioObligationsResponses];
+
 export type ListDocumentsData = {
     body?: never;
     path: {
@@ -17683,9 +18193,25 @@ export type ListAlertsData = {
          */
         severity?: AlertSeverity;
         /**
-         * Lists only alerts about this webhook, fiscal entity, storage connector or notification.
+         * Only alerts about this webhook, fiscal entity, storage connector, notification or CFDI.
          */
         resource_id?: string;
+        /**
+         * Only alerts about this fiscal entity.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Only alerts about this RFC.
+         */
+        rfc?: string;
+        /**
+         * Only alerts whose cause lasts or is not followed (`open`), or only those whose cause has ended.
+         */
+        state?: ListAlertsState;
+        /**
+         * `weight`: the critical alerts come first, and of each severity the newest.
+         */
+        sort?: ListAlertsSort;
         /**
          * Lists only alerts that are read, or only those that are unread.
          */
@@ -17723,6 +18249,78 @@ export type ListAlertsResponses = {
 };
 
 export type ListAlertsResponse = ListAlertsResponses[keyof ListAlertsResponses];
+
+export type ReadAlertsData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * What kind it is.
+         */
+        kind?: AlertKind;
+        /**
+         * How urgent it is.
+         */
+        severity?: AlertSeverity;
+        /**
+         * Only alerts about this webhook, fiscal entity, storage connector, notification or CFDI.
+         */
+        resource_id?: string;
+        /**
+         * Only alerts about this fiscal entity.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Only alerts about this RFC.
+         */
+        rfc?: string;
+        /**
+         * Only alerts whose cause lasts or is not followed (`open`), or only those whose cause has ended.
+         */
+        state?: ListAlertsState;
+    };
+    url: '/v1/alerts/read';
+};
+
+export type ReadAlertsErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ReadAlertsError = ReadAlertsErrors[keyof ReadAlertsErrors];
+
+export type ReadAlertsResponses = {
+    /**
+     * OK
+     */
+    200: AlertsRead;
+};
+
+export type ReadAlertsResponse = ReadAlertsResponses[keyof ReadAlertsResponses];
 
 export type ReadAlertData = {
     body?: never;
@@ -18945,7 +19543,7 @@ export type ReplaceCustomBlacklistData = {
     /**
      * The whole list.
      */
-    body: Blob | File;
+    body: Blob | Uint8Array;
     path: {
         /**
          * With it the list is named `custom:<slug>`.
@@ -19005,6 +19603,56 @@ export type ReplaceCustomBlacklistResponses = {
 };
 
 export type ReplaceCustomBlacklistResponse = ReplaceCustomBlacklistResponses[keyof ReplaceCustomBlacklistResponses];
+
+export type ListPortfolioListedData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * Begins with the events that were added to the feed at this instant or later. An event is added some seconds after its `occurred_at`.
+         */
+        since?: string;
+    };
+    url: '/v1/portfolio/listed';
+};
+
+export type ListPortfolioListedErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ListPortfolioListedError = ListPortfolioListedErrors[keyof ListPortfolioListedErrors];
+
+export type ListPortfolioListedResponses = {
+    /**
+     * OK
+     */
+    200: ListPortfolioListedAnswer;
+};
+
+export type ListPortfolioListedResponse = ListPortfolioListedResponses[keyof ListPortfolioListedResponses];
 
 export type LookUpBlacklistsData = {
     body?: never;
@@ -19138,7 +19786,7 @@ export type WatchBlacklistsResponses = {
     /**
      * OK
      */
-    200: WatchBlacklistsAnswer;
+    200: ListPortfolioListedAnswer;
 };
 
 export type WatchBlacklistsResponse = WatchBlacklistsResponses[keyof WatchBlacklistsResponses];
@@ -19991,7 +20639,7 @@ export type ReceiveStripeEventData = {
     /**
      * A Stripe event.
      */
-    body: Blob | File;
+    body: Blob | Uint8Array;
     path?: never;
     query?: never;
     url: '/v1/billing/stripe/webhook';
@@ -20992,6 +21640,15 @@ export type OnQuotaWarningWebhookPayload = QuotaWarningEvent;
 export type OnQuotaWarningWebhookRequest = {
     body: OnQuotaWarningWebhookPayload;
     key: 'quota.warning';
+    path?: never;
+    query?: never;
+};
+
+export type OnCfdiNewWebhookPayload = CfdiNewEvent;
+
+export type OnCfdiNewWebhookRequest = {
+    body: OnCfdiNewWebhookPayload;
+    key: 'cfdi.new';
     path?: never;
     query?: never;
 };
