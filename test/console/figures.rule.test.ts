@@ -19,6 +19,8 @@ const OTHERS: Record<string, string> = {
   'pages/work/rfc/coverage.tsx': 'the last day of a month',
   'pages/work/rfc/mailbox.tsx': 'the seconds that an answer says to wait',
   'pages/work/suppliers/suppliers.tsx': 'what the address asks for',
+  'parts/sheet.ts': 'the closing total of a file, exact, of what the page shows',
+  'parts/table.tsx': 'the order of rows',
 }
 
 const files = readdirSync('console', { recursive: true, encoding: 'utf8' }).filter(
