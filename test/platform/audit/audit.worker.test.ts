@@ -40,6 +40,7 @@ const ACTIONS: Record<string, string | null> = {
   'DELETE /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports/:import_id': 'import.deleted',
   'POST /v1/exports': 'export.created',
   'DELETE /v1/exports/:export_id': 'export.deleted',
+  'POST /v1/alerts/read': 'alert.read',
   'POST /v1/alerts/:alert_id/read': 'alert.read',
   'POST /v1/webhooks': 'webhook.created',
   'PATCH /v1/webhooks/:webhook_id': 'webhook.updated',
@@ -222,6 +223,7 @@ describe('a change and its event are one commit', () => {
     'POST /v1/webhooks/:webhook_id/rotate-secret/commit': ['update', 'webhooks'],
     'POST /v1/webhooks/:webhook_id/test': ['insert', 'deliveries'],
     'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': ['insert', 'deliveries'],
+    'POST /v1/alerts/read': ['update', 'alerts'],
     'POST /v1/alerts/:alert_id/read': ['update', 'alerts'],
   }
   it.each(writes.filter(({ name }) => TABLES[name]))('$name: no event is left when the change cannot be written', async (entry) => {
