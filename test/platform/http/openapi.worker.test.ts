@@ -229,7 +229,7 @@ describe('what is sent', () => {
     expect(notified.required).toEqual(expect.arrayContaining(['event', 'event_id', 'occurred_at']))
     expect(post.parameters!.map((one) => [one.name, one.in, one.required])).toEqual(
       [
-        ...['Service-Event', 'Service-Delivery-Id', 'Service-Attempt', 'Service-Signature'],
+        ...['Service-Event', 'Service-Delivery-Id', 'Service-Ordering', 'Service-Attempt', 'Service-Signature'],
         ...['webhook-id', 'webhook-timestamp', 'webhook-signature'],
       ].map((name) => [name, 'header', true]),
     )
@@ -297,7 +297,8 @@ describe('what integrators read in it', () => {
       expect(operation.parameters!.find((one) => one.name === 'limit')!.schema).toEqual({
         type: 'integer',
         minimum: 1,
-        maximum: 100,
+        // Questions over all RFCs have one page for 500 clients.
+        maximum: /\/portfolio\/(attention|obligations|opinions)$/.test(name) ? 500 : 100,
         default: 25,
       })
       expect(Object.keys(operation.responses)).toContain('400')
