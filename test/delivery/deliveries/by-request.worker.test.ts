@@ -34,9 +34,11 @@ describe('a test of an event', () => {
       const courier = new Courier()
       await courier.deliver(to.webhook)
       const [sent] = courier.sent
-      expect(JSON.parse(new TextDecoder().decode(sent!.body))).toEqual({ ...sample, event_id: body.event_id, occurred_at: NOW })
+      const shown = { ...sample, event_id: body.event_id, ordering: Number(sent!.headers['Service-Ordering']), occurred_at: NOW }
+      expect(JSON.parse(new TextDecoder().decode(sent!.body))).toEqual(shown)
       expect(sent!.headers).toMatchObject({ 'Service-Event': event_key, 'Service-Test': 'true', 'Service-Delivery-Id': body.event_id })
-      const test = { event: 'webhook.test', event_id: body.event_id, occurred_at: NOW, webhook_id: to.webhook_id, sample_of: event_key }
+      const { event_id, ordering, occurred_at } = shown
+      const test = { event: 'webhook.test', event_id, ordering, occurred_at, webhook_id: to.webhook_id, sample_of: event_key }
       expect((await of.ask('GET', `/v1/events/${body.event_id}`)).body).toEqual(test)
       expect((await of.ask('GET', '/v1/events?event_key=webhook.test')).body.data).toEqual([test])
       expect((await of.ask('GET', `/v1/events?event_key=${event_key}`)).body.data).toEqual([])

@@ -207,7 +207,9 @@ describe('a delivery that is not received', () => {
     expect(courier.notified).toEqual([])
     expect(courier.sent.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6])
     expect(new Set(courier.sent.map(({ body }) => new TextDecoder().decode(body)))).toEqual(
-      new Set([`{"event":"webhook.test","event_id":"${event_id}",  "razón": "Ñandú \\u00e9"}`]),
+      new Set([
+        `{"event":"webhook.test","event_id":"${event_id}","ordering":${courier.sent[0]!.headers['Service-Ordering']},  "razón": "Ñandú \\u00e9"}`,
+      ]),
     )
     expect(new Set(courier.sent.map((sent) => sent.event_id))).toEqual(new Set([event_id]))
     const notified = courier.sent.map(({ headers }) => Number(headers['webhook-timestamp']))
@@ -233,6 +235,7 @@ describe('a delivery that is not received', () => {
         'User-Agent': 'Fiscal-Data-Service/1 (webhooks)',
         'Service-Event': 'webhook.test',
         'Service-Delivery-Id': body.event_id,
+        'Service-Ordering': expect.stringMatching(/^\d{13}$/),
         'Service-Attempt': '1',
         'Service-Signature': expect.stringMatching(/^v1,[0-9a-f]{64}$/),
         'webhook-id': body.event_id,

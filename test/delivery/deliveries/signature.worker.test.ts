@@ -5,7 +5,7 @@ import { deliveryHeaders } from '../../../src/delivery/deliveries/signature.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
 import { type Organization, organization } from '../../support/tenants.ts'
-import { Courier, type Endpoint, endpoint, named, pending, type Sent, WEBHOOKS } from '../support/deliveries.ts'
+import { Courier, type Endpoint, endpoint, named, pending, placed, type Sent, WEBHOOKS } from '../support/deliveries.ts'
 import vectors from './vectors/signatures.json'
 
 const utf8 = new TextEncoder()
@@ -60,7 +60,7 @@ describe.each([
     for (const body of bodies) await pending(to, body)
     await courier.deliver(to.webhook)
     expect(courier.sent.map(({ body }) => new TextDecoder().decode(body))).toEqual(
-      bodies.map((body, n) => named(body, courier.sent[n]!.event_id)),
+      bodies.map((body, n) => placed(named(body, courier.sent[n]!.event_id), Number(courier.sent[n]!.headers['Service-Ordering']))),
     )
     for (const sent of courier.sent) verify(to.signing_secret, sent)
     const rotate = `${WEBHOOKS}/${to.webhook_id}/rotate-secret`

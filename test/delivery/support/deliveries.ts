@@ -183,6 +183,9 @@ export async function endpoint(of: Organization, url: string, event_keys: string
 export const named = (text: string, event_id: string): string =>
   text.replace(/^\{(\s*\}?)/, (_, rest: string) => `{"event":"${TEST_KEY}","event_id":"${event_id}"${rest.endsWith('}') ? '' : ','}${rest}`)
 
+/** A body as it is sent: with the place of its event in the feed behind its identifier. */
+export const placed = (body: string, ordering: number): string => body.replace(/"event_id":"\w+"/, `$&,"ordering":${ordering}`)
+
 /** An event of the organization on its way to its endpoints, as the relay leaves it. */
 export async function pending(to: Endpoint | Endpoint[], text?: string, fiscal_entity_id?: string): Promise<string> {
   const endpoints = [to].flat()
@@ -201,6 +204,7 @@ export async function pending(to: Endpoint | Endpoint[], text?: string, fiscal_e
 export interface Kept {
   webhook: number
   event_id: string
+  /** As it is sent. */
   body: string
   status: DeliveryStatus
   due_at: number
@@ -212,11 +216,15 @@ export interface Kept {
 export async function keptOf(of: { webhook: number } | { event_id: string }): Promise<Kept[]> {
   const [column, value] = 'webhook' in of ? ['d.webhook', of.webhook] : ["e.body->>'event_id'", of.event_id]
   const { results } = await env.EVENTS_0.prepare(
-    `select d.webhook, e.body->>'event_id' as event_id, e.body, d.status, d.due_at, d.lease_until, d.attempts
+    `select d.webhook, d.seq, e.body->>'event_id' as event_id, e.body, d.status, d.due_at, d.lease_until, d.attempts
      from events e join webhooks w on w.organization_id = e.organization_id join deliveries d on d.webhook = w.webhook and d.seq = e.seq
      where ${column} = ? order by d.webhook, d.seq, d.redelivery`,
   )
     .bind(value)
-    .all<Omit<Kept, 'attempts'> & { attempts: string }>()
-  return results.map((row) => ({ ...row, attempts: JSON.parse(row.attempts) as AttemptRecord[] }))
+    .all<Omit<Kept, 'attempts'> & { seq: number; attempts: string }>()
+  return results.map(({ seq, body, ...row }) => ({
+    ...row,
+    body: placed(body, seq),
+    attempts: JSON.parse(row.attempts) as AttemptRecord[],
+  }))
 }
