@@ -61,6 +61,9 @@ describe('registering a webhook', () => {
         // One that is not sent yet may be asked for.
         event_keys: ['sync.failed', 'cfdi.issued'],
         fiscal_entity_ids: null,
+        direction: null,
+        cfdi_types: null,
+        max_per_minute: null,
         custom_header: null,
         is_enabled: true,
         last_delivery: null,
@@ -311,6 +314,7 @@ describe('the catalog', () => {
       ['alert.raised', true],
       ['alert.resolved', true],
       ['quota.warning', true],
+      ['cfdi.new', true],
     ])
     expect(
       (await items()).every(({ available, schema, sample }) => [schema !== null, sample !== null].every((it) => it === available)),
@@ -369,7 +373,7 @@ describe('a test', () => {
     expect((await of.ask('GET', `${path}/deliveries`)).body.data).toEqual([body])
     expect((await of.ask('GET', `${other.path}/deliveries`)).body.data).toEqual([])
     const { webhook_id } = record as { webhook_id: string }
-    const event = { event: 'webhook.test', event_id: body.event_id, occurred_at: INSTANT, webhook_id }
+    const event = { event: 'webhook.test', event_id: body.event_id, ordering: expect.any(Number), occurred_at: INSTANT, webhook_id }
     expect((await of.ask('GET', `/v1/events/${body.event_id}`)).body).toEqual(event)
     expect((await of.ask('GET', '/v1/events')).body.data).toEqual([event])
   })
