@@ -142,7 +142,7 @@ async function attemptChange(ctx: Ctx, extractor_id: string, changes: ExtractorC
   await change(ctx, { action: 'extractor.updated', resource_id: extractor_id, changed }, [
     assertExtractorUnchanged(ctx.db.$client, stored, ranFor),
     updateExtractor(ctx.db, stored, columns),
-    ...(owed === null ? [] : [insertOwedRun(ctx.db, stored, owed, ctx.now)]),
+    ...(owed === null ? [] : [insertOwedRun(stored, owed, ctx.now)]),
     ...zoneOf(ctx, { ...stored, ...columns }),
   ])
   const evaluated_day = settings.timezone === stored.timezone ? stored.evaluated_day : await evaluatedDay(ctx.db, settings.timezone)

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, getTableColumns, inArray, isNull, lt, ne, or, type 
 import { type Database, jsonChunks } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
-import { bare, changesOf, prepared, readRows } from '../../platform/db/statement.ts'
+import { bare, changesOf, readFirst, readRows } from '../../platform/db/statement.ts'
 import type { Day } from '../../platform/time/calendar.ts'
 import { extractors, runs, tickPages, zones } from './tables.ts'
 
@@ -34,22 +34,19 @@ export const insertExtractor = (db: Database, row: ExtractorRow) => db.insert(ex
 export const updateExtractor = (db: Database, { organization_id, extractor_id }: ExtractorRow, changes: Partial<ExtractorRow>) =>
   db.update(extractors).set(changes).where(one(organization_id, extractor_id))
 
-const lastDate = (extractor_id: string): SQL =>
+const lastDate = (extractor_id: string): SQL<{ day: Day | null }> =>
   sql`select max(local_date) as day from runs where extractor_id = ${extractor_id} and local_date is not null`
 
 /** The last local date for which the extractor ran, or is planned to; null without one. */
 export const lastLocalDate = async ({ $client }: Database, extractor_id: string): Promise<Day | null> =>
-  (await prepared($client, lastDate(extractor_id)).first<{ day: Day | null }>())!.day
+  (await readFirst($client, lastDate(extractor_id)))!.day
 
 /** Plans the run of a date that was due before the schedule changed. The sweep dispatches it. */
-export const insertOwedRun = ({ $client }: Database, { extractor_id, organization_id }: ExtractorRow, day: Day, now: Date) =>
-  prepared(
-    $client,
-    sql`insert into runs
+export const insertOwedRun = ({ extractor_id, organization_id }: ExtractorRow, day: Day, now: Date) =>
+  sql`insert into runs
       (run_id, organization_id, extractor_id, trigger, local_date, instant, status, connections, dispatched, created_at, moved_at)
        values (${newId('run')}, ${organization_id}, ${extractor_id}, 'schedule', ${day}, ${now.getTime()}, 'planned', 0, 0,
-         ${now.getTime()}, ${now.getTime()}) on conflict do nothing`,
-  )
+         ${now.getTime()}, ${now.getTime()}) on conflict do nothing`
 
 export const removeExtractor = (db: Database, organization_id: string, extractor_id: string) =>
   db.delete(extractors).where(one(organization_id, extractor_id))
@@ -111,14 +108,11 @@ const COLUMNS = [
   ...[tickPages.instant, tickPages.after, tickPages.is_done],
 ].map(bare)
 
-export const insertPages = (db: Database, pages: readonly TickPage[]): D1PreparedStatement => {
+export const insertPages = (pages: readonly TickPage[]): SQL => {
   const rows = pages.map(({ timezone, day, cadence, due_day, instant }) => [timezone, day, cadence, due_day, instant.getTime()])
-  return prepared(
-    db.$client,
-    sql`insert into ${tickPages} ${COLUMNS}
+  return sql`insert into ${tickPages} ${COLUMNS}
       select value->>0, value->>1, value->>2, value->>3, value->>4, '', 0 from json_each(${JSON.stringify(rows)}) where true
-      on conflict do nothing`,
-  )
+      on conflict do nothing`
 }
 
 /** Deletes a zone's finished pages of days before `before`. */
@@ -175,19 +169,17 @@ const CREATED = [
 ]
 
 /** Returns statements that insert planned runs, each for one connection. */
-export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedStatement[] =>
+export const insertRuns = (rows: readonly RunRow[]): SQL[] =>
   jsonChunks(
     rows.map(({ run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, created_at, moved_at, asked }) => [
       ...[run_id, organization_id, extractor_id, trigger, fiscal_entity_id],
       ...[instant.getTime(), created_at.getTime(), moved_at.getTime(), asked],
     ]),
-  ).map((json) =>
-    prepared(
-      db.$client,
+  ).map(
+    (json) =>
       sql`insert into ${runs} ${[...CREATED, runs.fiscal_entity_id, runs.asked].map(bare)}
          select value->>0, value->>1, value->>2, value->>3, value->>5, 'planned', 0, 0, '', value->>6, value->>7, value->>4, value->8
         from json_each(${json})`,
-    ),
   )
 
 /** Deletes up to `limit` finished runs whose identifiers sort before `before`. Returns how many it deleted. */
@@ -259,19 +251,16 @@ export const unfinishedRuns = (db: Database, before: Date, limit: number) =>
 
 /** Returns statements that insert the planned runs of a tick. A run that exists for the extractor and local date is kept. */
 export const insertScheduledRuns = (
-  db: Database,
   { due_day, instant }: { due_day: string; instant: Date },
   rows: readonly Pick<RunRow, 'run_id' | 'extractor_id' | 'organization_id'>[],
   now: Date,
-): D1PreparedStatement[] =>
-  jsonChunks(rows.map(({ run_id, extractor_id, organization_id }) => [run_id, organization_id, extractor_id])).map((json) =>
-    prepared(
-      db.$client,
+): SQL[] =>
+  jsonChunks(rows.map(({ run_id, extractor_id, organization_id }) => [run_id, organization_id, extractor_id])).map(
+    (json) =>
       sql`insert into ${runs} ${[...CREATED, runs.local_date].map(bare)}
          select value->>0, value->>1, value->>2, 'schedule', ${instant.getTime()}, 'planned', 0, 0, '', ${now.getTime()}, ${now.getTime()},
            ${due_day}
         from json_each(${json}) where true on conflict do nothing`,
-    ),
   )
 
 /** Those of the given runs that are still planned. */

@@ -85,7 +85,7 @@ export async function planRuns(ctx: Ctx, trigger: 'connection_created' | 'connec
   const enabled = await enabledExtractors(ctx.db, ctx.organization.id)
   const triggered = enabled.filter(({ trigger_kind }) => trigger_kind === trigger || trigger_kind === 'schedule')
   const runs = fiscal_entity_ids.flatMap((id) => triggered.map((extractor) => newRun(ctx, extractor, trigger, id)))
-  return { runs, statements: insertRuns(ctx.db, runs) satisfies Statement[] }
+  return { runs, statements: insertRuns(runs) satisfies Statement[] }
 }
 
 /** The messages of the dispatch queue that name these planned runs. */
@@ -165,11 +165,7 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
   const extractor = await planOf(system, run)
   let { after, connections, dispatched, gap_jobs } = run
   const unverified: ConnectionRow[] = []
-  const laterRuns = () =>
-    insertRuns(
-      system.db,
-      unverified.map((row) => laterRun(run, row)),
-    )
+  const laterRuns = () => insertRuns(unverified.map((row) => laterRun(run, row)))
   const cover = async (page: readonly ConnectionRow[]): Promise<void> => {
     const verified = page.filter((row) => isVerified(row))
     const queued = extractor && verified.length > 0 ? await dispatchPage(system, run, extractor, verified) : undefined

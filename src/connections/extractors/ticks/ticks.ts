@@ -58,7 +58,7 @@ async function evaluateZone(system: System, { timezone, evaluated_day }: Zone): 
     return due_day === null ? [] : [{ timezone, day: today, cadence, due_day, instant: now, after: '', is_done: false }]
   })
   await commit(db.$client, [
-    insertPages(db, pages),
+    insertPages(pages),
     advanceZone(db, timezone, evaluated_day, today),
     deletePages(db, timezone, dayOfEpoch(epochDayOf(today) - DAYS_KEPT)),
   ])
@@ -81,7 +81,7 @@ export async function planPage(system: System, key: PageKey): Promise<void> {
     .filter(({ is_due }) => is_due === 1)
     .map(({ extractor_id, organization_id }) => ({ run_id: newId('run'), extractor_id, organization_id }))
   await commit(db.$client, [
-    ...insertScheduledRuns(db, page, runs, now),
+    ...insertScheduledRuns(page, runs, now),
     advancePage(db, page, found.at(-1)?.extractor_id ?? page.after, is_done),
   ])
   await announce(system, [...runMessages(runs), ...(is_done ? [] : [messageOf(page)])])
