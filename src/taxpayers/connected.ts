@@ -1,18 +1,15 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
-import { prepared, readRows } from '../platform/db/statement.ts'
+import { readRows } from '../platform/db/statement.ts'
 import { connections, fiscalEntities } from './tables.ts'
 
 const [c, f] = [alias(connections, 'c'), alias(fiscalEntities, 'f')]
 
 /** Selects the RFCs that an organization has connected, one row for each. */
-export const connectedStatement = ({ $client }: Database, organization_id: string): D1PreparedStatement =>
-  prepared(
-    $client,
-    sql`select ${connections.rfc} from ${connections} indexed by connections_organization
-      where ${connections.organization_id} = ${organization_id} and ${connections.state} <> 'unlinked'`,
-  )
+export const connectedStatement = (organization_id: string): SQL =>
+  sql`select ${connections.rfc} from ${connections} indexed by connections_organization
+      where ${connections.organization_id} = ${organization_id} and ${connections.state} <> 'unlinked'`
 
 /** The RFCs among these that an organization has connected and not unlinked. Reads at most two rows each. One call, none without RFCs. */
 export async function connectedAmong(db: Database, organization_id: string, rfcs: readonly string[]): Promise<Set<string>> {

@@ -98,9 +98,9 @@ export async function acceptance(system: System, entity: number, { login, versio
   const isVerified = current === version
   const statements: Statement[] = [
     assertLoginVersion(db, login.rfc, kind, current),
-    bumpLoginVersion(db, login.rfc, kind),
-    ...(others.length > 0 ? [requireVerification(db, others, kind, clock.date())] : []),
-    ...(isVerified && same.length > 0 ? [markVerified(db, same, kind)] : []),
+    bumpLoginVersion(login.rfc, kind),
+    ...(others.length > 0 ? [requireVerification(others, kind, clock.date())] : []),
+    ...(isVerified && same.length > 0 ? [markVerified(same, kind)] : []),
   ]
   return { statements, isVerified, areOthersOutstanding: others.length > 0 }
 }
@@ -129,10 +129,10 @@ export async function rejectLogin(
       current === version
         ? [
             ...(await invalidation(system, entity, same, refused)),
-            bumpLoginVersion(db, login.rfc, kind),
-            ...(others.length > 0 ? [requireVerification(db, others, kind, clock.date())] : []),
+            bumpLoginVersion(login.rfc, kind),
+            ...(others.length > 0 ? [requireVerification(others, kind, clock.date())] : []),
           ]
-        : [requireVerification(db, same, kind, clock.date())]
+        : [requireVerification(same, kind, clock.date())]
     await commit(db.$client, [assertLoginVersion(db, login.rfc, kind, current), ...outcome])
   }, changing)
   await wakeRelay(system, 'control')
@@ -174,8 +174,8 @@ async function invalidation(system: System, entity: number, rows: readonly Login
   return [
     assertStatesUnchanged(db, rows, kind),
     ...(going.length === 0 ? [] : [eraseLogin(db, going, kind, now), ...audited(going, kind)]),
-    ...(ended.length === 0 ? [] : [invalidateLogin(db, ended, kind, reason, now), ...audited(ended, 'status')]),
-    ...(revoked.length === 0 ? [] : [revokeGrantedRanges(db, revoked)]),
+    ...(ended.length === 0 ? [] : [invalidateLogin(ended, kind, reason, now), ...audited(ended, 'status')]),
+    ...(revoked.length === 0 ? [] : [revokeGrantedRanges(revoked)]),
     ...insertOutboxEvents(
       db.$client,
       ended.map((row) => ({
@@ -215,7 +215,7 @@ export async function keepVerified(system: System, entity: number, { login, vers
   const { same } = await holdersOf(system, entity, login)
   if (same.length === 0) return
   try {
-    await commit(system.db.$client, [assertLoginVersion(system.db, login.rfc, kind, version), markVerified(system.db, same, kind)])
+    await commit(system.db.$client, [assertLoginVersion(system.db, login.rfc, kind, version), markVerified(same, kind)])
   } catch (error) {
     if (!isConflict(error)) throw error
   }

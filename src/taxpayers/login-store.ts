@@ -1,9 +1,9 @@
 import { and, desc, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { LoginKind } from '../authority/port/login.ts'
-import type { Database } from '../platform/db/commit.ts'
+import { commit, type Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { bare, changesOf, prepared, readRows } from '../platform/db/statement.ts'
+import { bare, changesOf, readRows } from '../platform/db/statement.ts'
 import type { InvalidReason } from '../platform/tenant/tenant.ts'
 import { clock } from '../platform/time/clock.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
@@ -89,9 +89,9 @@ export const assertLoginVersion = (db: Database, rfc: string, kind: LoginKind, v
     `fiscal_entity.${kind}_version`,
   )
 
-export const bumpLoginVersion = (db: Database, rfc: string, kind: LoginKind): D1PreparedStatement => {
+export const bumpLoginVersion = (rfc: string, kind: LoginKind): SQL => {
   const version = fiscalEntities[VERSIONS[kind]]
-  return prepared(db.$client, sql`update ${fiscalEntities} set ${bare(version)} = ${version} + 1 where ${fiscalEntities.rfc} = ${rfc}`)
+  return sql`update ${fiscalEntities} set ${bare(version)} = ${version} + 1 where ${fiscalEntities.rfc} = ${rfc}`
 }
 
 const numbers = (rows: readonly ConnectionRow[]) => JSON.stringify(rows.map(({ connection }) => connection))
@@ -113,22 +113,13 @@ export const assertStatesUnchanged = (db: Database, rows: readonly ConnectionRow
 }
 
 /** Marks the only logins of these connections, of a kind, as refused. Its batch guards the connections with assertStatesUnchanged. */
-export const invalidateLogin = (
-  db: Database,
-  rows: readonly ConnectionRow[],
-  kind: LoginKind,
-  reason: InvalidReason,
-  now: Date,
-): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`update ${connections} set
+export const invalidateLogin = (rows: readonly ConnectionRow[], kind: LoginKind, reason: InvalidReason, now: Date): SQL =>
+  sql`update ${connections} set
         ${bare(connections.state)} = case ${connections.state} when 'active' then 'invalid_ciec' else ${connections.state} end,
         ${bare(connections.paused_from)} = case ${connections.state} when 'paused' then 'invalid_ciec' else ${connections.paused_from} end,
         ${bare(connections.invalid_reason)} = ${reason}, ${bare(column(kind, 'verify_at'))} = null,
         ${bare(column(kind, 'verify_attempts'))} = 0, ${bare(connections.updated_at)} = ${now.getTime()}
-      where ${listed(rows)} and ${counts(kind)}`,
-  )
+      where ${listed(rows)} and ${counts(kind)}`
 
 /** Erases the logins of a kind of connections that keep another one. Its batch guards them with assertStatesUnchanged. */
 export const eraseLogin = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind, now: Date) =>
@@ -138,13 +129,10 @@ export const eraseLogin = (db: Database, rows: readonly ConnectionRow[], kind: L
     .where(listed(rows))
 
 /** Makes the logins of a kind of these connections wait for a verification, from now on. */
-export const requireVerification = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind, now: Date): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`update ${connections} set ${bare(column(kind, 'verify_at'))} = ${now.getTime()},
+export const requireVerification = (rows: readonly ConnectionRow[], kind: LoginKind, now: Date): SQL =>
+  sql`update ${connections} set ${bare(column(kind, 'verify_at'))} = ${now.getTime()},
         ${bare(column(kind, 'verify_attempts'))} = 0
-      where ${listed(rows)} and ${counts(kind)}`,
-  )
+      where ${listed(rows)} and ${counts(kind)}`
 
 /**
  * Makes the logins of a page of active connections, behind `after`, wait for a verification, if they were neither accepted since an instant
@@ -160,27 +148,21 @@ export async function requireIdle(db: Database, after: number, limit: number, si
   const asked = (kind: LoginKind) =>
     sql`${bare(column(kind, 'verify_at'))} = iif(${idle(kind)}, ${clock.now()}, ${column(kind, 'verify_at')}),
       ${bare(column(kind, 'verify_attempts'))} = iif(${idle(kind)}, 0, ${column(kind, 'verify_attempts')})`
-  const [last] = await db.$client.batch<{ connection: number | null }>([
-    prepared(db.$client, sql`select max(connection) as connection from (${page}) having count(*) = ${limit}`),
-    prepared(
-      db.$client,
-      sql`update ${connections} set ${asked('ciec')}, ${asked('efirma')}
+  const [last] = await commit<{ connection: number | null }>(db.$client, [
+    sql`select max(connection) as connection from (${page}) having count(*) = ${limit}`,
+    sql`update ${connections} set ${asked('ciec')}, ${asked('efirma')}
         where ${connections.connection} in (${page}) and ${connections.state} = 'active'
           and (${idle('ciec')} or ${idle('efirma')})`,
-    ),
   ])
   return last!.results[0]?.connection ?? 0
 }
 
 /** Marks the logins of a kind of these connections as verified. */
-export const markVerified = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`update ${connections}
+export const markVerified = (rows: readonly ConnectionRow[], kind: LoginKind): SQL =>
+  sql`update ${connections}
       set ${bare(column(kind, 'verify_at'))} = null, ${bare(column(kind, 'verify_attempts'))} = 0,
         ${bare(column(kind, 'verified_at'))} = ${clock.now()}
-      where ${listed(rows)} and ${column(kind, 'verify_at')} is not null`,
-  )
+      where ${listed(rows)} and ${column(kind, 'verify_at')} is not null`
 
 /** Postpones due verifications until `next`. Returns false when another worker has taken them. */
 export const claimVerification = async (

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
-import { bare, prepared, readRows } from '../platform/db/statement.ts'
+import { bare, readFirst, readRows } from '../platform/db/statement.ts'
 import type { Connection } from '../platform/tenant/tenant.ts'
 import { connections } from './tables.ts'
 
@@ -38,7 +38,7 @@ export const findUnnotified = ({ $client }: Database, after: number, limit: numb
   readRows<UnnotifiedConnection>($client, sql`${SELECT} and ${c.connection} > ${after} order by ${c.connection} limit ${limit}`)
 
 export const findUnnotifiedConnection = ({ $client }: Database, connection: number): Promise<UnnotifiedConnection | null> =>
-  prepared($client, sql`${SELECT} and ${c.connection} = ${connection}`).first<UnnotifiedConnection>()
+  readFirst($client, sql<UnnotifiedConnection>`${SELECT} and ${c.connection} = ${connection}`)
 
 /** Sets another state, or none. False when the connection has left active, or the state has changed, since it was read. */
 export async function moveUnnotified(
@@ -46,11 +46,11 @@ export async function moveUnnotified(
   { connection, active_since, unnotified }: UnnotifiedConnection,
   next: string | null,
 ): Promise<boolean> {
-  const moved = await prepared(
+  const moved = await readFirst(
     $client,
     sql`update ${connections} set ${bare(connections.unnotified)} = ${next} where ${connections.connection} = ${connection}
       and ${connections.state} = 'active' and ${connections.active_since} = ${active_since} and ${connections.unnotified} = ${unnotified}
       returning ${bare(connections.connection)}`,
-  ).first()
+  )
   return moved !== null
 }

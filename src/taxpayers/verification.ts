@@ -155,7 +155,7 @@ export async function verifyStored(system: System, row: LoginRow): Promise<boole
   if (later.length > 0)
     await commit(
       system.db.$client,
-      later.map((kind) => requireVerification(system.db, [row], kind, clock.date())),
+      later.map((kind) => requireVerification([row], kind, clock.date())),
     )
   return areOthersOutstanding
 }

@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import type { Database } from '../platform/db/commit.ts'
-import { bare, prepared } from '../platform/db/statement.ts'
+import { bare } from '../platform/db/statement.ts'
 import { epochDayOf } from '../platform/time/calendar.ts'
 import { LATEST_STAMP_MS } from '../platform/time/months.ts'
 import { connections } from './tables.ts'
@@ -92,11 +91,10 @@ const noted = sql`iif(j.last is null or ${itemOf(asked_ranges, '#-1', 0)} is j.c
  * connections. Both directions of a run are widened at the same time, `now`.
  */
 export const widenWindows = (
-  db: Database,
   direction: 'issued' | 'received',
   rows: readonly { connection: number; from: string; to: number; last?: string | null }[],
   now: number,
-): D1PreparedStatement => {
+): SQL => {
   const [grantedRanges, revoked] = [connections[`${direction}_granted_ranges`], connections[`${direction}_revoked`]]
   const [floor, ceiling] = [connections[`${direction}_from`], connections[`${direction}_to`]]
   const { widened_at, widened_before, state, ciec, ciec_verify_at, efirma, efirma_verify_at, efirma_valid_to } = connections
@@ -104,9 +102,7 @@ export const widenWindows = (
   // A range raises the ceiling without asking for what was issued since the last run: the next run makes up for that.
   const unasked = sql`date(${ceiling} / 1000 - ${literal(LATEST_STAMP_MS / 1_000 + WESTERNMOST_SECONDS)}, 'unixepoch')`
   const values = rows.map(({ connection, from, to, last = null }) => [connection, from, epochDayOf(from), to, last && epochDayOf(last)])
-  return prepared(
-    db.$client,
-    sql`update ${connections} set
+  return sql`update ${connections} set
         ${bare(grantedRanges)} = ${added(grantedRanges)},
         ${bare(asked_ranges)} = ${noted},
         ${bare(revoked)} = case
@@ -122,15 +118,14 @@ export const widenWindows = (
       where ${connections.connection} = j.connection and ${state} = 'active' and (
         ${ciec} is not null and ${ciec_verify_at} is null
         or ${efirma} is not null and ${efirma_verify_at} is null and ${efirma_valid_to} >= ${now})
-      returning ${bare(connections.connection)}`,
-  )
+      returning ${bare(connections.connection)}`
 }
 
 /**
  * Revokes the granted ranges of connections from an instant on, in milliseconds, because they were not downloaded. Keeps their earliest
  * floor for the next run.
  */
-export const revokeGrantedRanges = (db: Database, revoked: readonly { connection: number; since: number }[]): D1PreparedStatement => {
+export const revokeGrantedRanges = (revoked: readonly { connection: number; since: number }[]): SQL => {
   const revoke = (direction: 'issued' | 'received') => {
     const [column, kept] = [connections[`${direction}_granted_ranges`], connections[`${direction}_revoked`]]
     const grantedRanges = unpacked(column)
@@ -138,11 +133,8 @@ export const revokeGrantedRanges = (db: Database, revoked: readonly { connection
     return sql`${bare(column)} = ${packed(sql`(select n, at, floor from ${grantedRanges} where at < j.since)`)},
       ${bare(kept)} = coalesce(min(${kept}, ${floor}), ${kept}, ${floor})`
   }
-  return prepared(
-    db.$client,
-    sql`update ${connections} set ${revoke('issued')}, ${revoke('received')}
+  return sql`update ${connections} set ${revoke('issued')}, ${revoke('received')}
       from (select value->>0 as connection, value->>1 as since
         from json_each(${JSON.stringify(revoked.map(({ connection, since }) => [connection, since]))})) j
-      where ${connections.connection} = j.connection`,
-  )
+      where ${connections.connection} = j.connection`
 }

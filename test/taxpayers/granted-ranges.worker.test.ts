@@ -1,6 +1,7 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { connect } from '../../src/platform/db/commit.ts'
+import { commit } from '../../src/platform/db/commit.ts'
+import { changesOf } from '../../src/platform/db/statement.ts'
 import { addMonths } from '../../src/platform/time/months.ts'
 import { parseGrantedRanges } from '../../src/taxpayers/visibility/granted-ranges.ts'
 import { MOST_GRANTED_RANGES, revokeGrantedRanges, widenWindows } from '../../src/taxpayers/widen-windows.ts'
@@ -38,13 +39,11 @@ async function connection(issued: readonly Kept[] = [], state = 'active') {
   return { id, read }
 }
 
-const widen = (direction: 'issued' | 'received', runs: readonly (readonly [connection: number, run: Kept])[]) =>
-  widenWindows(
-    connect(env.DB),
-    direction,
-    runs.map(([id, [to, from]]) => ({ connection: id, from, to })),
-    Date.now(),
-  ).all<{ connection: number }>()
+const widen = async (direction: 'issued' | 'received', runs: readonly (readonly [connection: number, run: Kept])[]) => {
+  const rows = runs.map(([id, [to, from]]) => ({ connection: id, from, to }))
+  const [result] = await commit<{ connection: number }>(env.DB, [widenWindows(direction, rows, Date.now())])
+  return result!
+}
 
 describe('what a connection’s runs reached', () => {
   it('is noted with the window of the source and connection that widen, in one row written', async () => {
@@ -81,10 +80,10 @@ describe('what a connection’s runs reached', () => {
       return parseGrantedRanges(issued_granted_ranges!, asked_ranges).flatMap(({ at, to }) => (to === undefined ? [] : [[at, to]]))
     }
     for (const direction of ['issued', 'received', 'issued'] as const)
-      await widenWindows(connect(env.DB), direction, ranged(0), Date.now()).run()
+      await changesOf(env.DB, widenWindows(direction, ranged(0), Date.now()))
     await widen('issued', [[id, daily(1)]])
     expect(await rangesKept()).toEqual([[daily(0)[0], '2024-12-31']])
-    for (let n = 2; n <= 66; n++) await widenWindows(connect(env.DB), 'issued', ranged(n), Date.now()).run()
+    for (let n = 2; n <= 66; n++) await changesOf(env.DB, widenWindows('issued', ranged(n), Date.now()))
     expect((await rangesKept()).map(([at]) => at)).toEqual(Array.from({ length: 64 }, (_, n) => daily(n + 3)[0]))
   })
 
@@ -160,10 +159,11 @@ describe('what a connection’s runs reached', () => {
       kept = added(kept, [now, floor])
       if (n % 97 === 96) {
         const since = kept.at(-5)![0]
-        await revokeGrantedRanges(connect(env.DB), [
+        const revoked = [
           { connection: one.id, since },
           { connection: other.id, since: BEGIN + 400 * DAY },
-        ]).run()
+        ]
+        await changesOf(env.DB, revokeGrantedRanges(revoked))
         kept = kept.filter(([at]) => at < since)
       }
       if (n % 7 === 0) expect((await one.read()).received).toEqual(inOrder(kept))
@@ -178,12 +178,7 @@ describe('what a connection’s runs reached', () => {
     const { id, read } = await connection()
     const revoked = async () => ((await read()) as unknown as Record<string, string | null>)['issued_revoked']
     const range = (n: number) =>
-      widenWindows(
-        connect(env.DB),
-        'issued',
-        [{ connection: id, from: '2023-06-01', to: daily(n)[0], last: '2023-06-30' }],
-        Date.now(),
-      ).run()
+      changesOf(env.DB, widenWindows('issued', [{ connection: id, from: '2023-06-01', to: daily(n)[0], last: '2023-06-30' }], Date.now()))
     await range(0)
     expect(await revoked()).toBe(null)
     await widen('issued', [[id, daily(1)]])
@@ -199,7 +194,7 @@ describe('what a connection’s runs reached', () => {
 
   it('that was revoked is asked for again as far back as the earliest of it, until a run has reached that', async () => {
     const { id, read } = await connection([daily(0), daily(1, '2022-03-04'), daily(2, '2022-05-06')])
-    const strike = (since: number) => revokeGrantedRanges(connect(env.DB), [{ connection: id, since }]).run()
+    const strike = (since: number) => changesOf(env.DB, revokeGrantedRanges([{ connection: id, since }]))
     const revokedOf = async () => {
       const { issued_revoked, received_revoked } = (await read()) as unknown as Record<string, string | null>
       return [issued_revoked, received_revoked]

@@ -46,7 +46,7 @@ export async function setsOf({ ctx, ledger, today }: Insight, suppliers: readonl
     'sat_69_exigibles',
   ])
   const registry = lapsedStatements(db, suppliers, today)
-  const connected = isOwn ? [connectedStatement(db, organization.id)] : []
+  const connected = isOwn ? [connectedStatement(organization.id)] : []
   const asked = isOwn ? [...rfcs, ledger.rfc] : rfcs
   const { listings, rest } =
     asked.length + registry.length === 0

@@ -1,4 +1,4 @@
-import type { Database } from '../../platform/db/commit.ts'
+import type { Database, Statement } from '../../platform/db/commit.ts'
 import { type ListingStep, labelOf, listingStatus, severityOf } from '../catalog.ts'
 import type { BlacklistHit } from '../lookups/contract.ts'
 import type { ListState } from '../tables.ts'
@@ -70,7 +70,7 @@ export async function listedAmong(
   rfcs: readonly string[],
   as_of: string | null,
   sources: readonly string[] | null = null,
-  more: readonly D1PreparedStatement[] = [],
+  more: readonly Statement[] = [],
 ): Promise<ListedAmong> {
   const { lists, found, rest } = await findEntries(db.$client, organization_id, [...new Set(rfcs)], sources, more)
   return {

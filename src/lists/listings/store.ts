@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { commit, jsonChunks } from '../../platform/db/commit.ts'
+import { commit, jsonChunks, type Statement } from '../../platform/db/commit.ts'
 import { PUBLIC } from '../catalog.ts'
 import { blacklistEntries, blacklistLists, type ListState } from '../tables.ts'
 
@@ -17,7 +17,7 @@ export async function findEntries(
   organization_id: string,
   rfcs: readonly string[],
   sources: readonly string[] | null,
-  more: readonly D1PreparedStatement[] = [],
+  more: readonly Statement[] = [],
 ): Promise<{ lists: ListState[]; found: FoundRow[]; rest: unknown[][] }> {
   const filter = sources && JSON.stringify(sources)
   const isVisible = sql`${l.organization_id} in (${PUBLIC}, ${organization_id}) and ${l.version} > 0

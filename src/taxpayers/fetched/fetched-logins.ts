@@ -4,7 +4,7 @@ import { raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit, type Database } from '../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
-import { bare, changesOf, prepared, readRows } from '../../platform/db/statement.ts'
+import { bare, changesOf, readFirst, readRows } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { readLogin } from '../login.ts'
 import { rejectLogin } from '../login-answers.ts'
@@ -120,10 +120,15 @@ const moveVerification = async (db: Database, connection: number, from: number, 
 
 /** The connection whose CIEC was leased until an instant; null when another one was stored, or the lease taken again, since. */
 const findLeased = (db: Database, connection: number, until: number) =>
-  prepared(
+  readFirst(
     db.$client,
-    sql`select ${connections.organization_id}, ${connections.fiscal_entity_id}, ${connections.state},
+    sql<{
+      organization_id: string
+      fiscal_entity_id: string
+      state: string
+      attempts: number
+    }>`select ${connections.organization_id}, ${connections.fiscal_entity_id}, ${connections.state},
       ${connections.ciec_verify_attempts} as attempts from ${connections}
       where ${connections.connection} = ${connection} and ${connections.ciec_verify_at} = ${until} and ${connections.ciec} is not null
         and ${connections.state} <> 'unlinked'`,
-  ).first<{ organization_id: string; fiscal_entity_id: string; state: string; attempts: number }>()
+  )

@@ -202,7 +202,7 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
   return { run_id: run.run_id, ...outcome, isDone: true }
 }
 
-type Widening = Parameters<typeof widenWindows>[2][number]
+type Widening = Parameters<typeof widenWindows>[1][number]
 
 /** RFCs of a page whose logins a run verifies itself. The others are verified by the sweep. */
 const VERIFIED_A_PAGE = 10
@@ -274,7 +274,7 @@ async function dispatchPage(
   const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
   if (directions.length > 0) {
     const now = clock.now()
-    const statements = directions.map((direction) => widenWindows(system.db, direction, wider[direction], now))
+    const statements = directions.map((direction) => widenWindows(direction, wider[direction], now))
     const widened = await commit<{ connection: number }>(system.db.$client, statements)
     for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
   }
