@@ -99,7 +99,7 @@ export async function expireLogin(ctx: Ctx, fiscal_entity_id: string, kind: Logi
       `No ${kind === 'ciec' ? 'CIEC' : 'e.firma'} is stored for this fiscal entity. Send ${kind === 'ciec' ? 'a CIEC' : 'an e.firma'} with PATCH /v1/fiscal-entities/{id}.`,
     )
   await change(ctx, { action: `test_helper.${kind}_expired`, resource_id: fiscal_entity_id }, [
-    await refuseLogin(ctx.db, ctx.settings.ciecKeys, login),
+    await refuseLogin(ctx.settings.ciecKeys, login),
   ])
   return ACCEPTED
 }

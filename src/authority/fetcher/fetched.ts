@@ -1,5 +1,6 @@
 import { bytesOfObject } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'
+import { changesOf } from '../../platform/db/statement.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { clock } from '../../platform/time/clock.ts'
 import {
@@ -73,14 +74,14 @@ async function broughtFor(
   if (row?.state === 'complete' && row.leased_at! >= asked) return row as FetchRow & { state: 'complete' }
   const deadline = asked + SLOW_LIMIT_MS
   if (row?.state === 'failed' && row.leased_at! >= asked) {
-    await deleteFetch(ledger, row.fetch).run()
+    await changesOf(ledger, deleteFetch(row.fetch))
     throw failureOf(row.error_class as FetchError)
   }
   if (deadline <= clock.now()) {
-    if (row) await deleteFetch(ledger, row.fetch).run()
+    if (row) await changesOf(ledger, deleteFetch(row.fetch))
     throw new AuthorityFailed('sat_unavailable', 'No fetcher brought the documents in seven days.')
   }
-  if (row === null || row.state === 'complete' || row.state === 'failed') await offer(ledger, key, asked).run()
+  if (row === null || row.state === 'complete' || row.state === 'failed') await changesOf(ledger, offer(key, asked))
   return { state: 'waiting', ask_again_at: new Date(deadline) }
 }
 
@@ -97,7 +98,7 @@ async function* packagesOf(system: System, shard: number, row: FetchRow): AsyncG
   const { env, settings } = system
   // The month is offered again: another attempt with the same bytes would end alike.
   const discard = async () => {
-    await dropFetch(settings.ledgers[shard]!, row.fetch, row.token!).run()
+    await changesOf(settings.ledgers[shard]!, dropFetch(row.fetch, row.token!))
     await deleteUploads(system, row)
   }
   for (const kind of ['metadata', 'xml'] as const)

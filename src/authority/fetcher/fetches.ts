@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { connect } from '../../platform/db/commit.ts'
-import { bare, prepared, readRows } from '../../platform/db/statement.ts'
+import { bare, readFirst, readRows } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { RowLease } from '../../platform/work/lease.ts'
 import type { FetchedFile, FetchRow } from './states.ts'
@@ -23,23 +23,19 @@ const [ASKED_AT, IS_WHOLE, ERROR_CLASS] = [bare(fetches.asked_at), bare(fetches.
 const OFFERED = [fetches.entity, fetches.source, fetches.month, fetches.asked_at, fetches.state, fetches.due_at].map(bare)
 
 export const readFetch = (ledger: D1Database, { entity, source, month }: FetchKey) =>
-  prepared(
+  readFirst(
     ledger,
-    sql`select * from ${fetches} where ${fetches.entity} = ${entity} and ${fetches.source} = ${source} and ${fetches.month} = ${month}`,
-  ).first<FetchRow>()
-
-/** Offers what a job needs, again if the existing offer is of an earlier job. */
-export const offer = (ledger: D1Database, { entity, source, month }: FetchKey, asked_at: number) =>
-  prepared(
-    ledger,
-    sql`insert into ${fetches} ${OFFERED} values (${entity}, ${source}, ${month}, ${asked_at}, 'offered', ${asked_at})
-      on conflict do update set ${ASKED_AT} = excluded.${ASKED_AT}, ${DUE_AT} = excluded.${DUE_AT}, ${STATE} = 'offered', ${TOKEN} = null,
-        ${ERROR_CLASS} = null
-      where ${fetches.state} <> 'leased' or ${fetches.due_at} <= ${clock.now()}`,
+    sql<FetchRow>`select * from ${fetches} where ${fetches.entity} = ${entity} and ${fetches.source} = ${source} and ${fetches.month} = ${month}`,
   )
 
-export const deleteFetch = (ledger: D1Database, fetch: number) =>
-  prepared(ledger, sql`delete from ${fetches} where ${fetches.fetch} = ${fetch}`)
+/** Offers what a job needs, again if the existing offer is of an earlier job. */
+export const offer = ({ entity, source, month }: FetchKey, asked_at: number) =>
+  sql`insert into ${fetches} ${OFFERED} values (${entity}, ${source}, ${month}, ${asked_at}, 'offered', ${asked_at})
+      on conflict do update set ${ASKED_AT} = excluded.${ASKED_AT}, ${DUE_AT} = excluded.${DUE_AT}, ${STATE} = 'offered', ${TOKEN} = null,
+        ${ERROR_CLASS} = null
+      where ${fetches.state} <> 'leased' or ${fetches.due_at} <= ${clock.now()}`
+
+export const deleteFetch = (fetch: number) => sql`delete from ${fetches} where ${fetches.fetch} = ${fetch}`
 
 /** The condition that nothing of an RFC is leased. */
 const isFree = (entity: SQL, now: number): SQL =>
@@ -71,40 +67,27 @@ const isLeased = (fetch: number, token: string): SQL => sql`${hasToken(fetch, to
 
 /** The fetch of a lease; null when somebody else has it, or it is needed no longer. */
 export const readLeased = (ledger: D1Database, fetch: number, token: string) =>
-  prepared(ledger, sql`select * from ${fetches} where ${hasToken(fetch, token)}`).first<FetchRow>()
+  readFirst(ledger, sql<FetchRow>`select * from ${fetches} where ${hasToken(fetch, token)}`)
 
-export const extendFetch = (ledger: D1Database, fetch: number, token: string, until: number) =>
-  prepared(ledger, sql`update ${fetches} set ${DUE_AT} = ${until} where ${isLeased(fetch, token)}`)
+export const extendFetch = (fetch: number, token: string, until: number) =>
+  sql`update ${fetches} set ${DUE_AT} = ${until} where ${isLeased(fetch, token)}`
 
 /** Notes an upload. The first result has the earlier upload of the same name. */
-export const noteFile = (ledger: D1Database, fetch: number, token: string, name: string, file: FetchedFile): D1PreparedStatement[] => [
-  prepared(ledger, sql`select ${fetches.files} ->> ${`$."${name}".key`} as key from ${fetches} where ${hasToken(fetch, token)}`),
-  prepared(
-    ledger,
-    sql`update ${fetches} set ${FILES} = json_set(${fetches.files}, ${`$."${name}"`}, json(${JSON.stringify(file)})) where ${isLeased(fetch, token)}`,
-  ),
+export const noteFile = (fetch: number, token: string, name: string, file: FetchedFile): SQL[] => [
+  sql`select ${fetches.files} ->> ${`$."${name}".key`} as key from ${fetches} where ${hasToken(fetch, token)}`,
+  sql`update ${fetches} set ${FILES} = json_set(${fetches.files}, ${`$."${name}"`}, json(${JSON.stringify(file)})) where ${isLeased(fetch, token)}`,
 ]
 
-export const completeFetch = (ledger: D1Database, fetch: number, token: string, is_whole: boolean) =>
-  prepared(
-    ledger,
-    sql`update ${fetches} set ${STATE} = 'complete', ${DUE_AT} = null, ${IS_WHOLE} = ${Number(is_whole)} where ${isLeased(fetch, token)}`,
-  )
+export const completeFetch = (fetch: number, token: string, is_whole: boolean) =>
+  sql`update ${fetches} set ${STATE} = 'complete', ${DUE_AT} = null, ${IS_WHOLE} = ${Number(is_whole)} where ${isLeased(fetch, token)}`
 
 /** Completes a fetch with these uploads, unless others were noted since. */
-export const completeWith = (ledger: D1Database, { fetch, token, files }: FetchRow, completed: string) =>
-  prepared(
-    ledger,
-    sql`update ${fetches} set ${STATE} = 'complete', ${DUE_AT} = null, ${IS_WHOLE} = 1, ${FILES} = ${completed}
-      where ${isLeased(fetch, token!)} and ${fetches.files} = ${files}`,
-  )
+export const completeWith = ({ fetch, token, files }: FetchRow, completed: string) =>
+  sql`update ${fetches} set ${STATE} = 'complete', ${DUE_AT} = null, ${IS_WHOLE} = 1, ${FILES} = ${completed}
+      where ${isLeased(fetch, token!)} and ${fetches.files} = ${files}`
 
-export const failFetch = (ledger: D1Database, fetch: number, token: string, error_class: string) =>
-  prepared(
-    ledger,
-    sql`update ${fetches} set ${STATE} = 'failed', ${DUE_AT} = null, ${ERROR_CLASS} = ${error_class} where ${isLeased(fetch, token)}`,
-  )
+export const failFetch = (fetch: number, token: string, error_class: string) =>
+  sql`update ${fetches} set ${STATE} = 'failed', ${DUE_AT} = null, ${ERROR_CLASS} = ${error_class} where ${isLeased(fetch, token)}`
 
 /** Forgets a leased fetch, unless somebody else has the lease. */
-export const dropFetch = (ledger: D1Database, fetch: number, token: string) =>
-  prepared(ledger, sql`delete from ${fetches} where ${hasToken(fetch, token)}`)
+export const dropFetch = (fetch: number, token: string) => sql`delete from ${fetches} where ${hasToken(fetch, token)}`

@@ -13,7 +13,7 @@ export async function labelsOf(system: System, rules: Rules, codes: readonly str
   // The authority lists a class as a key that ends in 00.
   const keyOf = (code: string): string => code.padEnd(KEY_DIGITS, '0')
   const asked = codes.filter((code) => code.length > 4 && known[code] === undefined)
-  const found = asked.length === 0 ? [] : (await findLabels(system.db.$client, asked.map(keyOf))).results
+  const found = asked.length === 0 ? [] : await findLabels(system.db.$client, asked.map(keyOf))
   const loaded = new Map(found.map(({ key, label }) => [key, label]))
   return new Map(codes.map((code) => [code, known[code] ?? (code.length > 4 ? (loaded.get(keyOf(code)) ?? null) : null)]))
 }

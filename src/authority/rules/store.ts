@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { prepared, readRows } from '../../platform/db/statement.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import type { RuleRow } from './dated.ts'
 import { productKeys, rules } from './tables.ts'
 
@@ -15,7 +15,10 @@ export async function findOwnRules(d1: D1Database): Promise<RuleRow[]> {
 
 /** The labels of keys of c_ClaveProdServ, of those that were loaded. */
 export const findLabels = (d1: D1Database, keys: readonly string[]) =>
-  prepared(
+  readRows(
     d1,
-    sql`select ${productKeys.key}, ${productKeys.label} from json_each(${JSON.stringify(keys)}) j cross join ${productKeys} on ${productKeys.key} = j.value`,
-  ).all<{ key: string; label: string }>()
+    sql<{
+      key: string
+      label: string
+    }>`select ${productKeys.key}, ${productKeys.label} from json_each(${JSON.stringify(keys)}) j cross join ${productKeys} on ${productKeys.key} = j.value`,
+  )

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Key, Keyring } from '../../platform/crypto/keyring.ts'
 import type { Database, Statement } from '../../platform/db/commit.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { type Login, loginValue } from '../port/login.ts'
 import type { MailboxNotification } from '../port/mailbox.ts'
 import type { CancellationOverride } from './documents/port.ts'
@@ -63,13 +63,10 @@ export const sendInSandbox = (db: Database, rfc: string, notification: MailboxNo
   db.insert(sandboxNotifications).values({ rfc, notification: notification.notification, sent: JSON.stringify(notification) })
 
 /** Returns the statement after which the sandbox refuses this login. */
-export async function refuseLogin(db: Database, keys: Keyring, login: Login): Promise<Statement> {
+export async function refuseLogin(keys: Keyring, login: Login): Promise<Statement> {
   const digest = await digestOf(keys.current, login)
   // If an async function returned a drizzle query, which is thenable, it would run.
-  return prepared(
-    db.$client,
-    sql`insert into ${sandboxRefusedLogins} (${bare(sandboxRefusedLogins.digest)}) values (${digest}) on conflict do nothing`,
-  )
+  return sql`insert into ${sandboxRefusedLogins} (${bare(sandboxRefusedLogins.digest)}) values (${digest}) on conflict do nothing`
 }
 
 /** Returns the statement after which the sandbox reports a CFDI as cancelled. The first cancellation of a CFDI is kept. */

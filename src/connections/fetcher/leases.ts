@@ -19,6 +19,8 @@ import { awaitingJob, FETCHED, stoppedWith, wakeJob } from '../../downloads/awai
 import { resumeDownloads } from '../../downloads/downloads.ts'
 import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { changesOf } from '../../platform/db/statement.ts'
 import { Failure, type Fault, invalid } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
 import { clock } from '../../platform/time/clock.ts'
@@ -148,7 +150,7 @@ async function completeDocuments(system: System, shard: number, row: FetchRow, l
   const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
   const file: FetchedFile = { key: FETCHED + crypto.randomUUID(), size: bytes.length, sha256 }
   await system.env.FILES.put(file.key, bytes)
-  const [completed] = await wakeJob(system, job, [completeWith(ledger, row, JSON.stringify({ ...files, 'list-0': file }))])
+  const [completed] = await wakeJob(system, job, [completeWith(row, JSON.stringify({ ...files, 'list-0': file }))])
   if (completed!.meta.changes > 0) return
   await system.env.FILES.delete(file.key)
   const now = await readLeased(ledger, row.fetch, row.token!)
@@ -301,7 +303,7 @@ async function leaseFetch(system: System, shard: number, row: FetchRow): Promise
   const found = await loginOf(system, row, job)
   if (found === null || !('ciec' in found.login)) {
     await deleteUploads(system, row)
-    await wakeJob(system, { ...row, shard }, [deleteFetch(ledger, row.fetch)])
+    await wakeJob(system, { ...row, shard }, [deleteFetch(row.fetch)])
     return null
   }
   const now = clock.now()
@@ -345,8 +347,7 @@ export async function renewLease(system: System, lease_id: string): Promise<{ un
   const { ledger, fetch, token } = leased
   await readWanted(system, leased)
   const until = clock.now() + LEASE_MS
-  const { meta } = await extendFetch(ledger, fetch, token, until).run()
-  if (meta.changes === 0) throw leaseLost()
+  if ((await changesOf(ledger, extendFetch(fetch, token, until))) === 0) throw leaseLost()
   return { until: new Date(until).toISOString() }
 }
 
@@ -367,7 +368,7 @@ export async function keepPackage(system: System, lease_id: string, name: string
 }
 
 async function noteUpload(system: System, { ledger, fetch, token }: Leased, name: string, file: FetchedFile): Promise<void> {
-  const [before, noted] = await ledger.batch<{ key: string | null }>(noteFile(ledger, fetch, token, name, file))
+  const [before, noted] = await commit<{ key: string | null }>(ledger, noteFile(fetch, token, name, file))
   if (noted!.meta.changes === 0) throw leaseLost()
   const replaced = before!.results[0]?.key
   if (replaced) await system.env.FILES.delete(replaced)
@@ -406,7 +407,7 @@ export async function completeLease(system: System, lease_id: string, completion
       },
     ])
   if (row.state === 'leased') await readWanted(system, { shard, ledger, fetch, token })
-  const [completed] = await wakeJob(system, { ...row, shard }, [completeFetch(ledger, fetch, token, is_whole)])
+  const [completed] = await wakeJob(system, { ...row, shard }, [completeFetch(fetch, token, is_whole)])
   if (completed!.meta.changes === 0 && (await readLeased(ledger, fetch, token))?.state !== 'complete') throw leaseLost()
 }
 
@@ -433,7 +434,7 @@ export async function failLease(system: System, lease_id: string, { error_class 
   if (row === null || row.state === 'complete') throw leaseLost()
   log.error(system, 'The fetcher could not bring what it leased.', { fetch, entity: row.entity, error_class })
   if (error_class !== LOGIN_REJECTED) {
-    await wakeJob(system, { ...row, shard }, [failFetch(ledger, fetch, token, error_class)])
+    await wakeJob(system, { ...row, shard }, [failFetch(fetch, token, error_class)])
     return
   }
   const job = await awaitingJob(system, { ...row, shard })
@@ -446,5 +447,5 @@ export async function failLease(system: System, lease_id: string, { error_class 
       await stoppedWith(system, { ...row, shard, job_id: job.job_id }),
     )
   await deleteUploads(system, row)
-  await wakeJob(system, { ...row, shard }, [dropFetch(ledger, fetch, token)])
+  await wakeJob(system, { ...row, shard }, [dropFetch(fetch, token)])
 }

@@ -1,8 +1,8 @@
 import { deleteFetch } from '../../authority/fetcher/fetches.ts'
 import { deleteUploads } from '../../authority/fetcher/states.ts'
 import type { System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
-import { readFirst, readRows } from '../../platform/db/statement.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
+import { changesOf, readFirst, readRows } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { announce } from '../downloads.ts'
@@ -28,7 +28,7 @@ export const stoppedWith = ({ settings }: System, { shard, ...job }: AwaitingJob
   waitingSince(settings.ledgers[shard]!, job)
 
 /** Commits statements, and has a job run in the same commit. */
-export async function wakeJob(system: System, job: AwaitingJob, statements: readonly D1PreparedStatement[] = []): Promise<D1Result[]> {
+export async function wakeJob(system: System, job: AwaitingJob, statements: readonly Statement[] = []): Promise<D1Result[]> {
   const ledger = system.settings.ledgers[job.shard]!
   const results = await commit(ledger, [...statements, ...wakeStatements(job)])
   await announce(system, [job])
@@ -59,7 +59,7 @@ async function settle(system: System, shard: number, row: OverFetch): Promise<vo
     return
   }
   await deleteUploads(system, row)
-  await deleteFetch(system.settings.ledgers[shard]!, row.fetch).run()
+  await changesOf(system.settings.ledgers[shard]!, deleteFetch(row.fetch))
 }
 
 /** Where uploads of the fetcher are in the bucket. */

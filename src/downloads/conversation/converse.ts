@@ -75,10 +75,10 @@ export const sweepConversations = async (system: System, cursor = ''): Promise<s
     ? null
     : ledgerByLedger(system, cursor, async (shard, ledger) => {
         const now = clock.now()
-        const { results } = await stuckConversations(ledger, now, now - LATE_MS, SWEEP_LIMIT)
+        const stuck = await readRows(ledger, stuckConversations(now, now - LATE_MS, SWEEP_LIMIT))
         await announceConversations(
           system,
-          results.map(({ entity }) => ({ shard, entity })),
+          stuck.map(({ entity }) => ({ shard, entity })),
           now,
         )
       })

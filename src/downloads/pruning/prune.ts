@@ -56,5 +56,5 @@ const statementsFor = (ledger: D1Database, entity: number, now: number, isAsked:
   deleteCancellations(entity, now - KEPT_MS),
   // Commits of imports stay for good: only they say what was deleted.
   ...(entity > 0 ? [deleteCommits(ledger, entity, now - KEPT_MS)] : []),
-  ...(isAsked ? [forgetRequests(ledger, entity, now - KEPT_MS)] : []),
+  ...(isAsked ? [forgetRequests(entity, now - KEPT_MS)] : []),
 ]

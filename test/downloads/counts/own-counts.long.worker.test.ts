@@ -7,6 +7,7 @@ import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.t
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { pruneJobs } from '../../../src/downloads/pruning/prune.ts'
 import { systemOf } from '../../../src/platform/context.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { pagesOf } from '../../delivery/support/feed.ts'
 import { restore } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
@@ -75,8 +76,8 @@ const cancel = async (rfc: string, { uuid }: { uuid: string }): Promise<void> =>
 
 /** The authority refuses the CIECs with which subscribers connect, from now on. */
 const refuse = async (rfc: string): Promise<void> => {
-  const { db, settings } = system()
-  await env.DB.batch([(await refuseLogin(db, settings.ciecKeys, { rfc, ciec: 'secreta1' })) as D1PreparedStatement])
+  const { settings } = system()
+  await commit(env.DB, [await refuseLogin(settings.ciecKeys, { rfc, ciec: 'secreta1' })])
 }
 
 let drawn = 0

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { cancelInSandbox, refuseLogin } from '../../../src/authority/sandbox/overrides.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import { systemOf } from '../../../src/platform/context.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { api, request } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
@@ -168,8 +169,7 @@ async function happen({ rfc, messages }: World, what: Act): Promise<void> {
   const { db, settings } = systemOf(env, new Date(), 'world')
   if (what.do === 'change-ciec') {
     // The sandbox accepts whatever it was not told to refuse.
-    for (let old = 1; old < what.to; old++)
-      await env.DB.batch([(await refuseLogin(db, settings.ciecKeys, { rfc, ciec: ciecOf(old) })) as D1PreparedStatement])
+    for (let old = 1; old < what.to; old++) await commit(env.DB, [await refuseLogin(settings.ciecKeys, { rfc, ciec: ciecOf(old) })])
   } else if (what.do === 'cancel') {
     const documents = documentsOf(rfc, what.direction, what.month)
     const document = documents[what.nth % Math.max(1, documents.length)]

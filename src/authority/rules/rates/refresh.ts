@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { System } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
-import { prepared } from '../../../platform/db/statement.ts'
 import { log } from '../../../platform/log.ts'
 import { rulesAt } from '../rules.ts'
 import { loadSql, RatesRefused, ratesIn } from './rates-csv.ts'
@@ -34,7 +33,7 @@ export async function refreshRates(system: System): Promise<void> {
     const d1 = system.db.$client
     await commit(
       d1,
-      loadSql(rates, source).map((text) => prepared(d1, sql.raw(text))),
+      loadSql(rates, source).map((text) => sql.raw(text)),
     )
     log.info(system, { message: 'Exchange rates were loaded.', rates: rates.length })
   } catch (error) {

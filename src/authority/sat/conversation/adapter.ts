@@ -1,5 +1,6 @@
 import { bytesOfObject } from '../../../platform/bytes/bytes.ts'
 import type { System } from '../../../platform/context.ts'
+import { changesOf } from '../../../platform/db/statement.ts'
 import { Unavailable } from '../../../platform/failures.ts'
 import { clock } from '../../../platform/time/clock.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
@@ -45,7 +46,7 @@ export const satAuthority = (system: System): TaxAuthority => ({
     }
     const { conversation, requests } = await readConversation(ledger, entity, wanted.source)
     if (conversation?.refused === efirma.certificate.number) {
-      await noteRefusal(ledger, entity, null).run()
+      await changesOf(ledger, noteRefusal(entity, null))
       throw new LoginRejected()
     }
     const progress = progressOf(wanted, requests)

@@ -241,8 +241,7 @@ class ConversationSession {
     const all = months.map((month) => ({ month, progress: progressOf(month, requests) }))
     const unplanned = all.flatMap(({ month, progress }) => (progress.state === 'unplanned' ? month : []))
     const planned = await this.#plan(unplanned, requests)
-    if (planned.length > 0)
-      return () => leased.commit(insertRequests(leased.ledger, leased.entity, planned, { asked_at: now, attempts: 0 }))
+    if (planned.length > 0) return () => leased.commit(insertRequests(leased.entity, planned, { asked_at: now, attempts: 0 }))
     const news = all.flatMap(({ month, progress }) => (isToWake(month, progress, { now, factor: leased.factor }) ? month : []))
     if (news.length > 0) return () => this.#wake(news)
     const unneeded = requests.filter((one) => isStoredAway(one) && !isNeeded(one))
@@ -297,7 +296,7 @@ class ConversationSession {
       const { number } = efirma.certificate
       this.#refused.add(number)
       // The jobs that log in with it report it to the domain of taxpayers.
-      await leased.commit([noteRefusal(leased.ledger, leased.entity, number)])
+      await leased.commit([noteRefusal(leased.entity, number)])
       await this.#wake(months)
     }
   }

@@ -1,5 +1,7 @@
+import type { SQL } from 'drizzle-orm'
 import { ObjectWriter } from '../../../platform/bytes/object-writer.ts'
 import type { System } from '../../../platform/context.ts'
+import type { Statement } from '../../../platform/db/commit.ts'
 import { Unavailable } from '../../../platform/failures.ts'
 import { log } from '../../../platform/log.ts'
 import { clock } from '../../../platform/time/clock.ts'
@@ -67,11 +69,11 @@ export class LeasedConversation {
    * When the worker of a session that began as a check dies after its first change, the conversation continues at the end of the lease, not
    * at the next check.
    */
-  async commit(statements: readonly D1PreparedStatement[]): Promise<void> {
+  async commit(statements: readonly Statement[]): Promise<void> {
     this.isChanged = true
     const due_at = Math.min(this.lease.due_at, this.#busyUntil)
-    const sooner = due_at < this.lease.due_at ? [moveLease(this.ledger, this.lease, due_at)] : []
-    await this.ledger.batch([conversationLease.assertLeased(this.ledger, this.lease), ...sooner, ...statements])
+    const sooner = due_at < this.lease.due_at ? [moveLease(this.lease, due_at)] : []
+    await conversationLease.commit(this.ledger, this.lease, [...sooner, ...statements])
     this.lease.due_at = due_at
   }
 
@@ -89,8 +91,8 @@ export class LeasedConversation {
     this.isOver = true
   }
 
-  update(request: AuthorityRequest, changes: Parameters<typeof updateRequest>[3]): D1PreparedStatement {
-    return updateRequest(this.ledger, this.entity, request.n, changes)
+  update(request: AuthorityRequest, changes: Parameters<typeof updateRequest>[2]): SQL {
+    return updateRequest(this.entity, request.n, changes)
   }
 
   /** Records the outcome of a request. */
@@ -151,14 +153,14 @@ export class LeasedConversation {
       asked_at,
       attempts,
     }: { kind: AuthorityRequest['kind']; periods: readonly Period[]; asked_at: number; attempts: number },
-  ): D1PreparedStatement[] {
+  ): SQL[] {
     const planned: PlannedRequest[] = []
     for (const { first, last } of periods) {
       const own = months.filter((month) => month >= first.slice(0, 7) && month <= last.slice(0, 7))
       // Between the months of a request may lie some that nobody waits for.
       if (own.length > 0) planned.push(unused({ family, source, kind, months: own, first, last }, [...requests, ...planned]))
     }
-    return insertRequests(this.ledger, this.entity, planned, { asked_at, attempts })
+    return insertRequests(this.entity, planned, { asked_at, attempts })
   }
 
   async deletePackages({ n, packages }: AuthorityRequest): Promise<void> {

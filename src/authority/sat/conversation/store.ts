@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm'
-import { connect } from '../../../platform/db/commit.ts'
-import { bare, changesOf, prepared } from '../../../platform/db/statement.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { commit, connect } from '../../../platform/db/commit.ts'
+import { bare, changesOf } from '../../../platform/db/statement.ts'
 import { RowLease } from '../../../platform/work/lease.ts'
 import type { PlannedRequest } from './rules/plan.ts'
 import type { AuthorityRequest, CfdiSource } from './rules/requests.ts'
@@ -20,12 +20,9 @@ const readRequest = ({ months, packages, ...row }: StoredRequest): AuthorityRequ
 export async function readConversation(ledger: D1Database, entity: number, source: CfdiSource | null = null) {
   const { due_at, busy_until, refused, failures } = conversations
   const isAsked = source === null ? sql`` : sql`and ${requests.source} = ${source}`
-  const [conversation, asked] = await ledger.batch<unknown>([
-    prepared(
-      ledger,
-      sql`select ${due_at}, ${busy_until}, ${refused}, ${failures} from ${conversations} where ${conversations.entity} = ${entity}`,
-    ),
-    prepared(ledger, sql`select * from ${requests} where ${requests.entity} = ${entity} ${isAsked} order by ${requests.n}`),
+  const [conversation, asked] = await commit<unknown>(ledger, [
+    sql`select ${due_at}, ${busy_until}, ${refused}, ${failures} from ${conversations} where ${conversations.entity} = ${entity}`,
+    sql`select * from ${requests} where ${requests.entity} = ${entity} ${isAsked} order by ${requests.n}`,
   ])
   return {
     conversation: (conversation!.results[0] ?? null) as ConversationRow | null,
@@ -69,11 +66,8 @@ export const takeLease = async (
   ).meta.changes > 0
 
 /** Changes when the conversation continues if the worker of a session dies, unless somebody has made it due earlier. */
-export const moveLease = (ledger: D1Database, lease: ConversationLease, next: number): D1PreparedStatement =>
-  prepared(
-    ledger,
-    sql`update ${conversations} set ${DUE_AT} = ${next} where ${conversationLease.isLeased(lease)} and ${conversations.due_at} is ${lease.due_at}`,
-  )
+export const moveLease = (lease: ConversationLease, next: number): SQL =>
+  sql`update ${conversations} set ${DUE_AT} = ${next} where ${conversationLease.isLeased(lease)} and ${conversations.due_at} is ${lease.due_at}`
 
 /**
  * Releases the lease: the conversation continues at an instant, or earlier if somebody has made it due earlier; never when that is null.
@@ -106,31 +100,25 @@ const PLANNED = [
 
 /** Inserts requests that are to be made from an instant on. */
 export const insertRequests = (
-  ledger: D1Database,
   entity: number,
   planned: readonly PlannedRequest[],
   { asked_at, attempts }: { asked_at: number; attempts: number },
-): D1PreparedStatement[] =>
-  planned.map(({ family, source, kind, first, last, months }) =>
-    prepared(
-      ledger,
+): SQL[] =>
+  planned.map(
+    ({ family, source, kind, first, last, months }) =>
       sql`insert into ${requests} ${PLANNED} values (${entity},
         (select coalesce(max(${requests.n}), 0) + 1 from ${requests} where ${requests.entity} = ${entity}),
         ${family}, ${source}, ${kind}, ${first}, ${last}, ${JSON.stringify(months)}, 'planned', ${asked_at}, ${attempts})`,
-    ),
   )
 
 type Changes = Partial<Omit<AuthorityRequest, 'entity' | 'n' | 'family' | 'source' | 'kind' | 'months'>>
 
-export const updateRequest = (ledger: D1Database, entity: number, n: number, changes: Changes): D1PreparedStatement => {
+export const updateRequest = (entity: number, n: number, changes: Changes): SQL => {
   const names = Object.keys(changes) as (keyof Changes)[]
   const set = names.map((name) => sql`${bare(requests[name])} = ${name === 'packages' ? JSON.stringify(changes.packages) : changes[name]}`)
-  return prepared(
-    ledger,
-    sql`update ${requests} set ${sql.join(set, sql`, `)} where ${requests.entity} = ${entity} and ${requests.n} = ${n}`,
-  )
+  return sql`update ${requests} set ${sql.join(set, sql`, `)} where ${requests.entity} = ${entity} and ${requests.n} = ${n}`
 }
 
 /** Notes which certificate the authority has refused, or forgets it. */
-export const noteRefusal = (ledger: D1Database, entity: number, refused: string | null): D1PreparedStatement =>
-  prepared(ledger, sql`update ${conversations} set ${bare(conversations.refused)} = ${refused} where ${conversations.entity} = ${entity}`)
+export const noteRefusal = (entity: number, refused: string | null): SQL =>
+  sql`update ${conversations} set ${bare(conversations.refused)} = ${refused} where ${conversations.entity} = ${entity}`
