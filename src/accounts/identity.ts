@@ -26,7 +26,7 @@ export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void>
       assertOwnerCredentialLeft(db, organization.id, api_key, now),
       markRevoked(db, organization.id, api_key, now),
       endSessionsOf(db, api_key),
-      withdrawInvitationsOf(db, organization.id, api_key),
+      withdrawInvitationsOf(organization.id, api_key),
       ...withdrawOpenings(ctx),
     ])
   } catch (error) {

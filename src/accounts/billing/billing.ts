@@ -196,7 +196,7 @@ export async function checkLoginEntitlement(
   const { isTrial } = entitlements
   return [
     takeSeat(ctx, rfc, isNew && isTrial ? entitlements : required, isTrial),
-    ...(isTrial ? [recordTrial(ctx.db, ctx.organization.id, ctx.now)] : []),
+    ...(isTrial ? [recordTrial(ctx.organization.id, ctx.now)] : []),
   ]
 }
 

@@ -3,6 +3,7 @@ import { awaitsConfirmation, type Ctx, type System } from '../../platform/contex
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
+import { changesOf } from '../../platform/db/statement.ts'
 import { Failure } from '../../platform/failures.ts'
 import { sendMail, sendsMail } from '../../platform/mail/mail.ts'
 import { networkKey } from '../../platform/network.ts'
@@ -207,5 +208,5 @@ export async function confirmEmail(system: System, { token }: Confirmation): Pro
 
 /** Deletes what no link and no limit needs any more. */
 export async function pruneConfirmations({ db, now }: System): Promise<void> {
-  await deleteConfirmations(db.$client, new Date(now.getTime() - KEPT_MS)).run()
+  await changesOf(db.$client, deleteConfirmations(new Date(now.getTime() - KEPT_MS)))
 }

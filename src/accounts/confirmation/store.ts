@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare, prepared, readRows } from '../../platform/db/statement.ts'
+import { bare, readFirst, readRows } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { members } from '../team/tables.ts'
@@ -91,11 +91,10 @@ export const assertConfirmationOpen = (d1: D1Database, id: string, now: Date, gu
 
 /** The member who signed the organization up, also one who was removed since. */
 export const findSigner = async (d1: D1Database, id: string): Promise<{ name: string; email: string }> =>
-  (await prepared(
+  (await readFirst(
     d1,
-    sql`select ${members.name}, ${members.email} from ${members} where ${members.organization_id} = ${id}
+    sql<{ name: string; email: string }>`select ${members.name}, ${members.email} from ${members} where ${members.organization_id} = ${id}
       order by ${members.member_id} limit 1`,
-  ).first<{ name: string; email: string }>())!
+  ))!
 
-export const deleteConfirmations = (d1: D1Database, until: Date): D1PreparedStatement =>
-  prepared(d1, sql`delete from ${confirmations} where ${created_at} <= ${until.getTime()}`)
+export const deleteConfirmations = (until: Date): SQL => sql`delete from ${confirmations} where ${created_at} <= ${until.getTime()}`

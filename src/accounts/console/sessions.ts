@@ -82,7 +82,7 @@ export async function signIn(system: System, { api_key, api_secret }: { api_key:
   const [id, until] = [crypto.randomUUID(), new Date(view.expires_at)]
   await commit(db.$client, [
     insertSession(db, { session_id: id, api_key: view.api_key, until }),
-    endSurplusSessions(db, view.api_key, MOST_SESSIONS),
+    endSurplusSessions(view.api_key, MOST_SESSIONS),
   ])
   return {
     view,

@@ -1,6 +1,6 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { changesOf, prepared } from '../../platform/db/statement.ts'
+import { changesOf } from '../../platform/db/statement.ts'
 import { credentials } from '../credentials/tables.ts'
 import { consoleSessions } from './tables.ts'
 
@@ -11,12 +11,9 @@ export type SessionRow = typeof consoleSessions.$inferSelect
 export const insertSession = (db: Database, row: SessionRow) => db.insert(s).values(row)
 
 /** Ends the sessions of a credential but the `most` that last longest. */
-export const endSurplusSessions = (db: Database, api_key: string, most: number): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`delete from ${s} where ${s.session_id} in (select ${s.session_id} from ${s}
-      where ${s.api_key} = ${api_key} order by ${s.until} desc limit -1 offset ${most})`,
-  )
+export const endSurplusSessions = (api_key: string, most: number): SQL =>
+  sql`delete from ${s} where ${s.session_id} in (select ${s.session_id} from ${s}
+      where ${s.api_key} = ${api_key} order by ${s.until} desc limit -1 offset ${most})`
 
 export const endSession = async (db: Database, session_id: string): Promise<void> => {
   await db.delete(s).where(eq(s.session_id, session_id))
@@ -25,12 +22,9 @@ export const endSession = async (db: Database, session_id: string): Promise<void
 export const endSessionsOf = (db: Database, api_key: string) => db.delete(s).where(eq(s.api_key, api_key))
 
 /** Ends the sessions of a member: those of the member's own credentials, and of those that the member made. */
-export const endSessionsOfMember = (db: Database, organization_id: string, member_id: string): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`delete from ${s} where ${s.api_key} in (select ${credentials.api_key} from ${credentials}
-      where ${credentials.organization_id} = ${organization_id} and ${credentials.member_id} = ${member_id})`,
-  )
+export const endSessionsOfMember = (organization_id: string, member_id: string): SQL =>
+  sql`delete from ${s} where ${s.api_key} in (select ${credentials.api_key} from ${credentials}
+      where ${credentials.organization_id} = ${organization_id} and ${credentials.member_id} = ${member_id})`
 
 /** Deletes sessions that ended by themselves, `limit` at the most. Returns how many. */
 export const deleteEndedSessions = (db: Database, now: Date, limit: number): Promise<number> =>

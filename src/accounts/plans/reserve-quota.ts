@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
-import { bare, prepared, readRows } from '../../platform/db/statement.ts'
+import { bare, readFirst, readRows } from '../../platform/db/statement.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { codeOf, type Limits, limitReached, limitsOf, type Quota } from './quotas.ts'
 import { quotaWarnings as kept } from './tables.ts'
@@ -29,11 +29,7 @@ const COLUMNS = [kept.organization_id, kept.quota, kept.period, kept.used, kept.
  * The statements that note which of these quotas are used to 80 % or more, for the commit that takes units of them. `used` are queries for
  * the numbers after the commit. A quota without limit is never noted.
  */
-export function warnStatements(
-  d1: D1Database,
-  { organization, now }: Warned,
-  used: readonly (readonly [Quota, SQL])[],
-): D1PreparedStatement[] {
+export function warnStatements({ organization, now }: Warned, used: readonly (readonly [Quota, SQL])[]): SQL[] {
   const day = localDayOf(now, organization.timezone)
   const limits: Limits = limitsOf(organization.plan, day)
   const rows = used.flatMap(([quota, count]) => {
@@ -45,12 +41,9 @@ export function warnStatements(
   })
   if (rows.length === 0) return []
   return [
-    prepared(
-      d1,
-      sql`insert into ${kept} ${COLUMNS}
+    sql`insert into ${kept} ${COLUMNS}
         select ${organization.id}, quota, period, used, most, ${now.getTime()} from (${sql.join(rows, sql` union all `)})
         where used >= enough ${KEEP}`,
-    ),
   ]
 }
 
@@ -63,12 +56,9 @@ export const unnotifiedWarnings = (d1: D1Database, limit: number): Promise<Quota
   )
 
 /** The statement that keeps warnings of the control plane in the events shard of their organizations. */
-export const keepWarnings = (d1: D1Database, warnings: readonly QuotaWarning[]): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`insert into ${kept} ${COLUMNS}
-      select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(${jsonOf(warnings)}) where true ${KEEP}`,
-  )
+export const keepWarnings = (warnings: readonly QuotaWarning[]): SQL =>
+  sql`insert into ${kept} ${COLUMNS}
+      select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(${jsonOf(warnings)}) where true ${KEEP}`
 
 const jsonOf = (warnings: readonly QuotaWarning[]): string =>
   JSON.stringify(
@@ -82,8 +72,8 @@ const isAmong = (warnings: readonly QuotaWarning[]): SQL =>
     select value->>0, value->>1, value->>2, value->>4 from json_each(${jsonOf(warnings)}))`
 
 /** The statement that marks warnings as reported. One that was replaced since is still to be reported. */
-export const markWarningsNotified = (d1: D1Database, warnings: readonly QuotaWarning[]): D1PreparedStatement =>
-  prepared(d1, sql`update ${kept} set ${bare(kept.notified)} = 1 where ${isAmong(warnings)}`)
+export const markWarningsNotified = (warnings: readonly QuotaWarning[]): SQL =>
+  sql`update ${kept} set ${bare(kept.notified)} = 1 where ${isAmong(warnings)}`
 
 /** The guard `quota_warning.unnotified`, which refuses its batch when a warning was reported already, or replaced. */
 export const assertUnnotified = (d1: D1Database, warning: QuotaWarning) =>
@@ -116,11 +106,11 @@ export async function reserveQuota<T>(
   try {
     return await commit([
       assertThat(d1, sql`${limit} is null or (${used}) < ${limit}`, codeOf(quota)),
-      ...warnStatements(d1, ctx, [[quota, sql`select 1 + (${used})`]]),
+      ...warnStatements(ctx, [[quota, sql`select 1 + (${used})`]]),
     ])
   } catch (error) {
     if (limit === null || !isGuardViolation(error, codeOf(quota))) throw error
-    const [count = limit] = Object.values((await prepared(d1, used).first<Record<string, number>>()) ?? {})
+    const [count = limit] = Object.values((await readFirst(d1, used as SQL<Record<string, number>>)) ?? {})
     throw limitReached(ctx.organization.plan, quota, limit, count)
   }
 }

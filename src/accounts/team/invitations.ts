@@ -91,8 +91,8 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
     await reserveQuota(ctx, 'invitations', invitationsUsed(organization.id, now), (reserved) =>
       changeAsMaker(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
         assertNotMember(db, organization.id, draft.email),
-        closeExpired(db, organization.id, now),
-        replacePending(db, organization.id, draft.email, isOwner(ctx), now),
+        closeExpired(organization.id, now),
+        replacePending(organization.id, draft.email, isOwner(ctx), now),
         ...reserved,
         insertInvitation(db, row),
       ]),
@@ -126,7 +126,7 @@ export async function withdrawInvitation(ctx: Ctx, invitation_id: string): Promi
   try {
     await change(ctx, { action: 'invitation.withdrawn', resource_id: invitation_id }, [
       assertInvitationOpen(db, invitation_id, now),
-      markWithdrawn(db, organization.id, invitation_id),
+      markWithdrawn(organization.id, invitation_id),
     ])
   } catch (error) {
     throw isGuardViolation(error, 'invitation.open') ? notFound('invitation') : error

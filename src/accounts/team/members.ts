@@ -94,8 +94,8 @@ export async function changeMember(ctx: Ctx, member_id: string, changes: MemberC
       ...(hasNewRole
         ? [
             setCredentialRole(db, organization.id, member_id, role),
-            endSessionsOfMember(db, organization.id, member_id),
-            ...withdrawSent(db, organization.id, member_id, role),
+            endSessionsOfMember(organization.id, member_id),
+            ...withdrawSent(organization.id, member_id, role),
             ...withdrawOpenings(ctx),
           ]
         : []),
@@ -113,9 +113,9 @@ export async function deleteMember(ctx: Ctx, member_id: string, keepsMade: boole
   const { db, organization, now } = ctx
   const { results } = await commitMemberChange(ctx, member_id, { action: 'member.removed', role: null, keepsMade }, (row) => [
     revokeMemberCredentials(db, organization.id, member_id, keepsMade, now),
-    endSessionsOfMember(db, organization.id, member_id),
+    endSessionsOfMember(organization.id, member_id),
     updateMember(db, row, { status: 'removed' }),
-    ...withdrawSent(db, organization.id, member_id, null),
+    ...withdrawSent(organization.id, member_id, null),
     ...withdrawOpenings(ctx),
   ])
   return { member_id, revoked_api_keys: results[0]!.results.map(({ api_key }) => String(api_key)).sort() }

@@ -2,7 +2,7 @@ import { and, asc, count, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare } from '../../platform/db/statement.ts'
 import type { Role } from '../../platform/tenant/tenant.ts'
 import { credentials } from '../credentials/tables.ts'
 import { invitations, members } from './tables.ts'
@@ -95,21 +95,15 @@ const pendingOf = (organization_id: string): SQL =>
  * Marks the pending invitation of the address as replaced. One with the role owner that has not expired stays unless an owner replaces
  * it.
  */
-export const replacePending = (db: Database, organization_id: string, email: string, byOwner: boolean, now: Date): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`update ${invitations} set ${bare(invitations.status)} = 'replaced' where ${pendingOf(organization_id)}
+export const replacePending = (organization_id: string, email: string, byOwner: boolean, now: Date): SQL =>
+  sql`update ${invitations} set ${bare(invitations.status)} = 'replaced' where ${pendingOf(organization_id)}
       and lower(${invitations.email}) = lower(${email})
-      and ${byOwner ? sql`true` : sql`(${invitations.role} <> 'owner' or ${invitations.expires_at} <= ${now.getTime()})`}`,
-  )
+      and ${byOwner ? sql`true` : sql`(${invitations.role} <> 'owner' or ${invitations.expires_at} <= ${now.getTime()})`}`
 
 /** Closes the pending invitations of the organization that have expired, so that only open ones are counted. */
-export const closeExpired = (db: Database, organization_id: string, now: Date): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`update ${invitations} set ${bare(invitations.status)} = 'expired' where ${pendingOf(organization_id)}
-      and ${invitations.expires_at} <= ${now.getTime()}`,
-  )
+export const closeExpired = (organization_id: string, now: Date): SQL =>
+  sql`update ${invitations} set ${bare(invitations.status)} = 'expired' where ${pendingOf(organization_id)}
+      and ${invitations.expires_at} <= ${now.getTime()}`
 
 /** Selects the number of the organization's pending invitations that have not expired. */
 export const invitationsUsed = (organization_id: string, now: Date): SQL =>
@@ -124,16 +118,13 @@ const sentBy = (organization_id: string, member_id: string): SQL =>
  * Withdraws the pending invitations that a member sent, also with credentials that the member made, and that the member's new role does not
  * allow; all of them when the role is null.
  */
-export const withdrawSent = (db: Database, organization_id: string, member_id: string, role: Role | null): D1PreparedStatement[] =>
+export const withdrawSent = (organization_id: string, member_id: string, role: Role | null): SQL[] =>
   role === 'owner'
     ? []
     : [
-        prepared(
-          db.$client,
-          sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
+        sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
             and ${sentBy(organization_id, member_id)}
             and ${role === 'admin' ? sql`${invitations.role} = 'owner'` : sql`true`}`,
-        ),
       ]
 
 const open = (organization_id: string, now: Date) =>
@@ -158,12 +149,9 @@ export const findInvitation = async (db: Database, organization_id: string, invi
       .limit(1)
   )[0]
 
-export const markWithdrawn = (db: Database, organization_id: string, invitation_id: string): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
-      and ${invitations.invitation_id} = ${invitation_id}`,
-  )
+export const markWithdrawn = (organization_id: string, invitation_id: string): SQL =>
+  sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
+      and ${invitations.invitation_id} = ${invitation_id}`
 
 /** The invitation of a token, by its digests, unless it was used, replaced or withdrawn, or has expired. */
 export const findOpenInvitation = async (db: Database, digests: readonly string[], now: Date): Promise<InvitationRow | undefined> =>
@@ -188,9 +176,6 @@ export const markAccepted = (db: Database, invitation_id: string) =>
   db.update(invitations).set({ status: 'accepted' }).where(eq(invitations.invitation_id, invitation_id))
 
 /** Withdraws the pending invitations that were sent with a credential. */
-export const withdrawInvitationsOf = (db: Database, organization_id: string, api_key: string): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
-      and ${invitations.invited_by} = ${api_key}`,
-  )
+export const withdrawInvitationsOf = (organization_id: string, api_key: string): SQL =>
+  sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
+      and ${invitations.invited_by} = ${api_key}`

@@ -42,8 +42,8 @@ async function moveWarnings({ db, settings }: System): Promise<void> {
   const shards = new Map(results.map(({ id, events_shard }) => [id, events_shard]))
   await each([...Map.groupBy(warnings, ({ organization_id }) => shards.get(organization_id)!)], async ([shard, own]) => {
     const d1 = settings.events[shard]!
-    await commit(d1, [keepWarnings(d1, own)])
-    await commit(control, [markWarningsNotified(control, own)])
+    await commit(d1, [keepWarnings(own)])
+    await commit(control, [markWarningsNotified(own)])
   })
 }
 
@@ -62,6 +62,6 @@ async function notify(system: System, shard: number, d1: D1Database, warning: Qu
     occurred_at: new Date(marked_at).toISOString(),
     ...{ quota, period, used, limit: most, unit: unitOf(quota) },
   })
-  const marks = [assertUnnotified(d1, warning), markWarningsNotified(d1, [warning])]
+  const marks = [assertUnnotified(d1, warning), markWarningsNotified([warning])]
   await commitOwnEvents(system, shard, event, marks, 'quota_warning.unnotified')
 }

@@ -41,11 +41,11 @@ export async function listInvoices(ctx: Ctx, query: InvoiceQuery) {
 export async function addInvoice(
   ctx: Ctx,
   action: string,
-  draft: Omit<Parameters<typeof insertInvoice>[1], 'organization_id' | 'review_at'>,
+  draft: Omit<Parameters<typeof insertInvoice>[0], 'organization_id' | 'review_at'>,
 ): Promise<Invoice> {
   const { id, timezone } = ctx.organization
   const row = { ...draft, organization_id: id, review_at: graceEnd(draft.due_on, timezone) }
-  await change(ctx, { action, resource_id: row.invoice_id }, [insertInvoice(ctx.db, row)])
+  await change(ctx, { action, resource_id: row.invoice_id }, [insertInvoice(row)])
   return getInvoice(ctx, row.invoice_id)
 }
 

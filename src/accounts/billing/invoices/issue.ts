@@ -43,7 +43,7 @@ async function issuePage(system: System, timezone: string): Promise<boolean> {
       system.db.$client,
       page.flatMap((one) => [
         assertStillUnbilled(system.db, one),
-        markBilled(system.db, one, month),
+        markBilled(one, month),
         ...invoiceStatements(system, one, timezone, day),
       ]),
     )
@@ -75,5 +75,5 @@ function invoiceStatements(
     review_at: graceEnd(day, timezone),
   }
   const author = { ...system, actor: { kind: 'system', process: 'billing' } as const }
-  return [insertInvoice(system.db, row), audited(author, id, { action: 'invoice.issued', resource_id: invoice_id })]
+  return [insertInvoice(row), audited(author, id, { action: 'invoice.issued', resource_id: invoice_id })]
 }

@@ -1,7 +1,7 @@
 import { and, desc, eq, lt, lte, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
-import { bare, prepared, readRows } from '../../../platform/db/statement.ts'
+import { bare, readColumn, readRows } from '../../../platform/db/statement.ts'
 import { organizations } from '../../../platform/tenant/tables.ts'
 import { connections } from '../../../taxpayers/tables.ts'
 import { invoices } from '../tables.ts'
@@ -38,19 +38,13 @@ const COLUMNS = [
 ].map(bare)
 
 /** Adds an open invoice under the organization's next number; does nothing when the month has an invoice from a price list already. */
-export const insertInvoice = (
-  db: Database,
-  row: Omit<InvoiceRow, 'sequence' | 'status' | 'paid_at' | 'provider_ref' | 'send_at' | 'pdf_url'>,
-): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`insert into ${invoices} ${COLUMNS}
+export const insertInvoice = (row: Omit<InvoiceRow, 'sequence' | 'status' | 'paid_at' | 'provider_ref' | 'send_at' | 'pdf_url'>): SQL =>
+  sql`insert into ${invoices} ${COLUMNS}
       select ${row.invoice_id}, ${row.organization_id},
         (select coalesce(max(${invoices.sequence}), 0) + 1 from ${invoices} where ${invoices.organization_id} = ${row.organization_id}),
         ${row.period}, ${row.subtotal}, ${row.tax}, ${row.total}, ${row.currency}, 'open', ${row.issued_at.getTime()}, ${row.due_on},
         ${row.rule_ref}, ${row.review_at?.getTime() ?? null}, ${row.issued_at.getTime()}
-      where true on conflict do nothing`,
-  )
+      where true on conflict do nothing`
 
 /** Refuses its batch unless the invoice is open. */
 export const assertInvoiceOpen = (db: Database, { organization_id, invoice_id }: InvoiceRow): D1PreparedStatement =>
@@ -99,16 +93,14 @@ export const findInvoiceAtProvider = async (db: Database, provider_ref: string, 
 const { id, plan, suspension, billed_month, timezone } = organizations
 
 /** The time zones of all organizations. Seeks once for each zone, however many organizations there are. */
-export const organizationZones = async (db: Database): Promise<string[]> =>
-  (
-    await prepared(
-      db.$client,
-      sql`with recursive zone (timezone) as (
+export const organizationZones = (db: Database): Promise<string[]> =>
+  readColumn(
+    db.$client,
+    sql<string>`with recursive zone (timezone) as (
            select min(${timezone}) from ${organizations}
            union all select (select min(${timezone}) from ${organizations} where ${timezone} > zone.timezone) from zone where timezone is not null)
          select timezone from zone where timezone is not null`,
-    ).raw<[string]>()
-  ).flat()
+  )
 
 /** An organization whose current month is still to be invoiced. */
 export type UnbilledOrganization = Pick<typeof organizations.$inferSelect, 'id' | 'plan' | 'suspension' | 'billed_month'> & {
@@ -136,5 +128,5 @@ export const assertStillUnbilled = (db: Database, found: UnbilledOrganization): 
   )
 
 /** Marks the month as billed, or as found to owe nothing. */
-export const markBilled = (db: Database, found: UnbilledOrganization, month: string): D1PreparedStatement =>
-  prepared(db.$client, sql`update ${organizations} set ${bare(billed_month)} = ${month} where ${id} = ${found.id}`)
+export const markBilled = (found: UnbilledOrganization, month: string): SQL =>
+  sql`update ${organizations} set ${bare(billed_month)} = ${month} where ${id} = ${found.id}`

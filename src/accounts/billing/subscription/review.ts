@@ -30,7 +30,7 @@ async function reviewOrganization(system: System, organization_id: string, resum
     await raiseSuspended(system, [{ stored: { id: organization_id }, suspension }])
     const effects = await effectsOf(ctx, stored, stored, resume)
     const due = stored.oldest_due !== null && grace_until !== null && { due_on: stored.oldest_due, grace_until }
-    const reviewed = due && suspension !== 'payment' ? [restoreReview(ctx.db, organization_id, due)] : []
+    const reviewed = due && suspension !== 'payment' ? [restoreReview(organization_id, due)] : []
     await commit(ctx.db.$client, [...effects.statements, ...reviewed])
     await runAfterCommit(ctx, effects)
     return true
@@ -96,7 +96,7 @@ async function suspendTogether(system: System, subscriptions: readonly ListedSub
         ]
       : []),
     ...SUSPENSIONS.flatMap((why) => suspend(system, idsOf(why), why)),
-    ...(owing.length > 0 ? [clearReviews(db, owing, now)] : []),
+    ...(owing.length > 0 ? [clearReviews(owing, now)] : []),
   ]
   // Raised before, so that no crash prevents it: a repetition changes nothing.
   await raiseSuspended(system, begun)

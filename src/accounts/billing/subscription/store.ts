@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import type { Database } from '../../../platform/db/commit.ts'
+import { commit, type Database } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
-import { bare, prepared, readRows } from '../../../platform/db/statement.ts'
+import { bare, readColumn, readFirst, readRows } from '../../../platform/db/statement.ts'
 import { organizations } from '../../../platform/tenant/tables.ts'
 import type { Suspension } from '../../../platform/tenant/tenant.ts'
 import { connections } from '../../../taxpayers/tables.ts'
@@ -53,12 +53,12 @@ export async function findSubscription(
   organization_id: string,
   exceptRfc: string | null = null,
 ): Promise<StoredSubscription | undefined> {
-  const row = await prepared(
+  const row = await readFirst(
     db.$client,
-    sql`select ${SUBSCRIPTION}, ${countConnections(TAKES_SEAT, exceptRfc)} as seats_used,
+    sql<Raw<StoredSubscription>>`select ${SUBSCRIPTION}, ${countConnections(TAKES_SEAT, exceptRfc)} as seats_used,
       ${countConnections(EVER_CONNECTED, exceptRfc)} as ever_connected
       from ${organizations} where ${id} = ${organization_id}`,
-  ).first<Raw<StoredSubscription>>()
+  )
   return row ? parsed(row) : undefined
 }
 
@@ -112,13 +112,10 @@ export const assertSeat = (
   )
 
 /** Uses the trial of the organization's e-mail address, unless it is used already. */
-export const recordTrial = (db: Database, organization_id: string, now: Date): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`insert into ${trials} ${[trials.email, trials.organization_id, trials.started_at].map(bare)}
+export const recordTrial = (organization_id: string, now: Date): SQL =>
+  sql`insert into ${trials} ${[trials.email, trials.organization_id, trials.started_at].map(bare)}
       select ${trial_email}, ${id}, ${now.getTime()} from ${organizations} where ${id} = ${organization_id} and ${trial_email} is not null
-        on conflict do nothing`,
-  )
+        on conflict do nothing`
 
 // The folder of invoices imports this one, so that their table is named by words.
 const o = alias(organizations, 'o')
@@ -144,22 +141,16 @@ export async function findExpired(
   after: ExpiryCursor,
   limit: number,
 ): Promise<{ ids: string[]; next: ExpiryCursor | null }> {
-  const [invoices, trials, owing] = await db.$client.batch<{ at: number; key: string; id: string }>([
-    prepared(
-      db.$client,
-      sql`select review_at as at, invoice_id as key, organization_id as id from invoices indexed by invoices_review
+  const [invoices, trials, owing] = await commit<{ at: number; key: string; id: string }>(db.$client, [
+    sql`select review_at as at, invoice_id as key, organization_id as id from invoices indexed by invoices_review
         where status = 'open' and review_at is not null and review_at <= ${now.getTime()}
           and (review_at, invoice_id) > (${after[0]}, ${after[1]})
         order by review_at, invoice_id limit ${limit}`,
-    ),
-    prepared(
-      db.$client,
-      sql`select ${o.trial_ends_at} as at, ${o.id} as key, ${o.id} from ${organizations} ${o} indexed by organizations_trial
+    sql`select ${o.trial_ends_at} as at, ${o.id} as key, ${o.id} from ${organizations} ${o} indexed by organizations_trial
         where ${o.plan} = 'diagnostic' and ${o.suspension} is null and ${o.trial_ends_at} <= ${now.getTime()}
           and (${o.trial_ends_at}, ${o.id}) > (${after[2]}, ${after[3]})
         order by ${o.trial_ends_at}, ${o.id} limit ${limit}`,
-    ),
-    ...(after === FIRST_EXPIRED ? [prepared(db.$client, sql`${OWES_NOTHING(due)} order by ${o.id} limit ${limit}`)] : []),
+    ...(after === FIRST_EXPIRED ? [sql`${OWES_NOTHING(due)} order by ${o.id} limit ${limit}`] : []),
   ])
   const pages = [invoices!.results, trials!.results]
   const [lastInvoice, lastTrial] = pages.map((page) => page.at(-1))
@@ -171,35 +162,24 @@ export async function findExpired(
 }
 
 /** Marks the ended grace periods of these organizations as acted upon. */
-export const clearReviews = (db: Database, organization_ids: readonly string[], now: Date): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`update invoices set review_at = null
+export const clearReviews = (organization_ids: readonly string[], now: Date): SQL =>
+  sql`update invoices set review_at = null
        where organization_id in (select value from json_each(${JSON.stringify(organization_ids)})) and status = 'open'
-         and review_at <= ${now.getTime()}`,
-  )
+         and review_at <= ${now.getTime()}`
 
 /** Has the end of a grace period acted upon again, because the suspension that it began has ended before. */
-export const restoreReview = (
-  db: Database,
-  organization_id: string,
-  { due_on, grace_until }: { due_on: string; grace_until: Date },
-): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`update invoices set review_at = ${grace_until.getTime()}
-       where organization_id = ${organization_id} and status = 'open' and due_on = ${due_on} and review_at is null`,
-  )
+export const restoreReview = (organization_id: string, { due_on, grace_until }: { due_on: string; grace_until: Date }): SQL =>
+  sql`update invoices set review_at = ${grace_until.getTime()}
+       where organization_id = ${organization_id} and status = 'open' and due_on = ${due_on} and review_at is null`
 
 /** Organizations whose stored suspension may differ from what their subscription implies, in the order of their ids, behind `after`. */
-export const findStaleSuspensions = async (
+export const findStaleSuspensions = (
   db: Database,
   { now, due, after, limit }: { now: Date; due: string; after: string; limit: number },
 ): Promise<string[]> =>
-  (
-    await prepared(
-      db.$client,
-      sql`select id from (
+  readColumn(
+    db.$client,
+    sql<string>`select id from (
            select ${o.id} from invoices i indexed by invoices_due cross join ${organizations} ${o} on ${o.id} = i.organization_id
              where i.status = 'open' and i.due_on <= ${due} and ${o.suspension} is not 'payment'
            union select ${o.id} from ${organizations} ${o} indexed by organizations_trial
@@ -209,5 +189,4 @@ export const findStaleSuspensions = async (
                and (${o.plan} <> 'diagnostic' or ${o.trial_ends_at} is null or ${o.trial_ends_at} > ${now.getTime()})
            union ${OWES_NOTHING(due)}
          ) where +id > ${after} order by id limit ${limit}`,
-    ).raw<[string]>()
-  ).flat()
+  )

@@ -76,7 +76,6 @@ const QUOTA_OF = {
 
 const warnOfTotals = (importer: Importer, totals: readonly (keyof typeof QUOTA_OF)[]) =>
   warnStatements(
-    importer.db.$client,
     importer,
     totals.map((total) => [
       QUOTA_OF[total],
