@@ -165,7 +165,8 @@ export class Tenant {
       )
       if (status !== 200) return null
       rows.push(...body.data)
-      cursor = body.next_cursor
+      // The feed of events has a cursor on its last page, too.
+      cursor = body.has_more ? body.next_cursor : null
     }
     return rows
   }
