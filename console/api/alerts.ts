@@ -14,8 +14,7 @@ export const openAlertsQuery = queryOptions({
   queryKey: ['alerts', 'open'],
   refetchInterval: EVERY_MS,
   queryFn: async () => {
-    const { data, has_more } = await answer(api.GET('/v1/alerts', { params: { query: { is_read: false, limit: MOST } } }))
-    const open = data.filter(({ resolved_at }) => resolved_at === null).length
-    return open === 0 ? '' : `${count(open)}${has_more ? '+' : ''}`
+    const { data, has_more } = await answer(api.GET('/v1/alerts', { params: { query: { is_read: false, state: 'open', limit: MOST } } }))
+    return data.length === 0 ? '' : `${count(data.length)}${has_more ? '+' : ''}`
   },
 })

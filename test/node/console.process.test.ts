@@ -352,10 +352,16 @@ describe.skipIf(isMissing)(name, () => {
       const { context, page } = await world.enter(browser, LOOKS.phone)
       const alert = { alert_id: 'alr_1', kind: 'connection.failing', severity: 'critical', resource_id: 'fe_1', message: 'Failing.' }
       const at = '2026-05-20T09:00:00.000Z'
-      const raised = { ...alert, message_es: 'Falla.', created_at: at, resolved_at: null as string | null, read_at: null }
+      const fiscal_entity_id = world.ids['fiscal_entity_id']
+      const about = { fiscal_entity_id, rfc: 'DEM050101AB9', amount: '1160.00', currency: 'MXN' }
+      const raised = { ...alert, ...about, message_es: 'Falla.', created_at: at, resolved_at: null as string | null, read_at: null }
       let all = [raised, { ...raised, alert_id: 'alr_2' }, { ...raised, alert_id: 'alr_3', resolved_at: at }]
       let has_more = false
-      await page.route('**/v1/alerts?*', (route) => route.fulfill({ json: { data: all, has_more, next_cursor: has_more ? 'more' : null } }))
+      await page.route('**/v1/alerts?*', (route) => {
+        const isOpen = new URL(route.request().url()).searchParams.get('state') === 'open'
+        const data = isOpen ? all.filter(({ resolved_at }) => resolved_at === null) : all
+        return route.fulfill({ json: { data, has_more, next_cursor: has_more ? 'more' : null } })
+      })
       await page.route('**/v1/alerts/alr_1/read', (route) => {
         all = all.slice(1)
         return route.fulfill({ json: { ...raised, read_at: at } })
@@ -366,15 +372,26 @@ describe.skipIf(isMissing)(name, () => {
       await link('Alertas 2 pendientes').waitFor()
       expect(await findings(page)).toEqual([])
       await page.keyboard.press('Escape')
-      await page.getByRole('button', { name: 'Marcar como leída' }).first().click()
+      await page.getByText('$1,160.00').first().waitFor()
+      await page.getByRole('button', { name: 'Marcar como leída', exact: true }).first().click()
       await page.getByRole('button', { name: 'Menú' }).click()
       await link('Alertas 1 pendiente').waitFor()
       has_more = true
       await page.reload()
       await page.getByRole('button', { name: 'Menú' }).click()
       await link('Alertas 1+ pendientes').waitFor()
-      all = []
+      await page.keyboard.press('Escape')
+      // All that pass the filters are marked together.
       has_more = false
+      let marked = ''
+      await page.route('**/v1/alerts/read?*', (route) => {
+        marked = new URL(route.request().url()).search
+        all = []
+        return route.fulfill({ json: { read_count: 2 } })
+      })
+      await page.getByRole('button', { name: 'Marcar como leídas las de estos filtros' }).click()
+      await page.getByText('Ninguna alerta coincide').waitFor()
+      expect(marked).toBe(`?fiscal_entity_id=${fiscal_entity_id}`)
       await page.reload()
       await page.getByRole('button', { name: 'Menú' }).click()
       await link('Alertas').waitFor()
@@ -416,7 +433,7 @@ describe.skipIf(isMissing)(name, () => {
       const calls = callsOf(page)
       await page.goto(`${world.service.url}/console/`)
       await page.locator('[data-rfc]').nth(199).waitFor()
-      expect(calls.sort()).toEqual(['/v1/alerts?is_read=false&limit=20', '/v1/sync?limit=100', '/v1/sync?limit=100&cursor=100'])
+      expect(calls.sort()).toEqual(['/v1/alerts?is_read=false&state=open&limit=20', '/v1/sync?limit=100', '/v1/sync?limit=100&cursor=100'])
       // An RFC has the name that the organization gave it, else that of its documents.
       const nameOf = (n: number) => page.locator(`tr:has([data-rfc=TST${String(n).padStart(6, '0')}AB1]) td:nth-child(2) span`)
       expect(await Promise.all([nameOf(42), nameOf(43)].map((one) => one.textContent()))).toEqual(['EMPRESA 42', 'Cliente Norte'])

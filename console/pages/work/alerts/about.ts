@@ -1,4 +1,6 @@
-import type { Alert, FiscalEntity } from '../../../api/routes.d.ts'
+import type { Alert } from '../../../api/routes.d.ts'
+
+type About = Pick<Alert, 'kind' | 'resource_id' | 'fiscal_entity_id' | 'rfc' | 'message'>
 
 /** The page of what an alert is about, by the form of its id. */
 const PAGES: readonly [RegExp, (id: string) => string][] = [
@@ -9,17 +11,26 @@ const PAGES: readonly [RegExp, (id: string) => string][] = [
 ]
 const RFC = /(?<![A-ZÑ&\d])[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}(?![A-Z\d])/
 
-/** Where somebody looks at it. A notification lies in the mailbox of the RFC that the message names first. */
-export function pageOf(
-  { resource_id, message }: Pick<Alert, 'resource_id' | 'message'>,
-  entities: readonly Pick<FiscalEntity, 'fiscal_entity_id' | 'rfc'>[],
-): string | null {
+/** The documents with the counterparty that the message names first. An alert for all later ones of a day names only the RFC itself. */
+function pageOfListed({ fiscal_entity_id, rfc, message }: About): string {
+  const counterparty_rfc = RFC.exec(message)?.[0]
+  if (counterparty_rfc === undefined || counterparty_rfc === rfc) return '/today'
+  return `/cfdi?${new URLSearchParams({ fiscal_entity_id: fiscal_entity_id!, counterparty_rfc })}`
+}
+
+/** Where somebody looks at it. */
+export function pageOf(alert: About): string | null {
+  const { kind, resource_id, fiscal_entity_id } = alert
+  if (fiscal_entity_id !== null) {
+    if (kind === 'counterparty.listed') return pageOfListed(alert)
+    if (kind === 'cfdi.cancelled_after_payment')
+      return resource_id === fiscal_entity_id
+        ? `/cfdi?${new URLSearchParams({ fiscal_entity_id, estatus: 'cancelado' })}`
+        : `/cfdi/${resource_id}?${new URLSearchParams({ fiscal_entity_id })}`
+    if (resource_id.startsWith('ntf_')) return `/rfcs/${fiscal_entity_id}#mailbox`
+  }
   const [, page] = PAGES.find(([form]) => form.test(resource_id)) ?? []
-  if (page) return page(resource_id)
-  if (!resource_id.startsWith('ntf_')) return null
-  const rfc = RFC.exec(message)?.[0]
-  const entity = entities.find((one) => one.rfc === rfc)
-  return entity ? `/rfcs/${entity.fiscal_entity_id}#mailbox` : null
+  return page?.(resource_id) ?? null
 }
 
 /** A text whose days, `2026-11-24`, are said as `say` does. */
