@@ -1,6 +1,12 @@
 import { queryOptions } from '@tanstack/preact-query'
-import { count } from '../format.ts'
+import { count, day } from '../format.ts'
+import { language } from '../language.ts'
 import { answer, api } from './client.ts'
+import { withDays } from './instants.ts'
+import type { Alert } from './routes.d.ts'
+
+/** What an alert says in the language that is spoken, with its days as the pages say them. */
+export const textOf = ({ message, message_es }: Alert): string => withDays(language() === 'es' ? message_es : message, day)
 
 /** So many are counted. */
 const MOST = 20

@@ -8,3 +8,6 @@ export const withInstants = (text: string, zone: string, say: (iso: string, zone
     .replace(LOCAL, (_, day, month, year, time) => say(`${year}-${month}-${day}T${time}:00Z`, 'UTC'))
     .replace(UTC, (_, day, time) => say(`${day}T${time}:00Z`, zone))
     .replace(/(\b[ap]\.\s?m\.)\.(?=\s|$)/g, '$1')
+
+/** A text whose days, `2026-11-24`, are said as `say` does. */
+export const withDays = (text: string, say: (day: string) => string): string => text.replace(/\b\d{4}-\d\d-\d\d\b(?!T)/g, say)

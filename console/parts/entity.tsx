@@ -47,6 +47,9 @@ export function useEntity() {
   return { entity, entities, error, refetch, choose, params, set }
 }
 
+/** An RFC with its name, where it has one. */
+export const clientOf = ({ rfc, name }: { rfc: string; name?: string | null }): string => (name ? `${rfc} · ${name}` : rfc)
+
 /** Chooses the RFC of a page. */
 export function EntityPicker({
   entities,
@@ -66,9 +69,9 @@ export function EntityPicker({
       onChange={({ currentTarget }) => choose(currentTarget.value)}
     >
       {!entity && <option value="">{t.entity}</option>}
-      {entities.map(({ fiscal_entity_id, rfc, name }) => (
-        <option key={fiscal_entity_id} value={fiscal_entity_id}>
-          {name ? `${rfc} · ${name}` : rfc}
+      {entities.map((one) => (
+        <option key={one.fiscal_entity_id} value={one.fiscal_entity_id}>
+          {clientOf(one)}
         </option>
       ))}
     </select>

@@ -12,7 +12,7 @@ export interface Column<Row> {
   name: string
   /** Figures stand at the right. */
   end?: boolean
-  /** What the column is sorted by when its heading is pressed. Rows that have none come last. */
+  /** What the column is sorted by when its heading is pressed: a figure, also one that is text, or a text. Rows that have none come last. */
   by?: (row: Row) => string | number | null
   cell: (row: Row) => ComponentChildren
 }
@@ -41,7 +41,7 @@ function inOrder<Row>(rows: readonly Row[], columns: readonly Column<Row>[], ord
   return rows.toSorted((one, other) => {
     const [a, b] = [by(one), by(other)]
     if (a === null || b === null) return Number(a === null) - Number(b === null)
-    return sign * (typeof a === 'number' ? a - Number(b) : a.localeCompare(String(b)))
+    return sign * (Number(a) - Number(b) || String(a).localeCompare(String(b)))
   })
 }
 

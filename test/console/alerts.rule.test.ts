@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { openFirst, pageOf, withDays } from '../../console/pages/work/alerts/about.ts'
+import { withDays } from '../../console/api/instants.ts'
+import { openFirst, pageOf } from '../../console/pages/work/alerts/about.ts'
 
 const uuid = '8a3f7c1e-0000-4000-8000-000000000001'
 const listed = 'A list names Ñ&A010101AAA (EMPRESA): 69-B, definitivo. IIA040805DZ4 bought from it for 10.00 MXN.'

@@ -401,6 +401,44 @@ describe.skipIf(isMissing)(name, () => {
   )
 
   it.runIf(isLong)(
+    'today says of all RFCs what is due, who is newly listed, what was cancelled and what needs a person, each with a link',
+    async () => {
+      const { context, page } = await world.enter(browser, LOOKS.phone)
+      const fiscal_entity_id = world.ids['fiscal_entity_id']!
+      const client = { fiscal_entity_id, rfc: 'DEM050101AB9', name: null }
+      const at = '2026-11-20T15:00:00.000Z'
+      const paged = (data: unknown[]) => ({ json: { data, has_more: false, next_cursor: null } })
+      const due = {
+        ...{ ...client, description: 'Pago provisional mensual de ISR', periodicity: 'monthly', due_rule: null, period: '2026-10' },
+        ...{ due_date: '2026-11-17', extended_due_date: null, status: 'pending', declaration_id: null, days_left: 1 },
+      }
+      const listed = {
+        ...{ ...client, event: 'blacklist.changed', event_id: 'evt_1', ordering: 1, occurred_at: at, change: 'listed' },
+        ...{ counterparty_rfc: 'EKU9003173C9', counterparty_name: 'ESCUELA KEMPER', source: 'sat_69b', list_label: '69-B' },
+        ...{ situacion_before: null, situacion: 'definitivo', severity: 'critical', purchases_mxn: '5800.00', sales_mxn: '0.00' },
+      }
+      const cancelled = {
+        ...{ ...client, alert_id: 'alr_1', kind: 'cfdi.cancelled_after_payment', severity: 'critical', resource_id: world.ids['uuid'] },
+        ...{ amount: '1160.00', currency: 'MXN', message: 'Cancelled.', message_es: 'Se canceló.', created_at: at },
+        ...{ resolved_at: null, read_at: null },
+      }
+      await page.route('**/v1/portfolio/obligations?*', (route) => route.fulfill(paged([due])))
+      await page.route('**/v1/portfolio/listed?*', (route) => route.fulfill(paged([listed])))
+      await page.route('**/v1/alerts?kind=cfdi*', (route) => route.fulfill(paged([cancelled])))
+      await page.goto(world.addressOf('/today'))
+      await settle(page)
+      await page.getByText('Pago provisional mensual de ISR').waitFor()
+      const hrefOf = (name: string) => page.getByRole('link', { name }).getAttribute('href')
+      const documents = `/console/cfdi?fiscal_entity_id=${fiscal_entity_id}&counterparty_rfc=EKU9003173C9`
+      expect(await hrefOf('EKU9003173C9: $5,800.00')).toBe(`${documents}&direction=received`)
+      expect(await hrefOf('Se canceló.')).toBe(`/console/cfdi/${world.ids['uuid']}?fiscal_entity_id=${fiscal_entity_id}`)
+      expect(await findings(page)).toEqual([])
+      await context.close()
+    },
+    60_000,
+  )
+
+  it.runIf(isLong)(
     'the overview of 200 RFCs costs three calls, and of 1,000 at most 20 a minute; what needs a person comes first, and / seeks',
     async () => {
       const { context, page } = await world.enter(browser)

@@ -12,7 +12,7 @@ const IN_PAGE = `(() => {
 
 /** A page of each kind that reads something: lists, details, figures, forms, settings. */
 export const KINDS = [
-  ...['/', '/rfcs/:fiscal_entity_id', '/cfdi', '/cfdi/:uuid', '/cfdi/summary/monthly', '/exports', '/analytics/vat-position'],
+  ...['/', '/today', '/rfcs/:fiscal_entity_id', '/cfdi', '/cfdi/:uuid', '/cfdi/summary/monthly', '/exports', '/analytics/vat-position'],
   ...['/analytics/vat-position/entries', '/analytics/financing', '/extractors/:extractor_id', '/webhooks/:webhook_id', '/team'],
 ]
 

@@ -33,9 +33,6 @@ export function pageOf(alert: About): string | null {
   return page?.(resource_id) ?? null
 }
 
-/** A text whose days, `2026-11-24`, are said as `say` does. */
-export const withDays = (text: string, say: (day: string) => string): string => text.replace(/\b\d{4}-\d\d-\d\d\b(?!T)/g, say)
-
 /** A page of alerts with those whose cause lasts first, each kind in the order of the API. */
 export const openFirst = <One extends Pick<Alert, 'resolved_at'>>(page: readonly One[]): One[] => [
   ...page.filter(({ resolved_at }) => resolved_at === null),

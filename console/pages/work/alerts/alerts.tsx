@@ -1,13 +1,15 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
 import { Link, useSearchParams } from 'wouter-preact'
+import { textOf } from '../../../api/alerts.ts'
 import { answer, api } from '../../../api/client.ts'
 import { entitiesQuery, useSend } from '../../../api/queries.ts'
 import type { Alert, AlertKind, FiscalEntity } from '../../../api/routes.d.ts'
-import { day, instant, money } from '../../../format.ts'
-import { language, useWords } from '../../../language.ts'
+import { instant, money } from '../../../format.ts'
+import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { Chips } from '../../../parts/chips.tsx'
+import { clientOf } from '../../../parts/entity.tsx'
 import { Select } from '../../../parts/field.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
@@ -16,7 +18,7 @@ import { Empty, Problem } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { FilterWords } from '../../../parts/wrong.tsx'
 import { useZone } from '../../../session.ts'
-import { openFirst, pageOf, withDays } from './about.ts'
+import { openFirst, pageOf } from './about.ts'
 import css from './alerts.module.css'
 import { words } from './words.ts'
 
@@ -26,11 +28,6 @@ interface Filters {
   state?: 'open' | 'resolved'
 }
 const NAMES = ['kind', 'fiscal_entity_id', 'state'] as const
-
-const clientOf = ({ rfc, name }: Pick<FiscalEntity, 'rfc' | 'name'>): string => (name ? `${rfc} · ${name}` : rfc)
-
-/** The text in the language that is spoken, with its days as the page says them. */
-const textOf = ({ message, message_es }: Alert): string => withDays(language() === 'es' ? message_es : message, day)
 
 function Item({ alert, entities }: { alert: Alert; entities: readonly FiscalEntity[] }) {
   const t = useWords(words)
