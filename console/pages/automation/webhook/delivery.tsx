@@ -34,6 +34,7 @@ function Payload({ event_id }: { event_id: string }) {
   return (
     <>
       <Text label={t.payload} text={text} />
+      <small>{t.ordering}</small>
       <div>
         <Copy text={text} />
       </div>

@@ -3,7 +3,7 @@ import { useId, useState } from 'preact/hooks'
 import { faultOf } from '../../../api/problems.ts'
 import type { EventKey, Webhook, WebhookDraft } from '../../../api/routes.d.ts'
 import { useWords } from '../../../language.ts'
-import { Field } from '../../../parts/field.tsx'
+import { Field, Select } from '../../../parts/field.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import css from '../parts/automation.module.css'
 import { Choices } from '../parts/choices.tsx'
@@ -15,6 +15,9 @@ import { words } from './words.ts'
 const ADVISED: EventKey[] = ['extraction.completed', 'extraction.failed']
 const placeOf = ({ key, available }: { key: EventKey; available: boolean }): number => (ADVISED.includes(key) ? 0 : available ? 1 : 2)
 
+const TYPES = ['I', 'E', 'T', 'N', 'P', 'retenciones'] as const
+type CfdiType = (typeof TYPES)[number]
+
 type Header = 'keep' | 'none' | 'set'
 
 /** What the form holds. A header that is kept is not sent. */
@@ -23,6 +26,12 @@ interface Draft {
   url: string
   event_keys: string[]
   fiscal_entity_ids: string[] | null
+  /** Empty for both. */
+  direction: '' | 'issued' | 'received'
+  /** None for all. */
+  cfdi_types: string[]
+  /** Empty for no limit. */
+  max_per_minute: string
   header: Header
   header_name: string
   header_value: string
@@ -35,13 +44,26 @@ export const useDraft = (stored?: Webhook) =>
       url: stored?.url ?? '',
       event_keys: stored?.event_keys ?? ADVISED,
     },
+    ...{ direction: stored?.direction ?? '', cfdi_types: stored?.cfdi_types ?? [], max_per_minute: String(stored?.max_per_minute ?? '') },
     ...{ fiscal_entity_ids: stored?.fiscal_entity_ids ?? null, header: stored?.custom_header ? 'keep' : 'none' },
     ...{ header_name: stored?.custom_header?.name ?? '', header_value: '' },
   }))
 
-export const bodyOf = ({ header, header_name, header_value, event_keys, ...draft }: Draft): WebhookDraft => ({
+export const bodyOf = ({
+  header,
+  header_name,
+  header_value,
+  event_keys,
+  direction,
+  cfdi_types,
+  max_per_minute,
+  ...draft
+}: Draft): WebhookDraft => ({
   ...draft,
   event_keys: event_keys as EventKey[],
+  direction: direction || null,
+  cfdi_types: cfdi_types.length > 0 ? (cfdi_types as CfdiType[]) : null,
+  max_per_minute: max_per_minute === '' ? null : Number(max_per_minute),
   ...(header === 'none' && { custom_header: null }),
   ...(header === 'set' && { custom_header: { name: header_name.trim(), value: header_value } }),
 })
@@ -59,7 +81,7 @@ export function Fields({ draft, set, error, stored }: Props) {
   const t = useWords(words)
   const radio = useId()
   const catalog = useQuery(catalogQuery)
-  const text = (name: 'name' | 'url' | 'header_name' | 'header_value') => ({
+  const text = (name: 'name' | 'url' | 'max_per_minute' | 'header_name' | 'header_value') => ({
     value: draft[name],
     onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => set({ ...draft, [name]: currentTarget.value }),
   })
@@ -94,6 +116,30 @@ export function Fields({ draft, set, error, stored }: Props) {
         chosen={draft.fiscal_entity_ids}
         set={(fiscal_entity_ids) => set({ ...draft, fiscal_entity_ids })}
         fault={faultOf(error, 'fiscal_entity_ids')}
+      />
+      <Select
+        label={t.direction}
+        hint={t.directionHint}
+        value={draft.direction}
+        fault={faultOf(error, 'direction')}
+        onChange={({ currentTarget }) => set({ ...draft, direction: currentTarget.value as Draft['direction'] })}
+      >
+        <option value="">{t.both}</option>
+        <option value="issued">{t.directions.issued}</option>
+        <option value="received">{t.directions.received}</option>
+      </Select>
+      <Choices
+        legend={t.types}
+        hint={t.typesHint}
+        isWhole
+        chosen={draft.cfdi_types}
+        set={(cfdi_types) => set({ ...draft, cfdi_types })}
+        fault={faultOf(error, 'cfdi_types')}
+        choices={TYPES.map((value) => ({ value, name: t.typeNames[value] }))}
+      />
+      <Field
+        {...{ label: t.pace, hint: t.paceHint, type: 'number', min: 1, max: 6_000, fault: faultOf(error, 'max_per_minute') }}
+        {...text('max_per_minute')}
       />
       <fieldset class={css.choices}>
         <legend>{t.header}</legend>

@@ -5,7 +5,7 @@ import { useLocation } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import { useSend } from '../../../api/queries.ts'
 import type { Webhook, WebhookChanges } from '../../../api/routes.d.ts'
-import { instant } from '../../../format.ts'
+import { count, instant } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
@@ -74,7 +74,19 @@ export default function OneWebhook({ webhook_id = '' }: { webhook_id?: string })
   )
   if (error && !webhook) return <Failed isPage error={error} retry={refetch} />
   if (!webhook) return <Skeleton rows={5} />
-  const { name, url, is_enabled, event_keys, fiscal_entity_ids, custom_header, secret_hint, created_at } = webhook
+  const {
+    name,
+    url,
+    is_enabled,
+    event_keys,
+    fiscal_entity_ids,
+    custom_header,
+    direction,
+    cfdi_types,
+    max_per_minute,
+    secret_hint,
+    created_at,
+  } = webhook
   return (
     <>
       <Title text={name} lead={<span class={css.wrap}>{url}</span>}>
@@ -102,6 +114,9 @@ export default function OneWebhook({ webhook_id = '' }: { webhook_id?: string })
             [t.state, <WebhookState key="state" webhook={webhook} />],
             [t.rfcs, fiscal_entity_ids ? fiscal_entity_ids.map(rfcOf).join(', ') : t.allRfcs],
             [t.events, event_keys.join(', ')],
+            ...(direction ? [[t.direction, t.directions[direction]] as const] : []),
+            ...(cfdi_types ? [[t.types, cfdi_types.map((one) => t.typeNames[one]).join(', ')] as const] : []),
+            ...(max_per_minute ? [[t.pace, count(max_per_minute)] as const] : []),
             [t.header, custom_header?.name ?? t.noHeader],
             [t.secret, <code key="secret">whsec_…{secret_hint}</code>],
             [t.createdOn, instant(created_at, zone)],
