@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { useWords } from '../language.ts'
 import { Button } from './button.tsx'
 import type { Endless } from './more.tsx'
+import { inOrder, type Order } from './order.ts'
 import { Problem } from './states.tsx'
 import css from './table.module.css'
 import { words } from './words.ts'
@@ -27,22 +28,6 @@ interface Props<Row> {
   list?: Endless
   /** False where a table of the same name goes on below, which saves the rows of all of them. */
   isLast?: boolean
-}
-
-interface Order {
-  name: string
-  isDown: boolean
-}
-
-function inOrder<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: Order | null): readonly Row[] {
-  const by = columns.find(({ name }) => name === order?.name)?.by
-  if (!by || !order) return rows
-  const sign = order.isDown ? -1 : 1
-  return rows.toSorted((one, other) => {
-    const [a, b] = [by(one), by(other)]
-    if (a === null || b === null) return Number(a === null) - Number(b === null)
-    return sign * (Number(a) - Number(b) || String(a).localeCompare(String(b)))
-  })
 }
 
 const FORMATS = ['Excel', 'CSV'] as const
@@ -88,6 +73,8 @@ function Saving({ label, list }: { label: string; list: Endless | undefined }) {
 /** A table that scrolls sideways where it is too wide; on a phone its rows are cards. The first column names the row, and stays in sight. */
 export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true }: Props<Row>) {
   const [order, setOrder] = useState<Order | null>(null)
+  // An order of the rows that were loaded is none of the list.
+  const isWhole = !list?.hasNextPage
   // The page after the last row of a list has none: headings alone would say nothing.
   if (rows.length === 0) return null
   return (
@@ -98,7 +85,7 @@ export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true }:
           <thead>
             <tr>
               {columns.map(({ name, end, by }) => {
-                const own = order?.name === name ? order : null
+                const own = isWhole && order?.name === name ? order : null
                 return (
                   <th
                     key={name}
@@ -106,7 +93,7 @@ export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true }:
                     class={end ? css.end : undefined}
                     aria-sort={own ? (own.isDown ? 'descending' : 'ascending') : undefined}
                   >
-                    {by ? (
+                    {by && isWhole ? (
                       <button type="button" class={css.sort} onClick={() => setOrder({ name, isDown: own !== null && !own.isDown })}>
                         {name}
                         {own && (own.isDown ? <ArrowDown size={13} aria-hidden="true" /> : <ArrowUp size={13} aria-hidden="true" />)}
@@ -120,7 +107,7 @@ export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true }:
             </tr>
           </thead>
           <tbody>
-            {inOrder(rows, columns, order).map((row) => (
+            {inOrder(rows, columns, isWhole ? order : null).map((row) => (
               <tr key={keyOf(row)}>
                 {columns.map(({ name, end, cell }) => (
                   <td key={name} data-name={name} class={end ? css.end : undefined}>

@@ -145,6 +145,7 @@ describe.skipIf(isMissing)('automation in the console', () => {
     await page.locator('[aria-invalid=true]').waitFor()
     expect(await page.locator('[aria-invalid=true]').inputValue()).toBe('http://hooks.example.com/erp')
     await page.getByLabel('URL').fill('https://hooks.example.com/erp')
+    await page.getByLabel('Entregas por minuto, como máximo').fill('60')
     await page.getByRole('button', { name: 'Crear webhook' }).click()
     await page.getByRole('heading', { level: 1, name: 'Guarde el secreto de firma' }).waitFor()
     const secret = (await page.locator('main code').first().textContent())!
@@ -160,6 +161,7 @@ describe.skipIf(isMissing)('automation in the console', () => {
     await page.getByRole('link', { name: 'Ir al webhook' }).click()
     await page.getByRole('heading', { level: 1, name: 'ERP' }).waitFor()
     await page.getByText('No hay entregas').waitFor()
+    expect(await page.getByRole('definition').filter({ hasText: /^60$/ }).count()).toBe(1)
     expect(await page.content()).not.toContain(secret)
 
     listener.status = 410

@@ -368,6 +368,7 @@ describe.skipIf(isMissing)(name, () => {
       })
       const link = (name: string) => page.getByRole('link', { name, exact: true })
       await page.goto(world.addressOf('/alerts'))
+      await settle(page)
       await page.getByRole('button', { name: 'Menú' }).click()
       await link('Alertas 2 pendientes').waitFor()
       expect(await findings(page)).toEqual([])
@@ -424,7 +425,7 @@ describe.skipIf(isMissing)(name, () => {
       }
       await page.route('**/v1/portfolio/obligations?*', (route) => route.fulfill(paged([due])))
       await page.route('**/v1/portfolio/listed?*', (route) => route.fulfill(paged([listed])))
-      await page.route('**/v1/alerts?kind=cfdi*', (route) => route.fulfill(paged([cancelled])))
+      await page.route(/alerts\?.*kind=cfdi/, (route) => route.fulfill(paged([cancelled])))
       await page.goto(world.addressOf('/today'))
       await settle(page)
       await page.getByText('Pago provisional mensual de ISR').waitFor()

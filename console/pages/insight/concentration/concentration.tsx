@@ -81,6 +81,7 @@ function Rows({ rows, list }: { rows: readonly ConcentrationRow[]; list: Endless
         columns={[
           {
             name: t.party,
+            by: ({ name, rfc }) => name ?? rfc,
             cell: ({ rank, rfc, name, blacklist }) => (
               <Named name={name} code={rank === null ? rfc : `${count(rank)}. ${rfc}`}>
                 <Blacklist listed={blacklist} />
@@ -90,23 +91,31 @@ function Rows({ rows, list }: { rows: readonly ConcentrationRow[]; list: Endless
           {
             name: t.net,
             end: true,
+            by: ({ total }) => total,
             cell: ({ rfc, total, drilldown }) => <Drill to={drilldown['total']} label={`${t.net}, ${rfc}`} text={money(total)} />,
           },
-          { name: t.share, end: true, cell: ({ share }) => <Share of={share} /> },
-          { name: t.cumulative, end: true, cell: ({ cumulative_share }) => rate(cumulative_share) },
+          { name: t.share, end: true, by: ({ share }) => share, cell: ({ share }) => <Share of={share} /> },
+          {
+            name: t.cumulative,
+            end: true,
+            by: ({ cumulative_share }) => cumulative_share,
+            cell: ({ cumulative_share }) => rate(cumulative_share),
+          },
           {
             name: t.invoices,
             end: true,
+            by: ({ invoice_count }) => invoice_count,
             cell: ({ rfc, invoice_count, drilldown }) => (
               <Drill to={drilldown['invoice_count']} label={`${t.invoices}, ${rfc}`} text={count(invoice_count)} />
             ),
           },
-          { name: t.months, end: true, cell: ({ active_months }) => count(active_months) },
-          { name: t.trend, end: true, cell: ({ trend_pct }) => rate(trend_pct) },
-          { name: t.cancelled, end: true, cell: ({ cancelled_rate }) => rate(cancelled_rate) },
+          { name: t.months, end: true, by: ({ active_months }) => active_months, cell: ({ active_months }) => count(active_months) },
+          { name: t.trend, end: true, by: ({ trend_pct }) => trend_pct, cell: ({ trend_pct }) => rate(trend_pct) },
+          { name: t.cancelled, end: true, by: ({ cancelled_rate }) => cancelled_rate, cell: ({ cancelled_rate }) => rate(cancelled_rate) },
           {
             name: t.between,
             end: true,
+            by: ({ last_issued_at }) => last_issued_at,
             cell: ({ first_issued_at, last_issued_at }) => (
               <span>
                 {day(first_issued_at)}

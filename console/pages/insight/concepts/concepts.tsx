@@ -66,19 +66,22 @@ function Rows({ rows, level, list }: { rows: readonly ConceptRow[]; level: Conce
         columns={[
           {
             name: t.level[level],
+            by: (one) => one.label ?? codeOf(one),
             cell: (one) => (isText(level) ? <b>{one.label ?? codeOf(one)}</b> : <Named name={one.label} code={codeOf(one)} />),
           },
           {
             name: t.amount,
             end: true,
+            by: ({ amount }) => amount,
             cell: (one) => (
               <Drill to={one.drilldown['amount']} label={`${t.amount}, ${one.label ?? codeOf(one)}`} text={money(one.amount)} />
             ),
           },
-          { name: t.share, end: true, cell: ({ share }) => <Share of={share} /> },
+          { name: t.share, end: true, by: ({ share }) => share, cell: ({ share }) => <Share of={share} /> },
           {
             name: t.invoices,
             end: true,
+            by: ({ invoice_count }) => invoice_count,
             cell: (one) => (
               <Drill
                 to={one.drilldown['invoice_count']}
@@ -90,11 +93,13 @@ function Rows({ rows, level, list }: { rows: readonly ConceptRow[]; level: Conce
           {
             name: t.quantity,
             end: true,
+            by: ({ quantity }) => quantity,
             cell: ({ quantity, unit }) => (quantity === null ? NOTHING : `${quantityOf(quantity)} ${unit ?? ''}`),
           },
           {
             name: t.price,
             end: true,
+            by: ({ avg_unit_price }) => avg_unit_price,
             cell: ({ avg_unit_price, min_unit_price, max_unit_price }) =>
               avg_unit_price === null ? (
                 NOTHING
@@ -106,10 +111,16 @@ function Rows({ rows, level, list }: { rows: readonly ConceptRow[]; level: Conce
                 </span>
               ),
           },
-          { name: t.change, end: true, cell: ({ price_change_pct }) => rate(price_change_pct) },
+          {
+            name: t.change,
+            end: true,
+            by: ({ price_change_pct }) => price_change_pct,
+            cell: ({ price_change_pct }) => rate(price_change_pct),
+          },
           {
             name: t.unusual,
             end: true,
+            by: ({ outlier_count }) => outlier_count,
             cell: ({ outlier_count }) => (outlier_count ? <Badge tone="wait">{count(outlier_count)}</Badge> : count(outlier_count)),
           },
           {

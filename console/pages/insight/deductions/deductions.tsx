@@ -45,17 +45,22 @@ function Totals({ rows }: { rows: readonly DeductionTotals[] }) {
         rows={rows}
         keyOf={({ year, category }) => year + category}
         columns={[
-          { name: t.category, cell: ({ category }) => <b>{t.categories[category] ?? category}</b> },
-          { name: t.year, cell: ({ year }) => year },
+          {
+            name: t.category,
+            by: ({ category }) => t.categories[category] ?? category,
+            cell: ({ category }) => <b>{t.categories[category] ?? category}</b>,
+          },
+          { name: t.year, by: ({ year }) => year, cell: ({ year }) => year },
           ...FIGURES.map((figure) => ({
             name: t.figure[figure],
             end: true,
+            by: (row: DeductionTotals) => row[figure],
             cell: (row: DeductionTotals) => (
               <Drill to={row.drilldown[figure]} label={`${t.figure[figure]}, ${nameOf(row)}`} text={money(row[figure])} />
             ),
           })),
           { name: t.used, end: true, cell: (row) => <Limit row={row} name={nameOf(row)} /> },
-          { name: t.remaining, end: true, cell: ({ remaining }) => money(remaining) },
+          { name: t.remaining, end: true, by: ({ remaining }) => remaining, cell: ({ remaining }) => money(remaining) },
         ]}
       />
     </Panel>
@@ -77,6 +82,7 @@ function Rows({ rows, fiscal_entity_id, list }: { rows: readonly DeductionRow[];
           ...columns,
           {
             name: t.category,
+            by: ({ category }) => category && (t.categories[category] ?? category),
             cell: ({ category, uso_cfdi }) => (
               <span class={css.two}>
                 {category === null ? t.noCategory : (t.categories[category] ?? category)}
@@ -84,10 +90,16 @@ function Rows({ rows, fiscal_entity_id, list }: { rows: readonly DeductionRow[];
               </span>
             ),
           },
-          { name: t.figure.gross_amount, end: true, cell: ({ gross_amount }) => money(gross_amount) },
+          {
+            name: t.figure.gross_amount,
+            end: true,
+            by: ({ gross_amount }) => gross_amount,
+            cell: ({ gross_amount }) => money(gross_amount),
+          },
           {
             name: t.figure.deductible_amount,
             end: true,
+            by: ({ deductible_amount }) => deductible_amount,
             cell: ({ deductible_amount, annual_rate }) => (
               <span class={css.end}>
                 {money(deductible_amount)}
@@ -95,7 +107,11 @@ function Rows({ rows, fiscal_entity_id, list }: { rows: readonly DeductionRow[];
               </span>
             ),
           },
-          { name: t.state, cell: ({ status }) => <Badge tone={TONES[status]}>{t.status[status]}</Badge> },
+          {
+            name: t.state,
+            by: ({ status }) => t.status[status],
+            cell: ({ status }) => <Badge tone={TONES[status]}>{t.status[status]}</Badge>,
+          },
           {
             name: t.why,
             cell: ({ reasons, status }) =>

@@ -47,7 +47,12 @@ function Head({ of, rows, isPast }: { of: EfosExposure; rows: EfosRow[]; isPast:
           keyOf={({ situacion }) => situacion}
           columns={[
             { name: t.bySituation, cell: ({ situacion }) => <Situation is={situacion} /> },
-            { name: t.parties[direction], end: true, cell: ({ counterparty_count }) => count(counterparty_count) },
+            {
+              name: t.parties[direction],
+              end: true,
+              by: ({ counterparty_count }) => counterparty_count,
+              cell: ({ counterparty_count }) => count(counterparty_count),
+            },
             {
               name: t.invoices,
               end: true,
@@ -66,7 +71,12 @@ function Head({ of, rows, isPast }: { of: EfosExposure; rows: EfosRow[]; isPast:
                 <Drill to={searchOf(one)?.amount} label={`${t.sum.amount}, ${t.situation[one.situacion]}`} text={money(one.amount)} />
               ),
             },
-            { name: t.sum.iva_acreditado, end: true, cell: ({ iva_acreditado }) => money(iva_acreditado) },
+            {
+              name: t.sum.iva_acreditado,
+              end: true,
+              by: ({ iva_acreditado }) => iva_acreditado,
+              cell: ({ iva_acreditado }) => money(iva_acreditado),
+            },
             { name: t.isr, end: true, cell: ({ situacion, isr_effect }) => (isCleared(situacion) ? t.notAtRisk : money(isr_effect)) },
           ]}
         />
@@ -85,8 +95,8 @@ function Rows({ rows, direction, list }: { rows: readonly EfosRow[]; direction: 
         keyOf={({ rfc }) => rfc}
         list={list}
         columns={[
-          { name: t.party, cell: ({ rfc, name }) => <Named name={name} code={rfc} /> },
-          { name: t.bySituation, cell: ({ situacion }) => <Situation is={situacion} /> },
+          { name: t.party, by: ({ rfc, name }) => name ?? rfc, cell: ({ rfc, name }) => <Named name={name} code={rfc} /> },
+          { name: t.bySituation, by: ({ situacion }) => t.situation[situacion], cell: ({ situacion }) => <Situation is={situacion} /> },
           {
             name: t.published,
             cell: (one) => (
@@ -101,6 +111,7 @@ function Rows({ rows, direction, list }: { rows: readonly EfosRow[]; direction: 
           },
           {
             name: t.deadline,
+            by: ({ correction_deadline }) => correction_deadline,
             cell: ({ correction_deadline, deadline_basis }) =>
               correction_deadline && (
                 <Badge tone={deadline_basis === 'estimated' ? 'wait' : 'bad'}>
@@ -111,6 +122,7 @@ function Rows({ rows, direction, list }: { rows: readonly EfosRow[]; direction: 
           {
             name: t.invoices,
             end: true,
+            by: ({ invoice_count }) => invoice_count,
             cell: ({ rfc, invoice_count, drilldown }) => (
               <Drill to={drilldown['invoice_count']} label={`${t.invoices}, ${rfc}`} text={count(invoice_count)} />
             ),
@@ -118,6 +130,7 @@ function Rows({ rows, direction, list }: { rows: readonly EfosRow[]; direction: 
           ...SUMS.map((name) => ({
             name: t.sum[name],
             end: true,
+            by: (one: EfosRow) => one[name],
             cell: (one: EfosRow) => <Drill to={one.drilldown[name]} label={`${t.sum[name]}, ${one.rfc}`} text={money(one[name])} />,
           })),
           { name: t.isr, end: true, cell: ({ is_active, isr_effect }) => (is_active ? money(isr_effect) : t.notAtRisk) },

@@ -52,10 +52,11 @@ export function ByMonth({ of, which, series }: { of: readonly Course[]; which: s
           rows={one.months}
           keyOf={({ month }) => month}
           columns={[
-            { name: t.month, cell: ({ month }) => monthName(month, 'long') },
+            { name: t.month, by: ({ month }) => month, cell: ({ month }) => monthName(month, 'long') },
             {
               name: t.amount,
               end: true,
+              by: ({ amount }) => amount,
               cell: ({ month, amount, to }) => <Drill to={to} label={monthName(month, 'long')} text={money(amount)} />,
             },
           ]}

@@ -122,9 +122,10 @@ function Rows({ rows, fiscal_entity_id, list }: { rows: readonly RiskRow[]; fisc
         keyOf={({ uuid }) => uuid}
         list={list}
         columns={[
-          { name: t.score, cell: (one) => <Score of={one} /> },
+          { name: t.score, by: ({ score }) => score, cell: (one) => <Score of={one} /> },
           {
             name: t.document,
+            by: ({ issued_at }) => issued_at,
             cell: ({ uuid, direction, issued_at }) => (
               <span>
                 <Link href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`} aria-label={t.open(nameOf(uuid))} title={uuid}>
@@ -139,10 +140,15 @@ function Rows({ rows, fiscal_entity_id, list }: { rows: readonly RiskRow[]; fisc
               </span>
             ),
           },
-          { name: t.party, cell: ({ counterparty_rfc, counterparty_name }) => <Named name={counterparty_name} code={counterparty_rfc} /> },
+          {
+            name: t.party,
+            by: ({ counterparty_rfc, counterparty_name }) => counterparty_name ?? counterparty_rfc,
+            cell: ({ counterparty_rfc, counterparty_name }) => <Named name={counterparty_name} code={counterparty_rfc} />,
+          },
           {
             name: t.total,
             end: true,
+            by: ({ total_mxn }) => total_mxn,
             cell: ({ total, currency, total_mxn }) => (
               <span>
                 {money(total, currency)}

@@ -132,12 +132,32 @@ function All({ own }: { own: Own }) {
                   rows={of.data}
                   keyOf={({ currency }) => currency}
                   columns={[
-                    { name: t.currency, cell: ({ currency }) => <b>{currency}</b> },
-                    { name: t.sales, end: true, cell: ({ share_of_sales }) => <Share of={share_of_sales} /> },
-                    { name: t.purchases, end: true, cell: ({ share_of_purchases }) => <Share of={share_of_purchases} /> },
+                    { name: t.currency, by: ({ currency }) => currency, cell: ({ currency }) => <b>{currency}</b> },
+                    {
+                      name: t.sales,
+                      end: true,
+                      by: (one) => one.share_of_sales,
+                      cell: ({ share_of_sales }) => <Share of={share_of_sales} />,
+                    },
+                    {
+                      name: t.purchases,
+                      end: true,
+                      by: (one) => one.share_of_purchases,
+                      cell: ({ share_of_purchases }) => <Share of={share_of_purchases} />,
+                    },
                     { name: t.figure.net_open, end: true, cell: ({ currency, net_open }) => money(net_open, currency) },
-                    { name: t.figure.unrealized_gain_loss, end: true, cell: (one) => money(one.unrealized_gain_loss) },
-                    { name: t.figure.realized_gain_loss, end: true, cell: (one) => money(one.realized_gain_loss) },
+                    {
+                      name: t.figure.unrealized_gain_loss,
+                      end: true,
+                      by: (one) => one.unrealized_gain_loss,
+                      cell: (one) => money(one.unrealized_gain_loss),
+                    },
+                    {
+                      name: t.figure.realized_gain_loss,
+                      end: true,
+                      by: (one) => one.realized_gain_loss,
+                      cell: (one) => money(one.realized_gain_loss),
+                    },
                   ]}
                 />
               </Panel>

@@ -49,13 +49,14 @@ export function Months({ rows, chosen }: { rows: readonly VatMonth[]; chosen: st
           columns={[
             {
               name: t.month,
+              by: ({ period }) => period,
               cell: ({ period }) => (
                 <a href={hrefOf(period)} class={css.month} aria-current={period === chosen ? 'true' : undefined}>
                   {monthName(period)}
                 </a>
               ),
             },
-            { name: t.balance, end: true, cell: ({ saldo }) => <b>{money(saldo)}</b> },
+            { name: t.balance, end: true, by: ({ saldo }) => saldo, cell: ({ saldo }) => <b>{money(saldo)}</b> },
             {
               name: t.result,
               cell: ({ resultado }) =>
@@ -72,8 +73,8 @@ export function Months({ rows, chosen }: { rows: readonly VatMonth[]; chosen: st
                 />
               ),
             })),
-            { name: t.creditable, end: true, cell: ({ acreditable }) => money(acreditable) },
-            { name: t.difference, end: true, cell: ({ diferencia }) => money(diferencia) },
+            { name: t.creditable, end: true, by: ({ acreditable }) => acreditable, cell: ({ acreditable }) => money(acreditable) },
+            { name: t.difference, end: true, by: ({ diferencia }) => diferencia, cell: ({ diferencia }) => money(diferencia) },
             { name: t.data, cell: (row) => <Status row={row} isShort /> },
           ]}
         />

@@ -45,16 +45,21 @@ export function Rows({ rows, fiscal_entity_id }: { rows: readonly Withholding[];
               </span>
             ),
           },
-          { name: t.impuesto, cell: ({ impuesto }) => impuesto },
-          { name: t.base, end: true, cell: ({ base }) => money(base) },
-          { name: t.withheld, end: true, cell: ({ amount, rate }) => <Rated amount={amount} rate={rate} /> },
+          { name: t.impuesto, by: ({ impuesto }) => impuesto, cell: ({ impuesto }) => impuesto },
+          { name: t.base, end: true, by: ({ base }) => base, cell: ({ base }) => money(base) },
+          { name: t.withheld, end: true, by: ({ amount }) => amount, cell: ({ amount, rate }) => <Rated amount={amount} rate={rate} /> },
           {
             name: t.expected,
             end: true,
+            by: ({ expected_amount }) => expected_amount,
             cell: ({ expected_amount, expected_rate }) => <Rated amount={expected_amount} rate={expected_rate} />,
           },
-          { name: t.difference, end: true, cell: ({ difference }) => money(difference) },
-          { name: t.due, cell: ({ due_date }) => <span class={css.nowrap}>{due_date ? day(due_date) : NOTHING}</span> },
+          { name: t.difference, end: true, by: ({ difference }) => difference, cell: ({ difference }) => money(difference) },
+          {
+            name: t.due,
+            by: ({ due_date }) => due_date,
+            cell: ({ due_date }) => <span class={css.nowrap}>{due_date ? day(due_date) : NOTHING}</span>,
+          },
           { name: t.state, cell: (row) => <State row={row} /> },
         ]}
       />

@@ -34,6 +34,7 @@ function Debtors({ rows, list }: { rows: readonly Debtor[]; list: Endless }) {
         columns={[
           {
             name: t.debtor,
+            by: ({ rfc, name }) => name ?? rfc,
             cell: ({ rfc, name, blacklist }) => (
               <span class={css.party}>
                 <b>{name ?? rfc}</b>
@@ -45,19 +46,40 @@ function Debtors({ rows, list }: { rows: readonly Debtor[]; list: Endless }) {
           {
             name: t.outstanding,
             end: true,
+            by: ({ outstanding }) => outstanding,
             cell: (one) => <Drill to={one.drilldown['outstanding']} label={`${t.outstanding}, ${one.rfc}`} text={money(one.outstanding)} />,
           },
           {
             name: t.overdue,
             end: true,
+            by: ({ overdue }) => overdue,
             cell: (one) => <Drill to={one.drilldown['overdue']} label={`${t.overdue}, ${one.rfc}`} text={money(one.overdue)} />,
           },
-          { name: t.invoices, end: true, cell: ({ invoice_count }) => count(invoice_count) },
-          ...BUCKETS.map((bucket) => ({ name: t.bucket[bucket], end: true, cell: ({ aging }: Debtor) => money(aging[bucket]) })),
-          { name: t.oldest, cell: ({ oldest_due_date }) => <span class={css.day}>{day(oldest_due_date)}</span> },
-          { name: t.days, end: true, cell: ({ weighted_days_to_pay }) => days(weighted_days_to_pay) },
-          { name: t.onTime, end: true, cell: ({ on_time_rate }) => rate(on_time_rate) },
-          { name: t.eligible, end: true, cell: ({ eligible_amount }) => money(eligible_amount) },
+          { name: t.invoices, end: true, by: ({ invoice_count }) => invoice_count, cell: ({ invoice_count }) => count(invoice_count) },
+          ...BUCKETS.map((bucket) => ({
+            name: t.bucket[bucket],
+            end: true,
+            by: ({ aging }: Debtor) => aging[bucket],
+            cell: ({ aging }: Debtor) => money(aging[bucket]),
+          })),
+          {
+            name: t.oldest,
+            by: ({ oldest_due_date }) => oldest_due_date,
+            cell: ({ oldest_due_date }) => <span class={css.day}>{day(oldest_due_date)}</span>,
+          },
+          {
+            name: t.days,
+            end: true,
+            by: ({ weighted_days_to_pay }) => weighted_days_to_pay,
+            cell: ({ weighted_days_to_pay }) => days(weighted_days_to_pay),
+          },
+          { name: t.onTime, end: true, by: ({ on_time_rate }) => on_time_rate, cell: ({ on_time_rate }) => rate(on_time_rate) },
+          {
+            name: t.eligible,
+            end: true,
+            by: ({ eligible_amount }) => eligible_amount,
+            cell: ({ eligible_amount }) => money(eligible_amount),
+          },
         ]}
       />
     </Panel>

@@ -88,7 +88,7 @@ function Shares({ report }: { report: RepseSupplierReport }) {
           keyOf={({ status }) => status}
           columns={[
             { name: t.stateName, cell: ({ status }) => <Badge tone={TONES[status]}>{t.state[status]}</Badge> },
-            { name: t.suppliers, end: true, cell: ({ suppliers }) => count(suppliers) },
+            { name: t.suppliers, end: true, by: ({ suppliers }) => suppliers, cell: ({ suppliers }) => count(suppliers) },
             { name: t.amount, end: true, cell: ({ amount }) => amount && money(amount) },
           ]}
         />
@@ -148,6 +148,7 @@ function Rows({ report }: { report: RepseSupplierReport }) {
           columns={[
             {
               name: t.supplier,
+              by: ({ rfc, name, razon_social }) => name ?? razon_social ?? rfc,
               cell: ({ rfc, name, razon_social }) => (
                 <span class={css.party}>
                   <b>{name ?? razon_social ?? rfc}</b>
@@ -158,6 +159,7 @@ function Rows({ report }: { report: RepseSupplierReport }) {
             {
               name: t.bought,
               end: true,
+              by: ({ total_amount }) => total_amount,
               cell: ({ rfc, name, total_amount, invoice_count, drilldown }) => (
                 <span class={css.bought}>
                   <a href={pageOf(drilldown)} aria-label={t.documents(name ?? rfc, money(total_amount))}>
@@ -170,6 +172,7 @@ function Rows({ report }: { report: RepseSupplierReport }) {
             { name: t.blacklist, cell: ({ rfc }) => <Lists item={items.get(rfc)} /> },
             {
               name: t.repse,
+              by: ({ status }) => t.state[status],
               cell: ({ status, folio }) => (
                 <span class={css.party}>
                   <Badge tone={TONES[status]}>{t.state[status]}</Badge>
@@ -179,6 +182,7 @@ function Rows({ report }: { report: RepseSupplierReport }) {
             },
             {
               name: t.valid,
+              by: ({ vigencia_hasta }) => vigencia_hasta,
               cell: ({ vigencia_hasta, days_to_expiry }) =>
                 vigencia_hasta && (
                   <span class={css.party}>
@@ -189,6 +193,7 @@ function Rows({ report }: { report: RepseSupplierReport }) {
             },
             {
               name: t.checked,
+              by: ({ checked_at }) => checked_at,
               cell: ({ checked_at, is_stale }) => (
                 <span class={css.party}>
                   {checked_at ? instant(checked_at, zone) : t.never}
