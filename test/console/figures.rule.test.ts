@@ -13,6 +13,7 @@ const OTHERS: Record<string, string> = {
   'pages/account/days.ts': 'days and their zones',
   'pages/automation/extractor/calendar.tsx': 'the days of a month',
   'pages/automation/extractor/draft.ts': 'what a form sends',
+  'pages/automation/webhook/fields.tsx': 'what a form sends',
   'pages/insight/figures/months.ts': 'the month after a month',
   'pages/work/connect/check-digit.ts': 'the check digit of an RFC',
   'pages/work/invoice/timbre.ts': 'the characters that an XML names by number',
@@ -20,7 +21,7 @@ const OTHERS: Record<string, string> = {
   'pages/work/rfc/mailbox.tsx': 'the seconds that an answer says to wait',
   'pages/work/suppliers/suppliers.tsx': 'what the address asks for',
   'parts/sheet.ts': 'the closing total of a file, exact, of what the page shows',
-  'parts/table.tsx': 'the order of rows',
+  'parts/order.ts': 'the order of rows',
 }
 
 const files = readdirSync('console', { recursive: true, encoding: 'utf8' }).filter(
