@@ -109,7 +109,7 @@ export class XmlReader {
       const raw = this.#takeUntil(this.#text[this.#at - 1]!)
       if (raw.includes('<')) throw new Error('an attribute contains <')
       if (attributes[name] !== undefined) throw new Error('an attribute occurs twice')
-      const value = resolved(/[\t\n\r]/.test(raw) ? raw.replace(/\r\n|[\t\n\r]/g, ' ') : raw)
+      const value = resolved(/[\t\n\r]/.test(raw) ? replacedIn(raw, /\r\n|[\t\n\r]/g, () => ' ') : raw)
       attributes[name] = value
       handler.attribute(name, value)
     }
@@ -161,13 +161,23 @@ export class XmlReader {
   }
 }
 
-const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n')
+/** Pieces of a text that end inside no line end and no reference. */
+const PIECES = /(?:[^&\r]|\r\n?|&#?\w*;?){1,4096}/g
+
+/** Replaces line ends, references or characters, piece by piece: the engine remembers each match until a text is whole, which are millions. */
+export const replacedIn = (text: string, pattern: RegExp, by: (...match: string[]) => string): string =>
+  text
+    .match(PIECES)
+    ?.map((piece) => piece.replace(pattern, by))
+    .join('') ?? ''
+
+const withLineFeeds = (text: string): string => replacedIn(text, /\r\n?/g, () => '\n')
 
 /** Resolves the references to characters. Throws an Error on any other. */
 const resolved = (text: string): string => {
   if (!text.includes('&')) return text
   if (NO_REFERENCE.test(text)) throw new Error('there is a reference that means nothing')
-  return text.replace(REFERENCE, (_, entity?: string, decimal?: string, hexadecimal?: string) => {
+  return replacedIn(text, REFERENCE, (_, entity?: string, decimal?: string, hexadecimal?: string) => {
     if (entity) return ENTITIES[entity]!
     const code = decimal ? Number(decimal) : Number.parseInt(hexadecimal!, 16)
     const character = code <= 0x10ffff ? String.fromCodePoint(code) : '\0'

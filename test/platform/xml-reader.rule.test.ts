@@ -1,3 +1,4 @@
+import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { SaxesParser } from 'saxes'
 import { expect, it } from 'vitest'
@@ -202,4 +203,31 @@ it('a document that is changed anywhere is refused when the reference library re
     }),
     { numRuns: runs(3_000, 100_000) },
   )
+})
+
+it('a long document is read as the reference library reads it, wherever it is divided', () => {
+  const unit = fc.oneof(
+    space,
+    reference_,
+    character.filter((one) => !'&<]'.includes(one)),
+  )
+  fc.assert(
+    fc.property(fc.array(unit, { minLength: 1, maxLength: 7 }), (units) => {
+      const text = units.join('').repeat(2_500)
+      expect(ours(`<a b="${text}">${text}<![CDATA[${text}]]></a>`)).toEqual(reference(`<a b="${text}">${text}<![CDATA[${text}]]></a>`))
+    }),
+    { numRuns: runs(20, 1_000) },
+  )
+})
+
+it.each(['\t', '\r', 'a\r\n', '&lt;', '&#10;'])('10 MB of %j are read with the memory of an isolate', async (unit) => {
+  const reader = JSON.stringify(new URL('../../src/platform/xml-reader.ts', import.meta.url).href)
+  const text = `${JSON.stringify(unit)}.repeat(${Math.floor(5_000_000 / unit.length)})`
+  const script = `import(${reader}).then(({ XmlReader }) => {
+    new XmlReader('<a b="' + ${text} + '">' + ${text} + '</a>').read({ attribute() {}, open() {}, close() {}, text() {} })
+  })`
+  const ended = new Promise<number>((resolve, reject) =>
+    new Worker(script, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 100 } }).on('exit', resolve).on('error', reject),
+  )
+  expect(await ended).toBe(0)
 })

@@ -1,3 +1,4 @@
+import { replacedIn } from '../../platform/xml-reader.ts'
 import { EMPTY_HEADER, type Header, isIn } from '../columns.ts'
 import { namesOf, nulls, picker } from '../pick.ts'
 import { CfdiRejected } from './rejected.ts'
@@ -192,7 +193,7 @@ const UUID = /^[\dA-F]{8}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{12}$/
 export const text = (attributes: Attributes, name: string): string | null => {
   const value = attributes[name]?.trim()
   if (!value) return null
-  return SPACES.test(value) ? value.replace(/[ \t\n\r]+/g, ' ') : value
+  return SPACES.test(value) ? replacedIn(value, /[ \t\n\r]+/g, () => ' ').replace(/ {2,}/g, ' ') : value
 }
 
 /** The text of a line's attribute. It is only trimmed, because spaces and line breaks inside it may be intended. */

@@ -1,3 +1,4 @@
+import { replacedIn } from '../../platform/xml-reader.ts'
 import { FOREIGN_RFC } from '../../taxpayers/rfc.ts'
 import { COMPLEMENT_NAMESPACES, complemento, complementoConcepto, comprobante32 } from './complemento.ts'
 import {
@@ -401,7 +402,6 @@ let lineReader: LineReader | null = null
 
 const walk = <State>(text: string, grammar: Grammar<State>): Read<State> => {
   refuseDoctype(text)
-  refuseReferences(text)
   return new Walker(grammar).walk(text)
 }
 
@@ -481,7 +481,7 @@ const repair = (text: string, { addenda }: Malformed, repairs: Repair[]): string
   const from = text.indexOf('<')
   const trimmed = from < 0 ? text : text.slice(from, text.lastIndexOf('>') + 1)
   if (trimmed.length < text.length && !repairs.includes('trimmed_junk')) repairs.push('trimmed_junk')
-  const clean = trimmed.replace(CONTROLS, '')
+  const clean = replacedIn(trimmed, CONTROLS, () => '')
   if (clean.length < trimmed.length && !repairs.includes('control_characters')) repairs.push('control_characters')
   return clean === text && addenda !== null ? cut(text, addenda, repairs) : clean
 }
@@ -507,15 +507,6 @@ const refuseDoctype = (text: string): void => {
   if (!/^<!doctype/i.test(text.slice(at, at + 9))) return
   if (/^<!doctype\s+html\b/i.test(text.slice(at, at + 64))) throw webPage()
   throw new CfdiRejected('cfdi.doctype', 'The document has a DOCTYPE, which a CFDI cannot have.')
-}
-
-/** More than any real document has, Addendas that are XML in a text included. Each takes memory of its own until its text is whole. */
-const MAX_REFERENCES = 1_000_000
-
-const refuseReferences = (text: string): void => {
-  let count = 0
-  for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1))
-    if (++count > MAX_REFERENCES) throw new CfdiRejected('cfdi.too_complex', 'The document has too many references, such as &lt;.')
 }
 
 const webPage = (): CfdiRejected => new CfdiRejected('cfdi.html', 'The file is a web page, not a CFDI.')
