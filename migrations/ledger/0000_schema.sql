@@ -428,6 +428,7 @@ CREATE TABLE `report_states` (
 	`basis` text,
 	`generated_at` integer,
 	`watermark` integer,
+	`vat` text,
 	`round` text,
 	`due_at` integer,
 	`token` text,

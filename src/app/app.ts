@@ -14,7 +14,7 @@ import { efosRoutes } from '../analytics/efos/routes.ts'
 import { financingRoutes } from '../analytics/financing/routes.ts'
 import { fxRoutes } from '../analytics/fx/routes.ts'
 import { portfolioRoutes } from '../analytics/portfolio/routes.ts'
-import { reportRoutes } from '../analytics/reports/routes.ts'
+import { portfolioVatRoutes, reportRoutes } from '../analytics/reports/routes.ts'
 import { supplierRoutes } from '../analytics/repse/routes.ts'
 import { riskRoutes } from '../analytics/risk/routes.ts'
 import { vatRoutes } from '../analytics/vat/routes.ts'
@@ -173,6 +173,7 @@ app
   .route('/v1/fiscal-entities', entityRunRoutes)
   .route('/v1/portfolio', attentionRoutes)
   .route('/v1/portfolio', portfolioDocumentRoutes)
+  .route('/v1/portfolio', portfolioVatRoutes)
   .route('/v1/portfolio', listedRoutes)
   .route('/v1/sync', syncRoutes)
   .route('/v1/fiscal-entities', entitySyncRoutes)

@@ -123,12 +123,12 @@ export const TaxProfile = z
   })
 export type TaxProfile = z.infer<typeof TaxProfile>
 
-const client = {
+export const client = {
   fiscal_entity_id: Id('fe'),
   rfc: z.string(),
   name: z.string().nullable().meta({ description: 'What the organization calls the connection; null without a name.' }),
 }
-const Clients = {
+export const Clients = {
   ...Paging,
   limit: integerParameter(1, 500, 500).meta({ description: 'The number of connections that the page looks at.' }),
 }

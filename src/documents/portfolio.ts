@@ -7,22 +7,25 @@ import { epochDayOf } from '../platform/time/calendar.ts'
 import { centralDayOf, lastDayOf } from '../platform/time/months.ts'
 import { isReadable } from '../taxpayers/connection.ts'
 import { listConnections } from '../taxpayers/taxpayers.ts'
-import { combinedWindowOf, windowsOf } from '../taxpayers/visibility/window.ts'
+import { combinedWindowOf, type Windows, windowsOf } from '../taxpayers/visibility/window.ts'
 import type { PortfolioObligation, PortfolioObligationQuery, PortfolioOpinion, PortfolioOpinionQuery } from './contract.ts'
 import { obligationsOf } from './obligations/obligations-of.ts'
 import { readRegistrations } from './obligations/store.ts'
 import { type DocumentReader, latestOpinions } from './store.ts'
 
-interface Client extends DocumentReader, Pick<PortfolioOpinion, 'fiscal_entity_id' | 'rfc' | 'name'> {}
+interface Client extends DocumentReader, Pick<PortfolioOpinion, 'fiscal_entity_id' | 'rfc' | 'name'> {
+  connection: number
+  windows: Windows
+}
 
 /**
  * Returns what `read` says of the next `limit` connections of the organization, by fiscal_entity_id. It is called once for each ledger, with the
  * connections that may be read.
  */
-async function clientPage<Row extends { fiscal_entity_id: string }>(
+export async function clientPage<Row extends { fiscal_entity_id: string }>(
   ctx: Ctx,
   list: string,
-  query: { limit: number; cursor?: string | undefined },
+  query: { limit: number; cursor?: string | undefined; month?: string },
   read: (ledger: D1Database, clients: readonly Client[]) => Promise<Row[]>,
 ): Promise<Page<Row>> {
   const { db, organization, settings } = ctx
@@ -36,10 +39,11 @@ async function clientPage<Row extends { fiscal_entity_id: string }>(
     [...shards].map(([shard, own]) =>
       read(
         settings.ledgers[shard]!,
-        own.map(({ entity, fiscal_entity_id, rfc, name, issued_to, received_to, ...row }) => {
+        own.map(({ connection, entity, fiscal_entity_id, rfc, name, issued_to, received_to, ...row }) => {
           const bounds = { ...row, issued_to: issued_to?.getTime() ?? null, received_to: received_to?.getTime() ?? null }
-          const window = combinedWindowOf(windowsOf(organization.extractor_count, bounds))
-          return { entity, organization_id: organization.id, window, fiscal_entity_id, rfc, name }
+          const windows = windowsOf(organization.extractor_count, bounds)
+          const reader = { entity, organization_id: organization.id, window: combinedWindowOf(windows) }
+          return { ...reader, connection, windows, fiscal_entity_id, rfc, name }
         }),
       ),
     ),
@@ -51,7 +55,7 @@ async function clientPage<Row extends { fiscal_entity_id: string }>(
   }
 }
 
-const headOf = ({ fiscal_entity_id, rfc, name }: Client) => ({ fiscal_entity_id, rfc, name })
+export const headOf = ({ fiscal_entity_id, rfc, name }: Client) => ({ fiscal_entity_id, rfc, name })
 
 /** Returns the latest compliance opinions of all RFCs, those without one included unless a sense is asked for. */
 export const listOpinions = (ctx: Ctx, query: PortfolioOpinionQuery): Promise<Page<PortfolioOpinion>> =>

@@ -558,6 +558,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/portfolio/attention': { may: ALL, answers: 200 },
   'GET /v1/portfolio/opinions': { may: ALL, answers: 200 },
   'GET /v1/portfolio/obligations': { may: ALL, answers: 200 },
+  'GET /v1/portfolio/vat': { may: ALL, answers: 200 },
   'GET /v1/portfolio/listed': { may: ALL, answers: 200 },
   'GET /v1/alerts': { may: ALL, answers: 200 },
   'POST /v1/alerts/read': { may: WRITERS, answers: 200, given: freshAlert },

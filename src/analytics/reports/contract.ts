@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Certificate, OpinionSense } from '../../authority/port/fields-contract.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
+import { Clients, client } from '../../documents/contract.ts'
 import { columnsOf } from '../../platform/csv.ts'
 import { documented, Instant, Paging, pageMembers, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
@@ -195,3 +196,42 @@ export const ReportQueued = z
   .strictObject({ status: z.literal('queued'), key: Key, fiscal_entity_id: z.string() })
   .meta({ id: 'ReportQueued' })
 export type ReportQueued = z.infer<typeof ReportQueued>
+
+export const PortfolioVatQuery = z.strictObject({
+  ...Clients,
+  month: Month.optional().meta({
+    description: 'The current month in America/Mexico_City, which is the default, or the one before. Nothing is kept of other months.',
+  }),
+})
+export type PortfolioVatQuery = z.infer<typeof PortfolioVatQuery>
+
+export const PortfolioVat = z
+  .strictObject({
+    ...client,
+    month: z.string(),
+    saldo: money.nullable().meta({
+      description:
+        'As in the row of GET /v1/analytics/vat-position: IVA to be paid; below zero, in favour of the taxpayer. Null where `reason` says why.',
+    }),
+    resultado: z.enum(['a_cargo', 'a_favor']).nullable(),
+    reason: z
+      .enum(['window_bounded', 'not_made', 'building', 'not_kept', 'month_unknown'])
+      .nullable()
+      .meta({
+        description:
+          'Why `saldo` is null. `window_bounded`: no reports are made of an RFC whose windows do not show its whole history. `not_made`: nobody has asked ' +
+          'for a report of the RFC. `building`: its reports are made for the first time. `not_kept`: nothing is kept of this month. ' +
+          '`month_unknown`: nothing issued, or nothing received, of the month is known yet.',
+      }),
+    as_of: Instant.nullable().meta({ description: 'When it was computed. Null where nothing is kept.' }),
+    is_stale: z.boolean().nullable().meta({
+      description:
+        'Whether your runs, your imports or a rule may have changed it since. What a list under article 69-B changes is only seen when it is computed again. Null as `as_of` is.',
+    }),
+    refresh: z.string().nullable().meta({
+      description:
+        'The path to which a POST has it computed again. Null where the windows forbid it: GET /v1/analytics/vat-position answers there.',
+    }),
+  })
+  .meta({ id: 'PortfolioVat' })
+export type PortfolioVat = z.infer<typeof PortfolioVat>

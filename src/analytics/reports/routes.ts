@@ -1,8 +1,11 @@
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { idempotent, operation, params, query, refusesAny, returns, returnsTable, roles } from '../../platform/http/operation.ts'
+import { pageOf } from '../../platform/http/shapes.ts'
 import {
   columnsOfReport,
+  PortfolioVat,
+  PortfolioVatQuery,
   Report,
   ReportBuilding,
   ReportCatalog,
@@ -11,6 +14,7 @@ import {
   ReportQuery,
   ReportQueued,
 } from './contract.ts'
+import { listVat } from './portfolio.ts'
 import { getReport, listReports, refreshReport } from './reports.ts'
 
 const BOUNDED =
@@ -61,3 +65,19 @@ export const reportRoutes = new Hono<App>()
     idempotent(),
     async (c) => c.json(await refreshReport(c.var.ctx, c.req.valid('param').key), 202),
   )
+
+/** Of all RFCs of the organization, mounted at /v1/portfolio. */
+export const portfolioVatRoutes = new Hono<App>().get(
+  '/vat',
+  operation(
+    'listPortfolioVat',
+    'Insight',
+    'List the IVA of a month of all RFCs',
+    'Returns what the VAT position of a month was for each RFC whose connection is active, when its reports were last brought up to date. Each RFC of ' +
+      'which somebody has asked for a report keeps it, for the current month and the one before. Where nothing is kept, `saldo` is null and ' +
+      '`reason` says why: nothing is guessed. A page looks at `limit` connections.',
+  ),
+  query(PortfolioVatQuery),
+  returns(200, pageOf(PortfolioVat)),
+  async (c) => c.json(await listVat(c.var.ctx, c.req.valid('query'))),
+)

@@ -31,7 +31,7 @@ export interface Sequences {
   committed_at: number | null
 }
 
-const lastOf = (column: SQLiteColumn, number: number): SQL =>
+const lastOf = (column: SQLiteColumn, number: number | SQL): SQL =>
   sql`coalesce((select ${column} from ${cfdiCommits} where ${cfdiCommits.entity} = ${number} order by ${cfdiCommits.sequence} desc limit 1), 0)`
 
 const sequences = (entity: number, imports: number): SQL => {
@@ -80,6 +80,12 @@ export const askStatement = (ledger: ScopedLedger, connection: number, now: numb
       on conflict (${bare(states.connection)}) do update set ${dueAt} = min(coalesce(${states.due_at}, excluded.${dueAt}), excluded.${dueAt}),
         ${bare(states.round)} = coalesce(${states.round}, excluded.${bare(states.round)})`,
   )
+
+/** Selects how far the reports of these connections are, each with the last commits of its RFC and of its imports. */
+export const statesOf = (connections: readonly number[]): SQL<StateRow & { delivered: number; imported: number }> =>
+  sql`select ${states}.*, ${lastOf(cfdiCommits.sequence, sql`${states.entity}`)} as delivered,
+      ${lastOf(cfdiCommits.sequence, sql`-${states.connection}`)} as imported from ${states}
+    where ${states.connection} in (select value from json_each(${JSON.stringify(connections)}))`
 
 /** The lease of a worker on the reports of a connection. */
 export const reportLease = new RowLease<StateRow>(states, ['connection'])

@@ -16,6 +16,8 @@ export const reportStates = sqliteTable(
     /** When the parts were last brought up to date, and up to when documents were known then. Null before the first time. */
     generated_at: integer(),
     watermark: integer(),
+    /** What the VAT position of some months was, as KeptVat in JSON. */
+    vat: text(),
     /** A ReportRound as JSON while the parts are brought up to date. */
     round: text(),
     /**

@@ -2,19 +2,21 @@ import { sql } from 'drizzle-orm'
 import { readerOf } from '../../accounts/organization/organization.ts'
 import type { RuleKey, RuleRow, Rules } from '../../authority/rules/dated.ts'
 import { rulesAt } from '../../authority/rules/rules.ts'
+import { spanOf } from '../../cfdi/summary/summary.ts'
 import { syncWork } from '../../downloads/jobs/tables.ts'
-import type { System } from '../../platform/context.ts'
+import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
-import { centralDayOf } from '../../platform/time/months.ts'
+import { addMonths, centralDayOf } from '../../platform/time/months.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { ledgerByLedger } from '../../platform/work/pages.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type Windows, windowStateOf } from '../../taxpayers/visibility/window.ts'
-import { KINDS, readMonth, writeCells } from './parts/month.ts'
+import { vatPositionOf } from '../vat/vat.ts'
+import { KINDS, type MonthReading, readMonth, writeCells } from './parts/month.ts'
 import {
   allMonths,
   type Ceilings,
@@ -118,6 +120,22 @@ export interface ReportHint {
   connection: number
 }
 
+/** What the VAT position of the current month and of the one before was, and when. A month of which too little was known has null. */
+interface KeptVat {
+  at: number
+  months: Record<string, string | null>
+}
+
+export const keptVat = ({ vat }: Pick<StateRow, 'vat'>): KeptVat | null => vat && JSON.parse(vat)
+
+async function positionsToKeep({ ctx, ...reading }: MonthReading & { ctx: Ctx }): Promise<string> {
+  const to = reading.today.slice(0, 7)
+  const span = spanOf({ from: addMonths(to, -1), to }, ctx.now)
+  const { data } = await vatPositionOf({ ...reading, ctx, span }, { terceros: 'include', no_objeto: 'not_taxed' })
+  const months = Object.fromEntries(data.map(({ period, saldo }) => [period, saldo]))
+  return JSON.stringify({ at: clock.now(), months } satisfies KeptVat)
+}
+
 /** How long they wait for downloads that are under way. */
 const SETTLE_MS = 30_000
 /** The most statements of a month, but for those of long lists. */
@@ -163,20 +181,22 @@ const save = ({ d1, row }: LeasedReports, ...changes: StateChange[]): Promise<un
 
 async function continueReport(system: System, leased: LeasedReports): Promise<boolean> {
   const { row } = leased
-  const ledger = await openedFor(system, row)
-  if (ledger === null) {
+  const opened = await openedFor(system, row)
+  if (opened === null) {
     await save(leased, { due_at: null, round: null })
     return false
   }
+  const { ctx, ledger } = opened
   if (row.round === null && (await isDownloading(ledger))) {
     await save(leased, { due_at: clock.now() + SETTLE_MS })
     return false
   }
   const today = centralDayOf(system.now.getTime())
   const rules = await rulesAt(system, today)
-  const round = roundOf(row) ?? (await plan(system, leased, ledger, rules, today))
-  if (round === null) return false
   const reading = { system, ledger, rules, today }
+  const vat = () => positionsToKeep({ ...reading, ctx })
+  const round = roundOf(row) ?? (await plan(system, leased, reading, vat))
+  if (round === null) return false
   for (let left = round.months; left.length > 0; ) {
     if (!system.budget.allows(STATEMENTS)) return true
     const [month, ...rest] = left as [string, ...string[]]
@@ -188,17 +208,22 @@ async function continueReport(system: System, leased: LeasedReports): Promise<bo
     ])
     left = rest
   }
+  if (!system.budget.allows(STATEMENTS)) return true
   const { to, basis, watermark } = round
-  await save(leased, { ...to, basis, watermark }, { generated_at: clock.now(), round: null })
+  await save(leased, { ...to, basis, watermark }, { generated_at: clock.now(), round: null, vat: await vat() })
   return false
 }
 
-/** The ledger of a connection that shows everything there is; null for another one, which has no reports. */
-async function openedFor(system: System, { organization_id, fiscal_entity_id }: StateRow): Promise<ScopedLedger | null> {
+/** The ledger of a connection that shows everything there is, and its reader; null for another one, which has no reports. */
+async function openedFor(
+  system: System,
+  { organization_id, fiscal_entity_id }: StateRow,
+): Promise<{ ctx: Ctx; ledger: ScopedLedger } | null> {
   const reader = await readerOf(system, organization_id, fiscal_entity_id)
   if (!reader || !isReadable(reader.connection)) return null
-  const ledger = openLedger({ settings: system.settings, ...reader })
-  return windowStateOf(ledger.windows) === 'open' ? ledger : null
+  const ctx: Ctx = { ...system, ...reader, actor: { kind: 'system', process: 'reports' } }
+  const ledger = openLedger(ctx)
+  return windowStateOf(ledger.windows) === 'open' ? { ctx, ledger } : null
 }
 
 /**
@@ -214,7 +239,12 @@ const isDownloading = async ({ d1, entity, organization_id, window }: ScopedLedg
   ).first()) !== null
 
 /** Finds the months of a round. Null when there is nothing to do: then only how far the parts are is noted, and nobody can tell that it was. */
-async function plan(system: System, leased: LeasedReports, ledger: ScopedLedger, rules: Rules, today: string): Promise<ReportRound | null> {
+async function plan(
+  system: System,
+  leased: LeasedReports,
+  { ledger, rules, today }: MonthReading,
+  vat: () => Promise<string>,
+): Promise<ReportRound | null> {
   const { row } = leased
   // A later commit makes them due again.
   await save(leased, { due_at: null, round: row.round ?? TO_PLAN })
@@ -223,7 +253,10 @@ async function plan(system: System, leased: LeasedReports, ledger: ScopedLedger,
   const basis = basisOf(ledger.windows, rules, today)
   const outdated = await outdatedIn(ledger, row, last, basis)
   if (outdated?.length === 0 && row.round !== TO_REFRESH) {
-    await save(leased, { ...to, basis, round: null })
+    // A new month, or one of which more is known. The downloads of others begin nothing, so that nobody learns of them.
+    const isOwn = row.basis !== basis || ledger.window.ceiling === null
+    const isLacking = typeof keptVat(row)?.months[today.slice(0, 7)] !== 'string'
+    await save(leased, { ...to, basis, round: null, ...(isOwn && isLacking && { vat: await vat() }) })
     return null
   }
   const months = outdated ? await monthsOf(ledger, outdated) : await allMonths(ledger, row.connection)

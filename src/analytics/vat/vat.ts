@@ -266,8 +266,14 @@ const rangeOf = <Query extends { period?: string | undefined; from?: string | un
  * Returns the VAT position of each month on a cash basis (LIVA 1-B, 5): what was collected, paid, withheld and excluded, what is pending, and
  * what the return declares. At most six D1 calls with authentication. Throws Failure 404 without a readable connection, and 422 range.invalid.
  */
-export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosition> {
-  const insight = await openInsight(ctx, rangeOf(query))
+export const getVatPosition = async (ctx: Ctx, query: VatQuery): Promise<VatPosition> =>
+  vatPositionOf(await openInsight(ctx, rangeOf(query)), query)
+
+/** What the taxpayer decides of a VAT position. */
+type Choices = Omit<VatQuery, 'fiscal_entity_id' | 'period' | 'from' | 'to'>
+
+/** Computes the position of the months of a span. */
+export async function vatPositionOf(insight: Insight, query: Choices): Promise<VatPosition> {
   const { rules } = insight
   const uses = { taxed: query.taxed_suppliers ?? [], exempt: query.exempt_suppliers ?? [] }
   const suppliers = await knownSuppliers(insight)
@@ -312,7 +318,7 @@ function prorrateoIn(sums: VatSums, month: string, { prorrateo, no_objeto }: Pic
 }
 
 /** The IVA that was withheld from third parties in a month, as far as the month after credits it. */
-const withheldIn = (sums: VatSums, month: string, query: VatQuery): Micros =>
+const withheldIn = (sums: VatSums, month: string, query: Choices): Micros =>
   sums.of('withheld.taxed', month) + product(sums.of('withheld.mixed', month), prorrateoIn(sums, month, query))
 
 type Declared = NonNullable<VatMonth['declarado']>
@@ -332,9 +338,11 @@ function declaredIn(returns: readonly ReturnRow[], month: string): Declared | nu
   return { iva_a_cargo: amount('iva_a_cargo'), iva_a_favor: amount('iva_a_favor'), operation_number: found['numero_operacion'] ?? null }
 }
 
+export const resultOf = (saldo: string): NonNullable<VatMonth['resultado']> => (saldo.startsWith('-') ? 'a_favor' : 'a_cargo')
+
 function rowOf(
   insight: Insight,
-  query: VatQuery,
+  query: Choices,
   sums: VatSums,
   returns: readonly ReturnRow[],
   period: string,
@@ -386,7 +394,7 @@ function rowOf(
     prorrateo: isUnknown(0) ? null : fixed(prorrateo, 6),
     acreditable: isKnown ? money(acreditable) : null,
     saldo: result === null ? null : money(result),
-    resultado: result === null ? null : money(result).startsWith('-') ? 'a_favor' : 'a_cargo',
+    resultado: result === null ? null : resultOf(money(result)),
     pendiente_por_cobrar_iva: money(of('pendiente_por_cobrar_iva')),
     pendiente_por_acreditar_iva: money(of('pendiente_por_acreditar_iva')),
     pagos_sin_conciliar: {
@@ -412,7 +420,7 @@ function rowOf(
 }
 
 /** What a figure needs of the query, so that its entries add up to it. */
-const choicesOf = (figure: string, { terceros }: VatQuery): Record<string, string> =>
+const choicesOf = (figure: string, { terceros }: Choices): Record<string, string> =>
   terceros === 'exclude' && /^(cobrado|proporcion)\./.test(figure) ? { terceros } : {}
 
 /** The members of a row that the entries of a figure add up to. */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { sweepReports, workOnReports } from '../../../src/analytics/reports/work.ts'
 import { ingestMetadata } from '../../../src/cfdi/ingest/ingest.ts'
 import { systemOf } from '../../../src/platform/context.ts'
+import { newId } from '../../../src/platform/db/id.ts'
 import { Budget } from '../../../src/platform/work/budget.ts'
 import { all, reported } from '../../cfdi/support/book.ts'
 import { CUSTOMERS, type Plain, packageOf, plainOf } from '../../cfdi/support/documents.ts'
@@ -10,6 +11,7 @@ import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { cfdiOf, losingMessages, subscriber } from '../../downloads/support/downloads.ts'
 import { basic, type Caller, request } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
+import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { expectAddedUp, linksIn } from '../support/added-up.ts'
@@ -296,8 +298,8 @@ describe('a report', () => {
     batch.mockRestore()
     const after = (await written()).results
     expect(after.filter((row, n) => row.data !== before[n]!.data).map(({ month }) => month)).toEqual(['2024-07'])
-    // Five documents of the month of 121, once for each of what is read of them.
-    expect([read < 120, wrote < 20]).toEqual([true, true])
+    // Five documents of the month of 121, once for each of what is read of them, and the VAT position of two months without any.
+    expect([read < 200, wrote < 20]).toEqual([true, true])
     expect((await ask(one, 'fiscal-summary')).body).toMatchObject({ is_stale: false })
     expect((await rowsOf(one, 'fiscal-summary'))[1]).toMatchObject({ year: '2024', ingresos: '12050.00' })
   })
@@ -640,5 +642,93 @@ describe('refreshing', () => {
       is_stale: false,
       data: { rows: [{ month: '2026-01', revenue: '140.00' }] },
     })
+  })
+})
+
+describe('the IVA of a month of all RFCs', () => {
+  const portfolio = async (of: Subscriber, query = '') => (await of.ask('GET', `/v1/portfolio/vat${query}`)).body.data
+  const position = async (of: Subscriber, period: string) =>
+    (await of.ask('GET', `/v1/analytics/vat-position?fiscal_entity_id=${of.fiscal_entity_id}&period=${period}`)).body.data[0]
+
+  it('is what the VAT position was when the reports were made, says when it is stale, and why there is none', async () => {
+    const rfc = freshRfc()
+    const one = await everything(rfc)
+    const bought = (day: string, subtotal: number) => sold(rfc, day, subtotal, { emisor: 'DDD040404DD3', receptor: rfc })
+    await ingest(rfc, one.entity_number, [
+      ...[sold(rfc, '2026-05-11', 500), bought('2026-05-12', 800)],
+      ...[sold(rfc, '2026-06-11', 1_000), bought('2026-06-12', 300)],
+    ])
+    const refresh = `/v1/reports/diot/refresh?fiscal_entity_id=${one.fiscal_entity_id}`
+    const nothing = { fiscal_entity_id: one.fiscal_entity_id, rfc, name: null, month: '2026-06', saldo: null, resultado: null, refresh }
+    const unkept = { ...nothing, as_of: null, is_stale: null }
+    expect(await portfolio(one)).toEqual([{ ...unkept, reason: 'not_made' }])
+    expect((await one.ask('POST', refresh)).status).toBe(202)
+    expect(await portfolio(one)).toEqual([{ ...unkept, reason: 'building' }])
+    await work(one)
+    // 160 collected less 48 paid; the month before, 80 less 128.
+    const kept = { ...nothing, as_of: NOW.replace('Z', '.000Z'), is_stale: false, reason: null }
+    const june = { ...kept, saldo: '112.00', resultado: 'a_cargo' }
+    expect(await portfolio(one)).toEqual([june])
+    expect(await portfolio(one, '?month=2026-05')).toEqual([{ ...kept, month: '2026-05', saldo: '-48.00', resultado: 'a_favor' }])
+    for (const month of ['2026-05', '2026-06'])
+      expect(await position(one, month)).toMatchObject({ saldo: (await portfolio(one, `?month=${month}`))[0].saldo })
+    expect(await portfolio(one, '?month=2026-04')).toEqual([{ ...unkept, month: '2026-04', reason: 'not_kept' }])
+    await ingest(rfc, one.entity_number, [sold(rfc, '2026-06-13', 100)])
+    expect(await portfolio(one)).toEqual([{ ...june, is_stale: true }])
+    later(60)
+    await work(one)
+    const after = { ...june, saldo: '128.00', as_of: new Date().toISOString() }
+    expect(await portfolio(one)).toEqual([after])
+    // Of the next month nothing is known until something comes, and nothing is guessed.
+    at('2026-07-02T18:00:00Z')
+    expect((await portfolio(one))[0]).toMatchObject({ month: '2026-07', saldo: null, reason: 'not_kept' })
+    await ingest(rfc, one.entity_number, [sold(rfc, '2026-07-01', 100)])
+    later(60)
+    await work(one)
+    expect((await portfolio(one))[0]).toMatchObject({ month: '2026-07', saldo: null, reason: 'month_unknown', is_stale: false })
+    expect(await portfolio(one, '?month=2026-06')).toEqual([{ ...after, as_of: new Date().toISOString() }])
+  })
+
+  it('is absent where the windows are bounded, and takes three calls for 500 RFCs as for one', async () => {
+    const bounded = await subscriber(freshRfc(), cfdiOf(1))
+    expect(await portfolio(bounded)).toMatchObject([{ saldo: null, reason: 'window_bounded', refresh: null }])
+    const rfc = freshRfc()
+    const one = await everything(rfc)
+    await ingest(rfc, one.entity_number, [
+      sold(rfc, '2026-06-11', 10),
+      sold(rfc, '2026-06-12', 5, { emisor: 'DDD040404DD3', receptor: rfc }),
+    ])
+    await ask(one, 'diot')
+    await work(one)
+    const cost = async () => {
+      const { result, cost: of } = await costOf(env.LEDGER_0, env.FILES, () => portfolio(one))
+      return { rows: result as { saldo: string }[], calls: of.d1_calls }
+    }
+    await cost()
+    const alone = await cost()
+    const more = Array.from({ length: 499 }, (_, n) => ({ number: 8_000_000 + n, rfc: freshRfc(), id: newId('fe') }))
+    for (const [d1, table, of] of [
+      [env.DB, 'fiscal_entities', one.entity_number],
+      [env.DB, 'connections', one.connection],
+      [env.LEDGER_0, 'report_states', one.connection],
+    ] as const) {
+      const key = table === 'fiscal_entities' ? 'entity' : 'connection'
+      const row = (await d1.prepare(`select * from ${table} where ${key} = ?`).bind(of).first<Record<string, unknown>>())!
+      const rows = more.map(({ number, rfc: other, id }) => ({
+        ...row,
+        ...('external_id' in row && { external_id: null }),
+        ...('rfc' in row && { rfc: other }),
+        ...('fiscal_entity_id' in row && { fiscal_entity_id: id }),
+        ...('entity' in row && { entity: number }),
+        ...('sequence' in row && { sequence: 0 }),
+        ...('connection' in row && { connection: number }),
+      }))
+      const names = Object.keys(row)
+      const statement = d1.prepare(`insert into ${table} (${names.join()}) values (${names.map(() => '?').join()})`)
+      await d1.batch(rows.map((values) => statement.bind(...names.map((name) => (values as Record<string, unknown>)[name]))))
+    }
+    const all = await cost()
+    expect([alone.calls, all.calls, all.rows.length]).toEqual([3, 3, 500])
+    expect(new Set(all.rows.map(({ saldo }) => saldo))).toEqual(new Set(['0.80']))
   })
 })
