@@ -16,11 +16,12 @@ import { MISSING_RATE, taxOf } from '../../cfdi/population/population.ts'
 import { BREAKDOWN } from '../../cfdi/taxes/breakdown.ts'
 import { type ReturnRow, returnsOf } from '../../documents/returns.ts'
 import { inlined } from '../../platform/db/statement.ts'
-import { inPesos } from '../../platform/money.ts'
+import { inPesos, micros, decimal as money } from '../../platform/money.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
 import { type DirectionNumber, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { DIRECTIONS } from '../../taxpayers/visibility/window.ts'
 import type { Insight } from '../common/insight.ts'
+import type { VatMonth } from './contract.ts'
 import type { KnownSuppliers } from './exclusions.ts'
 import { type Exclusions, exclusionsOf } from './exclusions.ts'
 import { SUMS, type Sum } from './proportion.ts'
@@ -245,4 +246,21 @@ export function statementsOf(
     return reading
   }
   return { statements, parse }
+}
+
+type Declared = NonNullable<VatMonth['declarado']>
+
+/** The latest visible return for IVA of a month. */
+export function declaredIn(returns: readonly ReturnRow[], month: string): Declared | null {
+  const found = returns
+    .filter(({ period_end }) => period_end.slice(0, 7) === month)
+    .map(
+      ({ version, attributes }) =>
+        ({ version, ...(JSON.parse(attributes) as Record<string, string>) }) as { version: number } & Record<string, string>,
+    )
+    .filter((one) => one['impuesto'] === 'IVA' && one['iva_a_cargo'] !== undefined)
+    .sort((a, b) => b.version - a.version)[0]
+  if (!found) return null
+  const amount = (name: string) => money(micros(found[name] ?? '0')!)
+  return { iva_a_cargo: amount('iva_a_cargo'), iva_a_favor: amount('iva_a_favor'), operation_number: found['numero_operacion'] ?? null }
 }

@@ -42,7 +42,7 @@ import {
   reviewOf,
   UNKNOWN_SUPPLIERS,
 } from './exclusions.ts'
-import { type GroupRow, monthsOf, statementsOf, type VatReading } from './position.ts'
+import { declaredIn, type GroupRow, monthsOf, statementsOf, type VatReading } from './position.ts'
 import {
   addColumns,
   columnsIn,
@@ -320,23 +320,6 @@ function prorrateoIn(sums: VatSums, month: string, { prorrateo, no_objeto }: Pic
 /** The IVA that was withheld from third parties in a month, as far as the month after credits it. */
 const withheldIn = (sums: VatSums, month: string, query: Choices): Micros =>
   sums.of('withheld.taxed', month) + product(sums.of('withheld.mixed', month), prorrateoIn(sums, month, query))
-
-type Declared = NonNullable<VatMonth['declarado']>
-
-/** The latest visible return for IVA of a month. */
-function declaredIn(returns: readonly ReturnRow[], month: string): Declared | null {
-  const found = returns
-    .filter(({ period_end }) => period_end.slice(0, 7) === month)
-    .map(
-      ({ version, attributes }) =>
-        ({ version, ...(JSON.parse(attributes) as Record<string, string>) }) as { version: number } & Record<string, string>,
-    )
-    .filter((one) => one['impuesto'] === 'IVA' && one['iva_a_cargo'] !== undefined)
-    .sort((a, b) => b.version - a.version)[0]
-  if (!found) return null
-  const amount = (name: string) => money(micros(found[name] ?? '0')!)
-  return { iva_a_cargo: amount('iva_a_cargo'), iva_a_favor: amount('iva_a_favor'), operation_number: found['numero_operacion'] ?? null }
-}
 
 export const resultOf = (saldo: string): NonNullable<VatMonth['resultado']> => (saldo.startsWith('-') ? 'a_favor' : 'a_cargo')
 
