@@ -13,7 +13,7 @@ export const SENTENCES: Record<string, string> = {
   'billing.overdue': 'Hay una factura sin pagar después de su plazo. Páguela para continuar.',
   'billing.seats': 'No hay lugares libres en su plan. Pause otro RFC o compre un lugar.',
   'billing.trial_ended': 'La prueba terminó. Elija un plan para conectar RFC.',
-  'billing.trial_rfcs': 'La prueba cubre un solo RFC. Elija un plan para conectar más.',
+  'billing.trial_rfcs': 'La prueba cubre un solo RFC, aunque lo pause o lo desvincule. Para conectar otro, elija un plan.',
   'blacklist.changed': 'La lista cambió mientras tanto. Intente otra vez.',
   'blacklist.exists': 'Ya tiene una lista con ese nombre corto. Reemplace su contenido.',
   'blacklist.invalid': 'Un renglón de la lista no es un RFC válido.',
@@ -170,6 +170,7 @@ export const SENTENCES: Record<string, string> = {
 
 /** Of a code that has several cases, the one that the API's text begins with. */
 export const CASES: Record<string, readonly { begins: string; text: string }[]> = {
+  'billing.seats': [{ begins: 'The free trial', text: 'La prueba terminó. Elija un plan.' }],
   'billing.trial_ended': [
     {
       begins: 'The free trial of this e-mail address was used by another organization',

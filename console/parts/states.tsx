@@ -1,6 +1,7 @@
 import { CircleAlert, FileSearch } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import { Refused } from '../api/client.ts'
 import { checkoutOf, requestIdOf, sentenceOf } from '../api/problems.ts'
 import { useWords } from '../language.ts'
@@ -92,7 +93,7 @@ function Sorry({ error, retry, isPage = false }: FailedProps) {
   )
 }
 
-/** Why a form or a button was refused, beside it. With 402 it links to where what is missing can be bought. */
+/** Why a form or a button was refused, beside it. With 402 it links to where what is missing can be bought, or to the plans. */
 export function Problem({ error }: { error: Error | null }) {
   const t = useWords(words)
   if (!error) return null
@@ -106,6 +107,7 @@ export function Problem({ error }: { error: Error | null }) {
           {t.buy}
         </a>
       )}
+      {!checkout && error instanceof Refused && error.status === 402 && <Link href="/billing">{t.toBilling}</Link>}
       {id && <code>{t.request(id)}</code>}
     </div>
   )

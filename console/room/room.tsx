@@ -49,7 +49,10 @@ export function Seats() {
   const { data } = useQuery(billingQuery)
   if (!data) return null
   // The trial of an e-mail address belongs to the organization that used it: any other has no end of one.
-  const stopped = data.state === 'diagnostic_expired' && data.trial_ends_at === null ? t.trialUsed : t.stopped[data.state]
+  const isTrialUsed = data.state === 'diagnostic_expired' && data.trial_ends_at === null
+  // To pause or unlink an RFC frees nothing in a trial.
+  const isTrialFull = data.state === 'trialing' && data.seats.allowance !== null && data.seats.used >= data.seats.allowance
+  const stopped = isTrialUsed ? t.trialUsed : isTrialFull ? t.trialFull : t.stopped[data.state]
   if (!stopped) return <Full of="seats" used={data.seats.used} limit={data.seats.allowance} />
   return (
     <div class={css.notice} role="status">

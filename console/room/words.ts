@@ -27,6 +27,7 @@ const es = {
     suspended: 'Hay facturas vencidas: hasta pagarlas, las conexiones están en pausa y no se agregan otras.',
     diagnostic_expired: 'La prueba terminó: hasta elegir un plan, las conexiones están en pausa y no se agregan otras.',
   } as Record<string, string>,
+  trialFull: 'La prueba no cubre otro RFC, aunque pause o desvincule el que tiene. Para conectar otro, elija un plan.',
   trialUsed: 'Este correo ya tuvo su prueba en otra organización. Para conectar RFC, elija un plan, o cree la cuenta con otro correo.',
   toBilling: 'Ir a Plan y uso',
 }
@@ -59,6 +60,7 @@ const en: typeof es = {
     suspended: 'Invoices are overdue: until they are paid, connections are paused and none is added.',
     diagnostic_expired: 'The trial has ended: until you choose a plan, connections are paused and none is added.',
   },
+  trialFull: 'The trial covers no other RFC, even if you pause or unlink the one that you have. To connect another, choose a plan.',
   trialUsed:
     'This e-mail address already had its trial in another organization. To connect RFCs, choose a plan, or sign up with another address.',
   toBilling: 'Go to plan and usage',

@@ -111,6 +111,10 @@ describe.skipIf(isMissing)(name, () => {
     await page.getByRole('button', { name: 'Conectar y descargar' }).click()
     expect((await answered).status()).toBe(402)
     expect(await page.getByRole('alert').textContent()).toMatch(/prueba.*req_[0-9a-f]{32}$/s)
+    // Nothing but a plan helps: the page names the way to one, and none that does not work.
+    expect(await page.getByRole('alert').getByRole('link').getAttribute('href')).toBe('/console/billing')
+    expect(await page.getByText('La prueba no cubre otro RFC').count()).toBe(1)
+    expect(await page.getByRole('link', { name: 'Pause un RFC' }).count()).toBe(0)
     // Where what is missing can be bought, there is a way to it.
     const checkout_url = `${world.service.url}/pay`
     const seats = { code: 'billing.seats', detail: 'No seat is free.', request_id: 'req_1', checkout_url }

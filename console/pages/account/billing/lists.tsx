@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/preact-query'
+import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import { useSend } from '../../../api/queries.ts'
@@ -7,12 +8,15 @@ import { instant, money, month } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Button } from '../../../parts/button.tsx'
+import { Dialog } from '../../../parts/dialog.tsx'
+import { Actions } from '../../../parts/field.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
 import { Panel } from '../../../parts/page.tsx'
 import { Problem } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
+import { words as rfcPage } from '../../work/rfc/words.ts'
 import css from '../account.module.css'
 import { rowsOf } from '../lists.ts'
 import { words } from './words.ts'
@@ -32,6 +36,8 @@ export function Seats() {
     queryFn: ({ pageParam }) => answer(api.GET('/v1/billing/rfcs', paged(pageParam))),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   })
+  const rfcWords = useWords(rfcPage)
+  const [asked, ask] = useState<Pick<BillingRfc, 'id' | 'rfc'> | null>(null)
   const setting = useSend(
     ({ id, active }: Pick<BillingRfc, 'id' | 'active'>) =>
       answer(api.PATCH('/v1/billing/rfcs/{fiscal_entity_id}', { params: { path: { fiscal_entity_id: id } }, body: { active } })),
@@ -73,7 +79,7 @@ export function Seats() {
                             needs="admin"
                             isBusy={setting.isPending && setting.variables?.id === id}
                             aria-label={t.of(action, rfc)}
-                            onClick={() => setting.mutate({ id, active: !active })}
+                            onClick={() => (active ? ask({ id, rfc }) : setting.mutate({ id, active: true }))}
                           >
                             {action}
                           </Button>
@@ -87,7 +93,23 @@ export function Seats() {
           )
         }}
       </Loaded>
-      <Problem error={setting.error} />
+      {asked === null && <Problem error={setting.error} />}
+      {asked && (
+        <Dialog title={rfcWords.pauseTitle(asked.rfc)} close={() => ask(null)}>
+          <p>{rfcWords.pauseLead}</p>
+          <Problem error={setting.error} />
+          <Actions>
+            <Button
+              kind="primary"
+              isBusy={setting.isPending}
+              onClick={() => setting.mutate({ id: asked.id, active: false }, { onSuccess: () => ask(null) })}
+            >
+              {t.pause}
+            </Button>
+            <Button onClick={() => ask(null)}>{rfcWords.cancel}</Button>
+          </Actions>
+        </Dialog>
+      )}
       <More list={list} />
     </>
   )
