@@ -89,7 +89,7 @@ export function Fields({ draft, set, error }: Props) {
               .map(({ key, label, is_mandatory, is_premium }) => ({
                 ...{ value: key, name: label },
                 note: is_mandatory ? t.always : is_premium && t.premium,
-                isFixed: is_mandatory,
+                fixed: is_mandatory || undefined,
               }))}
           />
         )}

@@ -6,8 +6,8 @@ interface Choice {
   value: string
   name: ComponentChildren
   note?: ComponentChildren
-  /** It is chosen always. */
-  isFixed?: boolean
+  /** It is chosen always, or never. */
+  fixed?: boolean | undefined
 }
 
 interface Props {
@@ -33,12 +33,12 @@ export function Choices({ legend, choices, chosen, set, fault, hint, isWhole = f
       <legend>{legend}</legend>
       {hint && <small>{hint}</small>}
       <div class={isWhole ? css.whole : css.scroll}>
-        {choices.map(({ value, name, note, isFixed }) => (
+        {choices.map(({ value, name, note, fixed }) => (
           <label key={value}>
             <input
               type="checkbox"
-              checked={isFixed || chosen.includes(value)}
-              disabled={isFixed}
+              checked={fixed ?? chosen.includes(value)}
+              disabled={fixed !== undefined}
               onChange={({ currentTarget }) => toggle(value, currentTarget.checked)}
             />
             <span>

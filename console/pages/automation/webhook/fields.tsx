@@ -108,6 +108,8 @@ export function Fields({ draft, set, error, stored }: Props) {
                 value: key,
                 name: <code>{key}</code>,
                 note: available ? (t.eventWords[key] ?? description) : t.soon,
+                // Who chose it before can take it away.
+                fixed: available || draft.event_keys.includes(key) ? undefined : false,
               }))}
           />
         )}
