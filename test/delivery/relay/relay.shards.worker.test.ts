@@ -63,7 +63,7 @@ const bodies = (feed: readonly EventKept[]) => feed.map(({ body }) => body)
 const keys = (feed: readonly EventKept[]) => feed.map(({ key }) => key)
 
 describe('what a fact says', () => {
-  const EVENT = { event_id: expect.stringMatching(/^evt_[0-9a-z]{26}$/), occurred_at: NOW }
+  const EVENT = { event_id: expect.stringMatching(/^evt_[0-9a-z]{26}$/), ordering: expect.any(Number), occurred_at: NOW }
 
   const SAID = {
     cancelled_at: '2026-03-20T13:30:00-06:00',

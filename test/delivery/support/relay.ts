@@ -213,7 +213,7 @@ export async function feedOf(all: readonly string[]): Promise<EventKept[]> {
     .map(({ organization_id, seq, body: text }) => {
       const body = JSON.parse(restored(text))
       const fiscal_entity_id = body.fiscal_entity_id === undefined ? null : idOfUuid('fe', body.fiscal_entity_id)
-      return { organization_id, seq, event_id: body.event_id, key: body.event, fiscal_entity_id, body }
+      return { organization_id, seq, event_id: body.event_id, key: body.event, fiscal_entity_id, body: { ...body, ordering: seq } }
     })
 }
 

@@ -333,6 +333,7 @@ describe('what an organization is told', () => {
       {
         event: 'mailbox.notification_received',
         event_id: expect.stringMatching(/^evt_/),
+        ordering: expect.any(Number),
         occurred_at: '2026-05-20T09:00:00.000Z',
         fiscal_entity_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
         rfc: acme.rfc,
