@@ -406,6 +406,10 @@ class AsyncOperations(AsyncTransport):
         """List the obligations of all RFCs that are due soon."""
         return cast(types.PortfolioObligationPage, (await self._request('GET', '/v1/portfolio/obligations', {'limit': limit, 'cursor': cursor, 'days': days})).json())
 
+    async def list_portfolio_vat(self, *, limit: int | None = None, cursor: str | None = None, month: str | None = None) -> types.PortfolioVatPage:
+        """List the IVA of a month of all RFCs."""
+        return cast(types.PortfolioVatPage, (await self._request('GET', '/v1/portfolio/vat', {'limit': limit, 'cursor': cursor, 'month': month})).json())
+
     async def list_documents(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, data_source_key: types.ExtractorDataSourceKey | None = None, kind: types.DocumentKind | None = None, from_: str | None = None, to: str | None = None, version: types.ListDocumentsVersion | None = None) -> types.DocumentPage:
         """List tax documents, newest first."""
         return cast(types.DocumentPage, (await self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents', {'limit': limit, 'cursor': cursor, 'data_source_key': data_source_key, 'kind': kind, 'from': from_, 'to': to, 'version': version})).json())

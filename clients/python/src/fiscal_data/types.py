@@ -1499,6 +1499,9 @@ RunJobStatus: TypeAlias = Literal['queued', 'running', 'waiting', 'succeeded', '
 SyncStatusStatus: TypeAlias = Literal['idle', 'running']
 
 
+PortfolioVatReason: TypeAlias = Literal['window_bounded', 'not_made', 'building', 'not_kept', 'month_unknown']
+
+
 CfdiSource: TypeAlias = Literal['sat_cfdi_issued', 'sat_cfdi_received']
 
 
@@ -3118,6 +3121,19 @@ class PortfolioObligation(TypedDict):
     days_left: int
 
 
+class PortfolioVat(TypedDict):
+    fiscal_entity_id: str
+    rfc: str
+    name: str | None
+    month: str
+    saldo: str | None
+    resultado: VatMonthResultado | None
+    reason: PortfolioVatReason | None
+    as_of: str | None
+    is_stale: bool | None
+    refresh: str | None
+
+
 class SyncJob(TypedDict):
     job_id: str
     data_source_key: str
@@ -3722,6 +3738,12 @@ class SyncStatusPage(TypedDict):
 
 class PortfolioObligationPage(TypedDict):
     data: list[PortfolioObligation]
+    has_more: bool
+    next_cursor: str | None
+
+
+class PortfolioVatPage(TypedDict):
+    data: list[PortfolioVat]
     has_more: bool
     next_cursor: str | None
 

@@ -6670,6 +6670,46 @@ export type PortfolioObligation = {
     days_left: number;
 };
 
+export type PortfolioVat = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string;
+    /**
+     * What the organization calls the connection; null without a name.
+     */
+    name: string | null;
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
+    month: string;
+    /**
+     * As in the row of GET /v1/analytics/vat-position: IVA to be paid; below zero, in favour of the taxpayer. Null where `reason` says why.
+     */
+    saldo: string | null;
+    resultado: VatMonthResultado | null;
+    /**
+     * Why `saldo` is null. `window_bounded`: no reports are made of an RFC whose windows do not show its whole history. `not_made`: nobody has asked for a report of the RFC. `building`: its reports are made for the first time. `not_kept`: nothing is kept of this month. `month_unknown`: nothing issued, or nothing received, of the month is known yet.
+     */
+    reason: PortfolioVatReason | null;
+    /**
+     * When it was computed. Null where nothing is kept.
+     */
+    as_of: string | null;
+    /**
+     * Whether your runs, your imports or a rule may have changed it since. What a list under article 69-B changes is only seen when it is computed again. Null as `as_of` is.
+     */
+    is_stale: boolean | null;
+    /**
+     * The path to which a POST has it computed again. Null where the windows forbid it: GET /v1/analytics/vat-position answers there.
+     */
+    refresh: string | null;
+};
+
 export type SyncJob = {
     /**
      * The identifier that this connection has for the job.
@@ -10752,6 +10792,8 @@ export type RunJobStatus = 'queued' | 'running' | 'waiting' | 'succeeded' | 'fai
 
 export type SyncStatusStatus = 'idle' | 'running';
 
+export type PortfolioVatReason = 'window_bounded' | 'not_made' | 'building' | 'not_kept' | 'month_unknown';
+
 export type CfdiSource = 'sat_cfdi_issued' | 'sat_cfdi_received';
 
 export type LackingDocumentWhy = 'xml_not_delivered_yet' | 'requested' | 'cancelled_received' | 'rejected' | 'unobtainable';
@@ -12162,6 +12204,21 @@ export type PortfolioObligationPage = {
      * The items.
      */
     data: Array<PortfolioObligation>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+export type PortfolioVatPage = {
+    /**
+     * The items.
+     */
+    data: Array<PortfolioVat>;
     /**
      * Whether more follows.
      */
@@ -17088,6 +17145,56 @@ export type ListPortfolioObligationsResponses = {
 };
 
 export type ListPortfolioObligationsResponse = ListPortfolioObligationsResponses[keyof ListPortfolioObligationsResponses];
+
+export type ListPortfolioVatData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The number of connections that the page looks at.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * The current month in America/Mexico_City, which is the default, or the one before. Nothing is kept of other months.
+         */
+        month?: string;
+    };
+    url: '/v1/portfolio/vat';
+};
+
+export type ListPortfolioVatErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ListPortfolioVatError = ListPortfolioVatErrors[keyof ListPortfolioVatErrors];
+
+export type ListPortfolioVatResponses = {
+    /**
+     * OK
+     */
+    200: PortfolioVatPage;
+};
+
+export type ListPortfolioVatResponse = ListPortfolioVatResponses[keyof ListPortfolioVatResponses];
 
 export type ListDocumentsData = {
     body?: never;
