@@ -213,7 +213,7 @@ export const PortfolioVat = z
       description:
         'As in the row of GET /v1/analytics/vat-position: IVA to be paid; below zero, in favour of the taxpayer. Null where `reason` says why.',
     }),
-    resultado: z.enum(['a_cargo', 'a_favor']).nullable(),
+    resultado: z.enum(['a_cargo', 'a_favor']).nullable().meta({ description: 'Null as `saldo` is.' }),
     reason: z
       .enum(['window_bounded', 'not_made', 'building', 'not_kept', 'month_unknown'])
       .nullable()

@@ -8,6 +8,7 @@ export const PROCESSES: Record<string, string> = {
   imports: 'importaciones',
   mailbox: 'buzón tributario',
   operator: 'el operador',
+  reports: 'reportes',
   stripe: 'Stripe',
 }
 
