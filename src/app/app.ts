@@ -13,6 +13,7 @@ import { deductionRoutes } from '../analytics/deductions/routes.ts'
 import { efosRoutes } from '../analytics/efos/routes.ts'
 import { financingRoutes } from '../analytics/financing/routes.ts'
 import { fxRoutes } from '../analytics/fx/routes.ts'
+import { isrRoutes } from '../analytics/isr/routes.ts'
 import { portfolioRoutes } from '../analytics/portfolio/routes.ts'
 import { portfolioVatRoutes, reportRoutes } from '../analytics/reports/routes.ts'
 import { supplierRoutes } from '../analytics/repse/routes.ts'
@@ -125,6 +126,7 @@ app
   .route('/v1/cfdi', withholdingRoutes)
   .route('/v1/analytics', portfolioRoutes)
   .route('/v1/analytics', vatRoutes)
+  .route('/v1/analytics', isrRoutes)
   .route('/v1/analytics', conceptsRoutes)
   .route('/v1/analytics', efosRoutes)
   .route('/v1/analytics', financingRoutes)

@@ -455,6 +455,14 @@ export const ROWS: Record<string, Row> = {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), figure: 'cobrado.iva_16' }),
   },
+  'GET /v1/analytics/isr-provisional': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), regimen: '626' }),
+  },
+  'GET /v1/analytics/isr-provisional/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), regimen: '626', figure: 'ingresos' }),
+  },
   'GET /v1/cfdi/withholdings': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/withholdings/entries': {
     ...{ may: ALL, answers: 200, given: entity },

@@ -67,8 +67,15 @@ function flagsOf(direction: DirectionNumber, { rules, days, exclusions, supplier
 export const without = (amount: string): string =>
   `case when found & ${OUTRIGHT} then ${amount} when part_of is not null then ${partIn(amount, 'part_out', 'part_of')} else 0 end`
 
-/** Events as movements, with what is found of them and the flags behind the figures. `more` are names of further columns. */
-export function marked(events: SQL, partition: Partition, direction: DirectionNumber, marks: Marks, more: readonly string[] = []): SQL {
+/** Events as movements, with what is found of them and the flags behind the figures. `more` are names of further columns, and `also` what else is measured and told of it. */
+export function marked(
+  events: SQL,
+  partition: Partition,
+  direction: DirectionNumber,
+  marks: Marks,
+  more: readonly string[] = [],
+  also = { exact: sql`0`, json: sql`` },
+): SQL {
   const { exclusions, suppliers } = marks
   const isIssued = direction === 0
   const flags = flagsOf(direction, marks)
@@ -81,7 +88,7 @@ export function marked(events: SQL, partition: Partition, direction: DirectionNu
   const limit = sql.raw(`1e${LARGE}`)
   // The products of a car's amounts have too many digits.
   const isOpen = sql`(found & ${sql.raw(String(FOUND.unknown_amount | CAPS))} or exists (select 1 from json_each(judged) where value->>0 <> 0))`
-  const needsExact = sql`(needs_exact or ${isOpen} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
+  const needsExact = sql`(needs_exact or ${also.exact} or ${isOpen} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
   // Each is named once, for a part repeats its amount.
   const divided = isIssued ? SPLIT.map((name) => PROPORTION[name].columns.join(' + ')) : [inlined(IVA), 'iva_retenido + 0']
   const amounts = divided.map((amount, n) => `${amount} as amount_${n}`).join(', ')
@@ -89,7 +96,7 @@ export function marked(events: SQL, partition: Partition, direction: DirectionNu
   const withouts = isIssued ? ['0', '0', ...parts] : [...parts, ...SPLIT.map(() => '0')]
   const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source, 'sums', json_array(${names}),
     ${sql.raw(FLAGS.map((name) => `'${name}', ${name}`).join(', '))},
-    'is_unmatched', reason is not null, 'found', found, 'thing', json(thing), 'judged', json(judged), 'payment_of', json(payment_of))`
+    'is_unmatched', reason is not null, 'found', found, 'thing', json(thing), 'judged', json(judged), 'payment_of', json(payment_of)${also.json})`
   return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, is_restated, is_returned, found, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
       ${sql.raw(withouts.map((amount, n) => `${amount} as ${WITHOUT[n]}`).join(', '))},
       ${sql.raw(FLAGS.join(', '))}, is_exact as needs_exact,

@@ -80,6 +80,10 @@ export const SHAPES = {
     }),
   ),
   'isr.company': rate,
+  /** The tariff of a month: lower limits, what is due on them, and the part of what exceeds them. */
+  'isr.tariff': z.array(z.strictObject({ lower: amount, fixed: amount, rate })),
+  /** The part of the income of a month that persons of regime 626 pay, up to an income. */
+  'isr.resico_pf': z.array(z.strictObject({ up_to: amount, rate })),
   uma: z.strictObject({ daily: amount, monthly: amount, annual: amount }),
   /** Above this total in MXN, cash is not deductible. */
   'cash.threshold': amount,

@@ -94,7 +94,8 @@ const paidAtOnce = (
   whole(partition, direction, days, more, [sql`${own.tipo_comprobante} = 'I' and ${own.metodo_pago} = 'PUE'`, isCashAtOnce(partition)])
 
 /** Selects the invoices and credit notes of a direction and some days, paid or not, with the columns of `cashEvents`. */
-export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days): SQL | null => whole(partition, direction, days)
+export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING): SQL | null =>
+  whole(partition, direction, days, more)
 
 /** The same, with the `reason` `not_cash` for those that are no money as they stand: invoices paid later, and credit notes (`refunds`). */
 export const wholeEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named): SQL | null =>
