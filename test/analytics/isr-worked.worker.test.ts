@@ -114,7 +114,9 @@ describe('the provisional payment of ISR of February 2026, by hand', async () =>
   })
 
   it('says that a month without documents is not known, and refuses months without a tariff and other regimes', async () => {
-    expect((await ask(company, 'period=2026-03&regimen=626')).body).toMatchObject({ a_pagar: null })
+    const of = await organization('enterprise_gold')
+    const unknown = { of, ...(await connect(of.owner)) }
+    expect((await ask(unknown, 'period=2026-02&regimen=626')).body).toMatchObject({ a_pagar: null, diferencia: null })
     for (const query of ['period=2022-12&regimen=601', 'period=2026-02&regimen=612', 'period=2026-02&regimen=606'])
       expect((await ask(company, query)).status).toBe(422)
   })

@@ -22,20 +22,20 @@ import {
 import { exclusionsOf, knownSuppliers, rateOfLimit, UNKNOWN_SUPPLIERS } from '../vat/exclusions.ts'
 import { type Marks, NO_USES } from '../vat/store.ts'
 import { type IsrEntriesQuery, type IsrFigure, type IsrLine, type IsrPayment, type IsrQuery, QUESTIONS } from './contract.ts'
-import { amountIn, amountsOf, FIGURES_OF, type IsrRow, type Side, sideRows, sumsOf } from './store.ts'
+import { amountIn, amountsOf, FIGURES_OF, type IsrRow, type IsrSide, sideRows, sumsOf } from './store.ts'
 
 const PATH = 'analytics/isr-provisional'
 /** The first month whose tariff is loaded. */
 const FIRST = '2023-01'
 
 type Plan = 'coefficient' | 'flow' | 'tariff' | 'table'
-const SIDES: Record<Plan, Partial<Record<Side, readonly IsrFigure[]>>> = {
+const SIDES: Record<Plan, Partial<Record<IsrSide, readonly IsrFigure[]>>> = {
   coefficient: { accrued: FIGURES_OF.accrued, collected: ['retenido'] },
   flow: { collected: FIGURES_OF.collected, paid: FIGURES_OF.paid },
   tariff: { collected: FIGURES_OF.collected, paid: FIGURES_OF.paid },
   table: { collected: FIGURES_OF.collected },
 }
-const sidesOf = (plan: Plan) => Object.keys(SIDES[plan]) as Side[]
+const sidesOf = (plan: Plan) => Object.keys(SIDES[plan]) as IsrSide[]
 
 const BASIS: Omit<Basis, 'rules'> = {
   formulas: {

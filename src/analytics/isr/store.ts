@@ -11,17 +11,17 @@ import { type Marks, MORE, marked, without } from '../vat/store.ts'
 import type { IsrFigure } from './contract.ts'
 
 /** What is read: income when it is invoiced, income when it is collected, and what is paid. */
-export type Side = 'accrued' | 'collected' | 'paid'
+export type IsrSide = 'accrued' | 'collected' | 'paid'
 
 export const FIGURES_OF = {
   accrued: ['ingresos', 'anticipos_aplicados', 'notas_de_credito'],
   collected: ['ingresos', 'retenido'],
   paid: ['deducciones', 'no_deducible', 'inversiones'],
-} as const satisfies Record<Side, readonly IsrFigure[]>
+} as const satisfies Record<IsrSide, readonly IsrFigure[]>
 
 /** A row to be measured. A row without `source` has its amounts in `net` and `paid`. */
 export interface IsrRow extends Omit<ExactRow, 'sums'> {
-  side: Side
+  side: IsrSide
   is_advance: 0 | 1
   is_investment: 0 | 1
   net: string | null
@@ -40,7 +40,7 @@ const rowsOf = (columns: Record<string, SQL>, needsExact: SQL, json: SQL, from: 
 }
 
 /** Selects the documents of a side with an amount in micros for each of its figures. Null when the window shows nothing of the direction. */
-export function sideRows(side: Side, partition: Partition, marks: Marks): SQL | null {
+export function sideRows(side: IsrSide, partition: Partition, marks: Marks): SQL | null {
   const { days } = marks
   if (side === 'accrued') {
     const events = accruedEvents(partition, 0, days, named('tipo_relacion'))
@@ -79,7 +79,7 @@ export const amountIn = (rows: SQL, figure: IsrFigure): SQL =>
   sql`select uuid, applies_to, issued_at, cast(${sql.identifier(figure)} as text) as amount, needs_exact, as_json from (${rows})`
 
 /** Adds up the figures of a side, and lists the rows to be measured. */
-export const sumsOf = (side: Side, rows: SQL): SQL => {
+export const sumsOf = (side: IsrSide, rows: SQL): SQL => {
   const sums = FIGURES_OF[side].map((name) => sumOf(inlined(sql`iif(needs_exact, null, ${sql.identifier(name)})`)))
   return sql`select json_array(${sql.join(sums, sql`, `)}) as sums, json_group_array(json(as_json)) filter (where needs_exact) as exactRows
     from (${rows})`
