@@ -117,7 +117,12 @@ describe('the provisional payment of ISR of February 2026, by hand', async () =>
     const of = await organization('enterprise_gold')
     const unknown = { of, ...(await connect(of.owner)) }
     expect((await ask(unknown, 'period=2026-02&regimen=626')).body).toMatchObject({ a_pagar: null, diferencia: null })
-    for (const query of ['period=2022-12&regimen=601', 'period=2026-02&regimen=612', 'period=2026-02&regimen=606'])
+    for (const query of [
+      'period=2017-12&regimen=601',
+      'period=2021-12&regimen=626',
+      'period=2026-02&regimen=612',
+      'period=2026-02&regimen=606',
+    ])
       expect((await ask(company, query)).status).toBe(422)
   })
 })

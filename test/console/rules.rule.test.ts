@@ -48,6 +48,13 @@ describe.each(['es', 'en'] as const)('what the console says of the rules, in %s'
       'Lo menor de 5 UMA anuales y 15 % del ingreso del año',
       'The lesser of 5 annual UMA and 15 % of the income of the year',
     ],
+    [
+      'isr.tariff',
+      [{ lower: '746.05', fixed: '14.32', rate: '0.0640' }],
+      'Desde $746.05: $14.32 y 6.4 % del excedente',
+      'From $746.05: $14.32 and 6.4 % of the excess',
+    ],
+    ['isr.resico_pf', [{ up_to: '25000', rate: '0.01' }], 'Hasta $25,000.00: 1 %', 'Up to $25,000.00: 1 %'],
     ['indicator.blacklist_status', 0, '0', '0'],
     [
       'obligation.annual_due',

@@ -14,7 +14,8 @@ const given = (description: string) =>
 const Payment = {
   ...ofFiscalEntity,
   period: Month.optional().meta({
-    description: 'The month of the payment, from 2023-01 on. The default is the current month in America/Mexico_City.',
+    description:
+      'The month of the payment, from 2018-01 on, of 626 from 2022-01 on. The default is the current month in America/Mexico_City.',
   }),
   regimen: z.enum(REGIMENES).meta({
     description:
@@ -42,7 +43,8 @@ export type IsrQuery = z.infer<typeof IsrQuery>
 
 /** The lines that documents add up to. */
 export const ISR_FIGURES = [
-  ...(['ingresos', 'anticipos_aplicados', 'notas_de_credito', 'deducciones', 'no_deducible', 'inversiones', 'retenido'] as const),
+  ...(['ingresos', 'anticipos_aplicados', 'notas_de_credito'] as const),
+  ...(['deducciones', 'no_deducible', 'inversiones', 'retenido'] as const),
 ] as const
 export type IsrFigure = (typeof ISR_FIGURES)[number]
 

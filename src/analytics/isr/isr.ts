@@ -25,8 +25,8 @@ import { type IsrEntriesQuery, type IsrFigure, type IsrLine, type IsrPayment, ty
 import { amountIn, amountsOf, FIGURES_OF, type IsrRow, type IsrSide, sideRows, sumsOf } from './store.ts'
 
 const PATH = 'analytics/isr-provisional'
-/** The first month whose tariff is loaded. */
-const FIRST = '2023-01'
+/** The first month whose tariff is loaded; 626 began in 2022. */
+const FIRST = { 601: '2018-01', 612: '2018-01', 626: '2022-01' }
 
 type Plan = 'coefficient' | 'flow' | 'tariff' | 'table'
 const SIDES: Record<Plan, Partial<Record<IsrSide, readonly IsrFigure[]>>> = {
@@ -77,7 +77,7 @@ interface Opened {
 async function openIsr(ctx: Ctx, { period, regimen }: IsrQuery | IsrEntriesQuery): Promise<Opened> {
   const month = period ?? centralDayOf(ctx.now.getTime()).slice(0, 7)
   const refuse = (path: string, message: string) => invalid('range.invalid', [{ path, message }])
-  if (month < FIRST) throw refuse('period', `Must not be before ${FIRST}.`)
+  if (month < FIRST[regimen]) throw refuse('period', `Must not be before ${FIRST[regimen]} in regime ${regimen}.`)
   const from = { from: `${month.slice(0, 4)}-01`, to: month }
   const insight = await openInsight(ctx, from)
   const isCompany = insight.ledger.rfc.length === 12

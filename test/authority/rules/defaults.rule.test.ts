@@ -23,6 +23,7 @@ const LATER = [
   'deduction.excluded_regimes',
   'repse.claves',
   'vat.border',
+  'isr.resico_pf',
   'vat.border_regions',
   'catalog.regimen_fiscal',
   'catalog.uso_cfdi',

@@ -88,6 +88,12 @@ export function sayingRules(language: Language) {
   const SAY: Record<string, (value: unknown) => string> = {
     uma: (value) =>
       entries(value, (name, amount) => `${{ daily: t.daily, monthly: t.monthly, annual: t.annual }[name] ?? name} ${money(amount)}`),
+    'isr.tariff': (value) =>
+      (value as { lower: string; fixed: string; rate: string }[])
+        .map(({ lower, fixed, rate: part }) => t.tariff(money(lower), money(fixed), rate(part)))
+        .join('; '),
+    'isr.resico_pf': (value) =>
+      (value as { up_to: string; rate: string }[]).map(({ up_to, rate: part }) => t.upTo(money(up_to), rate(part))).join('; '),
     'cash.threshold': amountOf,
     'cash.several_payments': (value) => t.several[String(value)] ?? String(value),
     'balance.tolerance': amountOf,
