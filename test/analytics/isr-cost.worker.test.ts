@@ -75,9 +75,7 @@ describe('the provisional payment of ISR', () => {
     const ctx = contextOf({ entity: book.entity, ...reaching(['2025-12-01', '2026-03-31T22:00:00Z']) }, PAST)
     const query = IsrQuery.parse(asked('2026-02', '626'))
     await getIsrPayment(ctx, query)
-    const started = Date.now()
     const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => getIsrPayment(ctx, query))
-    console.log('MEASURED', Date.now() - started)
     expect(cost).toMatchObject({ d1_calls: 3, rows_written: 0 })
     // 33.33 of 116.00, of 100.00 each: 28.732759 before taxes.
     expect(lines(result)).toMatchObject({ ingresos: '143663.80', deducciones: '143663.80', base: '0.00' })
