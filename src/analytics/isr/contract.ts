@@ -62,7 +62,7 @@ export const QUESTIONS = {
 
 const Line = z
   .strictObject({
-    line: z.string(),
+    line: z.string().meta({ description: 'Its name in `basis.formulas`, or that of a parameter: `otras_deducciones`, `perdidas`.' }),
     value: z.string().nullable().meta({
       description: 'Decimal in MXN with two places; of `coeficiente` and `tasa` a factor. Null where an input is missing.',
     }),
@@ -77,9 +77,9 @@ export type IsrLine = z.infer<typeof Line>
 export const IsrPayment = z
   .strictObject({
     ...Envelope,
-    period: z.string(),
-    regimen: z.enum(REGIMENES),
-    persona: z.enum(['moral', 'fisica']),
+    period: z.string().meta({ description: 'The month of the payment.' }),
+    regimen: z.enum(REGIMENES).meta({ description: 'The regime that was asked for.' }),
+    persona: z.enum(['moral', 'fisica']).meta({ description: 'A company or a person, by its RFC.' }),
     ...pageOf(Line).shape,
     a_pagar: money.nullable().meta({
       description: 'The last line. Null where an input is missing, or a month of the range is neither complete nor imported.',
