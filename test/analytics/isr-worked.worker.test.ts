@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { tariffOn } from '../../src/analytics/isr/isr.ts'
+import { basic, request } from '../support/client.ts'
 import { connect, type Organization, organization } from '../support/tenants.ts'
 import { micros, money } from './oracle/amounts.ts'
 import { importInto } from './support/imported.ts'
@@ -111,6 +112,13 @@ describe('the provisional payment of ISR of February 2026, by hand', async () =>
 
   it('is that of a person of 626 by the table, on the month alone', async () => {
     await expectLines(person, 'regimen=626', { ingresos: '15250.00', tasa: '0.01', isr: '152.50', retenido: '15.63', a_pagar: '136.87' })
+  })
+
+  it('is a table for who accepts text/csv, and so are the documents of a line', async () => {
+    const headers = { authorization: basic(company.of.owner), accept: 'text/csv' }
+    const query = `fiscal_entity_id=${company.fiscal_entity_id}&period=2026-02&regimen=626`
+    for (const path of [`?${query}`, `/entries?${query}&figure=ingresos`])
+      expect((await request('GET', `/v1/analytics/isr-provisional${path}`, { headers })).status).toBe(200)
   })
 
   it('says that a month without documents is not known, and refuses months without a tariff and other regimes', async () => {
