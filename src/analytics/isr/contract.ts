@@ -91,7 +91,12 @@ export const IsrPayment = z
       .meta({ description: 'What the latest visible return of the month declares. Null without one.' }),
     diferencia: money.nullable().meta({ description: '`a_pagar` − `declarado.isr_a_cargo`. Null without either.' }),
     questions: z
-      .array(z.strictObject({ reason: z.enum(Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]), question: z.string() }))
+      .array(
+        z.strictObject({
+          reason: z.enum(Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]),
+          question: z.string().meta({ description: 'It in a sentence, for people.' }),
+        }),
+      )
       .meta({ description: 'What no CFDI decides.' }),
     drilldown: Drilldown,
   })
