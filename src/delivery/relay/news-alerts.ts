@@ -31,7 +31,11 @@ function grouped(
 }
 
 /** The alert of a counterparty that a list newly names, or finds definitively listed; null for any other change. */
-export function alertOfListed(one: Alerted, { changed_at }: BlacklistChangedBody, content: Omit<Listed, 'event_id' | 'ordering'>): AlertDraft | null {
+export function alertOfListed(
+  one: Alerted,
+  { changed_at }: BlacklistChangedBody,
+  content: Omit<Listed, 'event_id' | 'ordering'>,
+): AlertDraft | null {
   const { counterparty_rfc, counterparty_name, source, list_label, change, situacion, severity, purchases_mxn, sales_mxn } = content
   const isGrave = severity === 'critical' || severity === 'high'
   if (change === 'removed' || (!isGrave && severity !== 'medium') || (change !== 'listed' && severity !== 'critical')) return null

@@ -318,6 +318,22 @@ class AsyncOperations(AsyncTransport):
         """List the documents behind the VAT position, as a table in CSV."""
         return await self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'returned': returned, 'terceros': terceros, 'limit': limit, 'cursor': cursor}, accept='text/csv')
 
+    async def get_isr_payment(self, *, regimen: types.IsrPaymentRegimen, fiscal_entity_id: str | None = None, period: str | None = None, coefficient: str | None = None, other_deductions: str | None = None, losses: str | None = None, ptu: str | None = None, earlier_payments: str | None = None) -> types.IsrPayment:
+        """Compute the provisional payment of ISR."""
+        return cast(types.IsrPayment, (await self._request('GET', '/v1/analytics/isr-provisional', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'regimen': regimen, 'coefficient': coefficient, 'other_deductions': other_deductions, 'losses': losses, 'ptu': ptu, 'earlier_payments': earlier_payments})).json())
+
+    async def get_isr_payment_csv(self, *, regimen: types.IsrPaymentRegimen, fiscal_entity_id: str | None = None, period: str | None = None, coefficient: str | None = None, other_deductions: str | None = None, losses: str | None = None, ptu: str | None = None, earlier_payments: str | None = None) -> Content:
+        """Compute the provisional payment of ISR, as a table in CSV."""
+        return await self._request('GET', '/v1/analytics/isr-provisional', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'regimen': regimen, 'coefficient': coefficient, 'other_deductions': other_deductions, 'losses': losses, 'ptu': ptu, 'earlier_payments': earlier_payments}, accept='text/csv')
+
+    async def list_isr_entries(self, *, regimen: types.IsrPaymentRegimen, figure: types.ListIsrEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
+        """List the documents behind a line of the payment of ISR."""
+        return cast(types.InsightEntriesPage, (await self._request('GET', '/v1/analytics/isr-provisional/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'regimen': regimen, 'limit': limit, 'cursor': cursor, 'figure': figure})).json())
+
+    async def list_isr_entries_csv(self, *, regimen: types.IsrPaymentRegimen, figure: types.ListIsrEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """List the documents behind a line of the payment of ISR, as a table in CSV."""
+        return await self._request('GET', '/v1/analytics/isr-provisional/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'regimen': regimen, 'limit': limit, 'cursor': cursor, 'figure': figure}, accept='text/csv')
+
     async def get_concepts(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None) -> types.Concepts:
         """Analyze what was bought or sold."""
         return cast(types.Concepts, (await self._request('GET', '/v1/analytics/concepts', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'terceros': terceros, 'limit': limit, 'cursor': cursor})).json())

@@ -1068,6 +1068,28 @@ class VatMonthDataStatus(TypedDict):
     received: DataStatus
 
 
+IsrPaymentRegimen: TypeAlias = Literal['601', '612', '626']
+
+
+IsrPaymentPersona: TypeAlias = Literal['moral', 'fisica']
+
+
+class IsrPaymentDeclarado(TypedDict):
+    isr_a_cargo: str
+    operation_number: str | None
+
+
+IsrPaymentQuestionReason: TypeAlias = Literal['coefficient', 'notas_de_credito', 'inversiones', 'other_deductions', 'earlier_payments', 'limit']
+
+
+class IsrPaymentQuestion(TypedDict):
+    reason: IsrPaymentQuestionReason
+    question: str
+
+
+IsrLineSource: TypeAlias = Literal['documents', 'given', 'declared', 'supposed', 'law', 'computed']
+
+
 ConceptLevel: TypeAlias = Literal['segment', 'family', 'class', 'key', 'description']
 
 
@@ -1889,6 +1911,9 @@ GetVatPositionNoObjeto: TypeAlias = Literal['not_taxed', 'left_out']
 ListVatEntriesFigure: TypeAlias = Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.base_no_objeto', 'cobrado.base_sin_traslado', 'cobrado.retenido_por_clientes', 'terceros.base_16', 'terceros.iva_16', 'terceros.base_8', 'terceros.iva_8', 'terceros.base_0', 'terceros.base_exento', 'terceros.base_no_objeto', 'proporcion.gravado', 'proporcion.exento', 'proporcion.no_objeto', 'proporcion.fuera', 'proporcion.por_revisar', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.base_no_objeto', 'pagado.base_sin_traslado', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'por_revisar', 'retenido_acreditable', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties', 'credit_notes_of_unpaid']
 
 
+ListIsrEntriesFigure: TypeAlias = Literal['ingresos', 'anticipos_aplicados', 'notas_de_credito', 'deducciones', 'no_deducible', 'inversiones', 'retenido', 'unreconciled_payments', 'other_parties', 'missing_rate', 'dof_rate', 'not_counted']
+
+
 ListConceptsEntriesFigure: TypeAlias = Literal['total', 'amount', 'invoice_count', 'unclassified_amount', 'outliers', 'missing_rate', 'dof_rate', 'not_counted']
 
 
@@ -2129,6 +2154,12 @@ class VatMonth(TypedDict):
     is_partial: bool
     through_date: str | None
     drilldown: dict[str, str]
+
+
+class IsrLine(TypedDict):
+    line: str
+    value: str | None
+    source: IsrLineSource
 
 
 class ConceptRow(TypedDict):
@@ -3942,6 +3973,34 @@ VatPosition = TypedDict(
         'data': list[VatMonth],
         'has_more': bool,
         'next_cursor': str | None,
+    },
+)
+
+
+IsrPayment = TypedDict(
+    'IsrPayment',
+    {
+        'fiscal_entity_id': str,
+        'from': str,
+        'to': str,
+        'currency': Literal['MXN'],
+        'basis': InsightBasis,
+        'windows': CfdiWindows,
+        'window_state': WindowState,
+        'as_of': str,
+        'data_quality': InsightQuality,
+        'period': str,
+        'regimen': IsrPaymentRegimen,
+        'persona': IsrPaymentPersona,
+        'data': list[IsrLine],
+        'has_more': bool,
+        'next_cursor': str | None,
+        'a_pagar': str | None,
+        'is_partial': bool,
+        'declarado': IsrPaymentDeclarado | None,
+        'diferencia': str | None,
+        'questions': list[IsrPaymentQuestion],
+        'drilldown': dict[str, str],
     },
 )
 

@@ -1305,6 +1305,110 @@ export type VatMonth = {
  */
 export type DataStatus = 'complete' | 'downloading' | 'missing' | 'imported';
 
+export type IsrPayment = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The first month, inclusive, `YYYY-MM`.
+     */
+    from: string;
+    /**
+     * The last month, inclusive, `YYYY-MM`.
+     */
+    to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
+    basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
+    windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
+    window_state: WindowState;
+    /**
+     * As of when the figures hold. A day, YYYY-MM-DD, where `as_of` can be asked for: that day, by default today. Else an instant: the later ceiling of the windows, or the time of the request.
+     */
+    as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
+    data_quality: InsightQuality;
+    /**
+     * The month of the payment.
+     */
+    period: string;
+    /**
+     * The regime that was asked for.
+     */
+    regimen: IsrPaymentRegimen;
+    /**
+     * A company or a person, by its RFC.
+     */
+    persona: IsrPaymentPersona;
+    /**
+     * The items.
+     */
+    data: Array<IsrLine>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+    /**
+     * The last line. Null where an input is missing, or a month of the range is neither complete nor imported.
+     */
+    a_pagar: string | null;
+    /**
+     * Whether a window cuts a month of the range, or the month of the payment is not over.
+     */
+    is_partial: boolean;
+    /**
+     * What the latest visible return of the month declares. Null without one.
+     */
+    declarado: IsrPaymentDeclarado | null;
+    /**
+     * `a_pagar` − `declarado.isr_a_cargo`. Null without either.
+     */
+    diferencia: string | null;
+    /**
+     * What no CFDI decides.
+     */
+    questions: Array<IsrPaymentQuestion>;
+    /**
+     * Path and query of the documents behind each figure: they add up to it exactly.
+     */
+    drilldown: {
+        [key: string]: string;
+    };
+};
+
+export type IsrLine = {
+    /**
+     * Its name in `basis.formulas`, or that of a parameter: `otras_deducciones`, `perdidas`.
+     */
+    line: string;
+    /**
+     * Decimal in MXN with two places; of `coeficiente` and `tasa` a factor. Null where an input is missing.
+     */
+    value: string | null;
+    /**
+     * Where it comes from: documents, your parameter, returns, nothing (it is taken as 0), a dated rule, or the lines before it.
+     */
+    source: IsrLineSource;
+};
+
 export type Concepts = {
     /**
      * The identifier of the fiscal entity: your connection to an RFC.
@@ -6691,6 +6795,9 @@ export type PortfolioVat = {
      * As in the row of GET /v1/analytics/vat-position: IVA to be paid; below zero, in favour of the taxpayer. Null where `reason` says why.
      */
     saldo: string | null;
+    /**
+     * Null as `saldo` is.
+     */
     resultado: VatMonthResultado | null;
     /**
      * Why `saldo` is null. `window_bounded`: no reports are made of an RFC whose windows do not show its whole history. `not_made`: nobody has asked for a report of the RFC. `building`: its reports are made for the first time. `not_kept`: nothing is kept of this month. `month_unknown`: nothing issued, or nothing received, of the month is known yet.
@@ -9888,6 +9995,36 @@ export type VatMonthDataStatus = {
     received: DataStatus;
 };
 
+export type IsrPaymentRegimen = '601' | '612' | '626';
+
+export type IsrPaymentPersona = 'moral' | 'fisica';
+
+export type IsrPaymentDeclarado = {
+    /**
+     * Decimal with two places, in MXN.
+     */
+    isr_a_cargo: string;
+    /**
+     * The number of the operation; null without one.
+     */
+    operation_number: string | null;
+};
+
+export type IsrPaymentQuestionReason = 'coefficient' | 'notas_de_credito' | 'inversiones' | 'other_deductions' | 'earlier_payments' | 'limit';
+
+export type IsrPaymentQuestion = {
+    /**
+     * Why, as a stable code.
+     */
+    reason: IsrPaymentQuestionReason;
+    /**
+     * It in a sentence, for people.
+     */
+    question: string;
+};
+
+export type IsrLineSource = 'documents' | 'given' | 'declared' | 'supposed' | 'law' | 'computed';
+
 export type ConceptLevel = 'segment' | 'family' | 'class' | 'key' | 'description';
 
 export type ConceptRowTopCounterparty = {
@@ -11846,6 +11983,8 @@ export type GetVatPositionTerceros = 'include' | 'exclude';
 export type GetVatPositionNoObjeto = 'not_taxed' | 'left_out';
 
 export type ListVatEntriesFigure = 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.base_no_objeto' | 'cobrado.base_sin_traslado' | 'cobrado.retenido_por_clientes' | 'terceros.base_16' | 'terceros.iva_16' | 'terceros.base_8' | 'terceros.iva_8' | 'terceros.base_0' | 'terceros.base_exento' | 'terceros.base_no_objeto' | 'proporcion.gravado' | 'proporcion.exento' | 'proporcion.no_objeto' | 'proporcion.fuera' | 'proporcion.por_revisar' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.base_no_objeto' | 'pagado.base_sin_traslado' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'por_revisar' | 'retenido_acreditable' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties' | 'credit_notes_of_unpaid';
+
+export type ListIsrEntriesFigure = 'ingresos' | 'anticipos_aplicados' | 'notas_de_credito' | 'deducciones' | 'no_deducible' | 'inversiones' | 'retenido' | 'unreconciled_payments' | 'other_parties' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
 export type ListConceptsEntriesFigure = 'total' | 'amount' | 'invoice_count' | 'unclassified_amount' | 'outliers' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
@@ -16240,6 +16379,150 @@ export type ListVatEntriesResponses = {
 };
 
 export type ListVatEntriesResponse = ListVatEntriesResponses[keyof ListVatEntriesResponses];
+
+export type GetIsrPaymentData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The month of the payment, from 2018-01 on, of 626 from 2022-01 on. The default is the current month in America/Mexico_City.
+         */
+        period?: string;
+        /**
+         * 601 for companies by coefficient, 612 for persons with a business or profession, or 626 (RESICO) for both. No other regime is computed.
+         */
+        regimen: IsrPaymentRegimen;
+        /**
+         * The coefficient of utility of 601 (LISR 14-I). Without it nothing after `ingresos_nominales` is computed.
+         */
+        coefficient?: string;
+        /**
+         * What 612 and companies of 626 deduct since January and no invoice of a supplier states. The default is 0.
+         */
+        other_deductions?: string;
+        /**
+         * Losses of earlier years that are still to be deducted. The default is 0.
+         */
+        losses?: string;
+        /**
+         * Workers’ profit sharing that was paid in the year. The default is 0.
+         */
+        ptu?: string;
+        /**
+         * Provisional payments of the earlier months of the year. The default is what the visible returns of these months declare, or 0.
+         */
+        earlier_payments?: string;
+    };
+    url: '/v1/analytics/isr-provisional';
+};
+
+export type GetIsrPaymentErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type GetIsrPaymentError = GetIsrPaymentErrors[keyof GetIsrPaymentErrors];
+
+export type GetIsrPaymentResponses = {
+    /**
+     * OK
+     */
+    200: IsrPayment;
+};
+
+export type GetIsrPaymentResponse = GetIsrPaymentResponses[keyof GetIsrPaymentResponses];
+
+export type ListIsrEntriesData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The month of the payment, from 2018-01 on, of 626 from 2022-01 on. The default is the current month in America/Mexico_City.
+         */
+        period?: string;
+        /**
+         * 601 for companies by coefficient, 612 for persons with a business or profession, or 626 (RESICO) for both. No other regime is computed.
+         */
+        regimen: IsrPaymentRegimen;
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * The figure, as `drilldown` names it.
+         */
+        figure: ListIsrEntriesFigure;
+    };
+    url: '/v1/analytics/isr-provisional/entries';
+};
+
+export type ListIsrEntriesErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ListIsrEntriesError = ListIsrEntriesErrors[keyof ListIsrEntriesErrors];
+
+export type ListIsrEntriesResponses = {
+    /**
+     * OK
+     */
+    200: InsightEntriesPage;
+};
+
+export type ListIsrEntriesResponse = ListIsrEntriesResponses[keyof ListIsrEntriesResponses];
 
 export type GetConceptsData = {
     body?: never;
