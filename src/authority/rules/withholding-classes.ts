@@ -29,3 +29,9 @@ export function withholdingClassOf(
   )
   return found ? { ...found, iva: found.iva && fits(clave, found.iva.claves) ? found.iva : null } : null
 }
+
+/** Returns the kind of operation of the DIOT of what a supplier bills: the first that fits its regime and the key of its largest line. */
+export const operationOf = (rules: Rules, { regimen, clave }: { regimen: string | null; clave: string | null }): string =>
+  rules
+    .get('diot.operation')
+    .find(({ emisor_regimenes, claves }) => (emisor_regimenes?.includes(regimen ?? '') ?? true) && fits(clave, claves))!.operacion

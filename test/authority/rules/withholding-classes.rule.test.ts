@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import defaults from '../../../assets/rules.json' with { type: 'json' }
 import { type RuleRow, Rules } from '../../../src/authority/rules/dated.ts'
-import { operationOf } from '../../../src/authority/rules/operations.ts'
-import { withholdingClassOf } from '../../../src/authority/rules/withholding-classes.ts'
+import { operationOf, withholdingClassOf } from '../../../src/authority/rules/withholding-classes.ts'
 
 const on = (day: string) => Rules.of([], defaults as RuleRow[], day)
 

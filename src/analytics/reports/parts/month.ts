@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm'
 import type { Rules } from '../../../authority/rules/dated.ts'
-import { operationOf } from '../../../authority/rules/operations.ts'
 import { ratesAt } from '../../../authority/rules/rates/rates.ts'
+import { operationOf } from '../../../authority/rules/withholding-classes.ts'
 import { exactAmounts, type RateOfDay, shareOf } from '../../../cfdi/cash/exact-amounts.ts'
 import { chunksOf, partsOf } from '../../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../../cfdi/chunks/content.ts'
