@@ -130,7 +130,7 @@ function separated(answers: Any, bare: Player['bare']): Any {
     details: answers.details.map(detail),
     insight: answers.insight.map(({ path, status, body }: Any) => ({
       ...{ path, status },
-      body: { ...body, data: unrisked(body.data.filter(({ uuid }: Any) => uuid === undefined || vigentes.has(uuid))) },
+      body: { ...body, data: unrisked((body.data ?? []).filter(({ uuid }: Any) => uuid === undefined || vigentes.has(uuid))) },
     })),
     payments: answers.payments
       .filter(({ body }: Any) => vigentes.has(body.uuid))

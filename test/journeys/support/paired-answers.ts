@@ -53,6 +53,7 @@ async function pages(player: Player, path: string): Promise<Any[]> {
 const INSIGHT = [
   ...['/v1/cfdi/risk', '/v1/cfdi/withholdings', '/v1/cfdi/deductions', '/v1/analytics/financing', '/v1/analytics/vat-position'],
   ...['/v1/analytics/fx-exposure', '/v1/analytics/risk'],
+  ...['601', '612'].map((regimen) => `/v1/analytics/isr-provisional?regimen=${regimen}`),
   ...['/v1/cfdi/concentration', '/v1/analytics/concepts', '/v1/analytics/efos-exposure'].flatMap((path) =>
     ['issued', 'received'].map((direction) => `${path}?direction=${direction}`),
   ),
