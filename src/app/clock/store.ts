@@ -26,16 +26,13 @@ export type ClockRow = typeof clocks.$inferSelect
 
 export const findClock = (d1: D1Database): Promise<ClockRow | null> => prepared(d1, sql`select * from ${clocks}`).first<ClockRow>()
 
-/** Whether the service has more than one organization. */
-export const hasSeveral = async (d1: D1Database): Promise<boolean> =>
-  (await prepared(d1, sql`select 1 from ${organizations} limit 1 offset 1`).first()) !== null
-
-/** Begins a move of the clock, refused with `clock.still` while another one goes on. */
+/** Begins a move of the clock, refused with `clock.still` while another one goes on, and with `clock.alone` where there are several organizations. */
 export const beginMove = (
   d1: D1Database,
   { ahead, target, began_at, ends_at }: Record<'ahead' | 'target' | 'began_at' | 'ends_at', number>,
 ) => [
   assertThat(d1, sql`not exists (select 1 from ${clocks} where ${clocks.target} is not null)`, 'clock.still'),
+  assertThat(d1, sql`not exists (select 1 from ${organizations} limit 1 offset 1)`, 'clock.alone'),
   prepared(
     d1,
     sql`insert into ${clocks} (${bare(clocks.one)}, ${bare(clocks.ahead)}, ${bare(clocks.target)}, ${bare(clocks.began_at)}, ${bare(clocks.ends_at)})
