@@ -298,7 +298,9 @@ describe('what integrators read in it', () => {
         type: 'integer',
         minimum: 1,
         // Questions over all RFCs have one page for 500 clients.
-        ...(/\/portfolio\/(attention|obligations|opinions|vat)$/.test(name) ? { maximum: 500, default: 500 } : { maximum: 100, default: 25 }),
+        ...(/\/portfolio\/(attention|obligations|opinions|vat)$/.test(name)
+          ? { maximum: 500, default: 500 }
+          : { maximum: 100, default: 25 }),
       })
       expect(Object.keys(operation.responses)).toContain('400')
     }
