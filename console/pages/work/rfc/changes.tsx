@@ -15,7 +15,7 @@ import { words } from './words.ts'
 const CHANGED = ['standings', 'fiscal-entities', 'fiscal-entity', 'billing']
 
 /** Updates, pauses, resumes and unlinks the RFC. */
-export function Changes({ entity: { fiscal_entity_id, rfc, status } }: { entity: FiscalEntity }) {
+export function Changes({ entity: { fiscal_entity_id, rfc, status, data_source_keys } }: { entity: FiscalEntity }) {
   const t = useWords(words)
   const [, go] = useLocation()
   const [asked, ask] = useState<'pause' | 'unlink' | null>(null)
@@ -26,7 +26,8 @@ export function Changes({ entity: { fiscal_entity_id, rfc, status } }: { entity:
     CHANGED,
   )
   const updating = useSend(
-    (_: null, headers) => answer(api.POST('/v1/fiscal-entities/{fiscal_entity_id}/extractions', { params, body: recentRange(), headers })),
+    (_: null, headers) =>
+      answer(api.POST('/v1/fiscal-entities/{fiscal_entity_id}/extractions', { params, body: recentRange(data_source_keys), headers })),
     ['runs', 'standings', 'fiscal-entity', 'coverage'],
   )
   const refused = setting.error ?? updating.error
