@@ -22,8 +22,8 @@ export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void>
   requireOwnerFor(ctx, (await requireCredential(ctx, api_key)).role)
   try {
     await change(ctx, { action: 'credential.revoked', resource_id: api_key }, [
-      assertCredentialActive(db, organization.id, api_key),
-      assertOwnerCredentialLeft(db, organization.id, api_key, now),
+      assertCredentialActive(organization.id, api_key),
+      assertOwnerCredentialLeft(organization.id, api_key, now),
       markRevoked(db, organization.id, api_key, now),
       endSessionsOf(db, api_key),
       withdrawInvitationsOf(organization.id, api_key),

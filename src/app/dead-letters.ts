@@ -1,6 +1,7 @@
 /** Carries out what operators decide about dead letters with `npm run dead-letters`. */
 import * as z from 'zod'
 import type { System } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
 import { databaseOf, type Outbox, wakeRelay } from '../platform/outbox/outbox.ts'
 import { dropStatement, putBackStatements } from '../platform/outbox/pending.ts'
 import { type DeadLetter, deleteDeadLetters, listDecidedDeadLetters, refuseRetry } from '../platform/work/dead-letters.ts'
@@ -31,7 +32,7 @@ export async function carryOutDeadLetters(system: System): Promise<void> {
   }
   for (const { outbox, wanted, keys } of events.values()) {
     const d1 = databaseOf(system, outbox)
-    await d1.batch(wanted === 'retry' ? putBackStatements(d1, keys) : [dropStatement(d1, keys)])
+    await commit(d1, wanted === 'retry' ? putBackStatements(keys) : [dropStatement(keys)])
     if (wanted === 'retry') await wakeRelay(system, outbox)
   }
   if (refused.length > 0) await refuseRetry(system, refused)

@@ -12,7 +12,7 @@ import { exportsUsed } from '../copies/exports/exports.ts'
 import { webhooksUsed } from '../delivery/endpoints/endpoints.ts'
 import { entriesUsed, listsUsed } from '../lists/custom/custom.ts'
 import { type Ctx, eventsOf } from '../platform/context.ts'
-import { prepared } from '../platform/db/statement.ts'
+import { readFirst } from '../platform/db/statement.ts'
 import { bytesKept, MOST_OF_A_DAY } from '../platform/idempotency/idempotency.ts'
 import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import { countActiveConnections, draftsUsed } from '../taxpayers/taxpayers.ts'
@@ -34,11 +34,13 @@ async function usedNow(ctx: Ctx, today: Day): Promise<Record<Quota | 'kept_answe
   }
   const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${sql.identifier(name)}`)
   const [counted, used, imports] = await Promise.all([
-    prepared(db.$client, sql`select ${sql.join(columns, sql`, `)}`).first<Record<Quota | 'kept_answers', number>>(),
-    prepared(
+    readFirst(db.$client, sql<Record<Quota | 'kept_answers', number>>`select ${sql.join(columns, sql`, `)}`),
+    readFirst(
       eventsOf(ctx).$client,
-      sql`select (${webhooksUsed(organization.id)}) as webhooks, (${connectorsUsed(organization.id)}) as storage_connectors`,
-    ).first<Pick<Record<Quota, number>, 'webhooks' | 'storage_connectors'>>(),
+      sql<
+        Pick<Record<Quota, number>, 'webhooks' | 'storage_connectors'>
+      >`select (${webhooksUsed(organization.id)}) as webhooks, (${connectorsUsed(organization.id)}) as storage_connectors`,
+    ),
     importUsage(ctx),
   ])
   return { ...counted!, ...used!, extractors: organization.extractor_count, ...imports }

@@ -227,7 +227,7 @@ async function labelling(
     ])
   return {
     columns: { ...(external_id !== undefined && { external_id }), ...(merged && { metadata: merged }) },
-    guards: merged ? [assertMetadataUnchanged(ctx.db, row)] : [],
+    guards: merged ? [assertMetadataUnchanged(row)] : [],
   }
 }
 
@@ -317,7 +317,7 @@ async function commitConnection(
     change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
       ...guards,
       ...stored.statements,
-      ...(former ? [assertConnectionUnchanged(db, former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
+      ...(former ? [assertConnectionUnchanged(former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
       ...(active?.planned.statements ?? []),
     ])
   if (active) await connected(seat)
@@ -396,7 +396,7 @@ async function commitColumns(
   const action = withdrawn.length > 0 ? `fiscal_entity.${withdrawn.at(-1)}_withdrawn` : 'fiscal_entity.updated'
   await change(ctx, { action, resource_id: row.fiscal_entity_id, changed }, [
     ...guards,
-    assertConnectionUnchanged(ctx.db, row),
+    assertConnectionUnchanged(row),
     updateConnection(ctx.db, row.connection, {
       ...{ ...columns, ...withdrawing(ctx, row, withdrawn), ...unverified.columns },
       updated_at: ctx.now,
@@ -451,7 +451,7 @@ async function commitLogins(
   await change(ctx, { action: 'fiscal_entity.updated', resource_id: fiscal_entity_id, changed }, [
     ...seat,
     ...guards,
-    assertConnectionUnchanged(ctx.db, row),
+    assertConnectionUnchanged(row),
     ...statements,
     updateConnection(ctx.db, connection, {
       ...{ ...submitted.columns, ...kept, ...columns, ...active?.changes, ...paused },

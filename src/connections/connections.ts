@@ -176,7 +176,7 @@ export async function startDownloads(
     await startPlanned(ctx, runs)
     await resumeDownloads(ctx, [row])
     if (row.unnotified !== null) await announceUnnotified(ctx, [row])
-    await commit(eventsOf(ctx).$client, [markDue(eventsOf(ctx).$client, row.organization_id, row.fiscal_entity_id)])
+    await commit(eventsOf(ctx).$client, [markDue(row.organization_id, row.fiscal_entity_id)])
   } catch (error) {
     log.error(ctx, 'Downloads of an activated connection could not be started. The next sweep starts them.', {}, error)
   }
@@ -189,7 +189,7 @@ export async function startDownloads(
 export async function resolveInvalid(ctx: Ctx, { organization_id, fiscal_entity_id }: ConnectionRow): Promise<void> {
   const d1 = eventsOf(ctx).$client
   try {
-    await commit(d1, [resolveStatement(d1, [[organization_id, keyOfInvalid(fiscal_entity_id)]], clock.date())])
+    await commit(d1, [resolveStatement([[organization_id, keyOfInvalid(fiscal_entity_id)]], clock.date())])
   } catch (error) {
     log.error(
       ctx,
@@ -209,7 +209,7 @@ export const unlinkRfc = (ctx: Ctx, fiscal_entity_id: string): Promise<void> =>
     const row = await requireConnection(ctx, fiscal_entity_id)
     if (!isDraft(row)) await checkUnlinkEntitlement(ctx, fiscal_entity_id, row.state === 'paused')
     await change(ctx, { action: 'fiscal_entity.unlinked', resource_id: fiscal_entity_id }, [
-      assertConnectionUnchanged(ctx.db, row),
+      assertConnectionUnchanged(row),
       unlinkConnection(ctx.db, row.connection, ctx.now),
       ...withdrawOpenings(ctx),
     ])
@@ -246,7 +246,7 @@ async function pause(ctx: Ctx, row: ConnectionRow): Promise<void> {
   if (row.state === 'paused' && (row.paused_by === 'customer' || row.paused_by === null)) return
   const paused_from = row.state === 'paused' ? row.paused_from : row.state
   await change(ctx, { action: 'fiscal_entity.suspended', resource_id: row.fiscal_entity_id, changed: ['status'] }, [
-    assertConnectionUnchanged(ctx.db, row),
+    assertConnectionUnchanged(row),
     updateConnection(ctx.db, row.connection, { state: 'paused', paused_from, paused_by: 'customer', updated_at: ctx.now }),
     ...withdrawOpenings(ctx),
   ])
@@ -272,7 +272,7 @@ async function resume(ctx: Ctx, row: ConnectionRow, areOthersOutstanding: boolea
   const resumed = { state, ...active?.changes, paused_from: null, paused_by: null, updated_at: ctx.now }
   await change(ctx, { action: 'fiscal_entity.resumed', resource_id: fiscal_entity_id, changed: ['status'] }, [
     ...seat,
-    assertConnectionUnchanged(ctx.db, row),
+    assertConnectionUnchanged(row),
     updateConnection(ctx.db, connection, resumed),
     ...(active?.planned.statements ?? []),
   ])

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { System } from '../platform/context.ts'
 import { commit, jsonChunks } from '../platform/db/commit.ts'
 import { uuidOf } from '../platform/db/id.ts'
-import { bare, prepared } from '../platform/db/statement.ts'
+import { bare } from '../platform/db/statement.ts'
 import { each } from '../platform/work/pages.ts'
 import { sendHints } from '../platform/work/send.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors } from './tables.ts'
@@ -41,8 +41,8 @@ const dueStatements = (copies: readonly Copies[]): SQL[] =>
   )
 
 /** Returns the statement, for the organization's events shard, that marks the mirrors of a fiscal entity as due. */
-export const markDue = (d1: D1Database, organization_id: string, fiscal_entity_id: string): D1PreparedStatement =>
-  prepared(d1, dueStatements([{ organization_id, fiscal_entity_id }])[0]!)
+export const markDue = (organization_id: string, fiscal_entity_id: string): SQL =>
+  dueStatements([{ organization_id, fiscal_entity_id }])[0]!
 
 /** Marks the mirrors of readers as due, in one commit for each events shard. */
 export const markReadersDue = ({ settings }: System, readers: readonly (Copies & { events_shard: number })[]): Promise<void> =>

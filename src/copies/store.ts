@@ -48,12 +48,8 @@ export const updateConnector = (db: Database, connector: number, changes: Partia
   db.update(connectors).set(changes).where(eq(connectors.connector, connector))
 
 /** Refuses the batch if the connector was deleted, changed by another request, or stopped by its failures, since the row was read. */
-export const assertConnectorUnchanged = (
-  d1: D1Database,
-  { connector, config, scope, credentials_version, connector_status }: ConnectorRow,
-): D1PreparedStatement =>
+export const assertConnectorUnchanged = ({ connector, config, scope, credentials_version, connector_status }: ConnectorRow): SQL =>
   assertThat(
-    d1,
     sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.deleted_at} is null
       and ${connectors.config} = ${config} and ${connectors.scope} = ${scope} and ${connectors.credentials_version} = ${credentials_version}
       and ${connectors.connector_status} = ${connector_status})`,
@@ -61,12 +57,12 @@ export const assertConnectorUnchanged = (
   )
 
 /** Refuses the batch if the connector was deleted, stopped or resumed, or its backfill has changed, since the row was read. */
-export const assertBackfillUnchanged = (
-  d1: D1Database,
-  { connector, connector_status, backfill }: Pick<ConnectorRow, 'connector' | 'connector_status' | 'backfill'>,
-): D1PreparedStatement =>
+export const assertBackfillUnchanged = ({
+  connector,
+  connector_status,
+  backfill,
+}: Pick<ConnectorRow, 'connector' | 'connector_status' | 'backfill'>): SQL =>
   assertThat(
-    d1,
     sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.deleted_at} is null
       and ${connectors.connector_status} = ${connector_status} and ${connectors.backfill} is ${backfill})`,
     'storage_connector.unchanged',

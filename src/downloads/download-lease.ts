@@ -1,6 +1,7 @@
 import type { Notify } from '../documents/mailbox/fetch.ts'
 import type { System } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
+import { changesOf } from '../platform/db/statement.ts'
 import { wakeRelay } from '../platform/outbox/outbox.ts'
 import { clock } from '../platform/time/clock.ts'
 import { Logins } from '../taxpayers/login.ts'
@@ -65,7 +66,7 @@ export class DownloadLease {
   async extend(): Promise<void> {
     if (this.#until - clock.now() > jobsLease.milliseconds / 2) return
     this.#until = jobsLease.end
-    await jobsLease.extend(this.ledger, this.held).run()
+    await changesOf(this.ledger, jobsLease.extend(this.held))
   }
 
   /** Commits the end of a job. Changes are relayed at once. */

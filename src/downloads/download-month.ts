@@ -1,3 +1,4 @@
+import type { SQL } from 'drizzle-orm'
 import { authorityOf } from '../authority/adapters.ts'
 import { AuthorityFailed, type Login, type Package } from '../authority/port/authority.ts'
 import { isBeyondLimits, noteBeyondLimits } from '../cfdi/ingest/beyond-limits.ts'
@@ -149,15 +150,15 @@ class MonthDownload {
   }
 
   /** Notes the documents whose XML can never be kept, so that it is not asked for again. */
-  beyondLimits(): D1PreparedStatement[] {
-    return this.#beyondLimits.size === 0 ? [] : [noteBeyondLimits(this.#worker.ledger, this.#job.entity, [...this.#beyondLimits])]
+  beyondLimits(): SQL[] {
+    return this.#beyondLimits.size === 0 ? [] : [noteBeyondLimits(this.#job.entity, [...this.#beyondLimits])]
   }
 
   /** Adds the rows of metadata that cannot be read to the job. */
   unreadStatements(): Statement[] {
     const { count, first } = this.#metadata.rejected
     if (count === 0) return []
-    return progressStatements(this.#worker.ledger, this.#job, {
+    return progressStatements(this.#job, {
       ...NO_PROGRESS,
       rejected: count,
       rejected_files: this.#withRejected(first),
@@ -213,8 +214,8 @@ class MonthDownload {
     this.#worker.hasNew ||= outcome.created > 0
     this.#worker.hasUnrelayedChanges ||= outcome.cancellations.length > 0
     return [
-      ...progressStatements(ledger, this.#job, { ...outcome, counts, rejected_files: this.#withRejected(rejectedOf(outcome.entries)) }),
-      ...cancellationStatements(ledger, this.#job.entity, outcome.cancellations, this.#until, requestsOf(this.#job)),
+      ...progressStatements(this.#job, { ...outcome, counts, rejected_files: this.#withRejected(rejectedOf(outcome.entries)) }),
+      ...cancellationStatements(this.#job.entity, outcome.cancellations, this.#until, requestsOf(this.#job)),
     ]
   }
 

@@ -193,7 +193,7 @@ async function download(worker: DownloadLease, job: Job, login: Login): Promise<
   if (step.state === 'waiting') return worker.sleep(job, step)
   const { statements, created } = await keepDocuments(system, ledger, { ...job, rfc: login.rfc }, step.files, () => worker.extend())
   const received = await keepNotifications({ ledger, files: system.env.FILES, mailbox: step.mailbox, now }, job, login)
-  const progress = created === 0 ? [] : progressStatements(ledger, job, { ...NO_PROGRESS, created })
+  const progress = created === 0 ? [] : progressStatements(job, { ...NO_PROGRESS, created })
   await worker.finish(job, null, {
     isChanged: created > 0 || received.isChanged,
     more: [...statements, ...received.statements, ...progress],

@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { commit } from '../platform/db/commit.ts'
-import { bare, rendered } from '../platform/db/statement.ts'
+import { bare, changesOf, rendered } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { outbox } from '../platform/outbox/tables.ts'
 import { RowLease } from '../platform/work/lease.ts'
@@ -72,7 +72,7 @@ export async function takeLease(
     month?: string
     job_id?: string
   }>(ledger, [
-    jobsLease.claimStatement(ledger, held.token, sql`${syncWork.entity} = ${held.entity} and ${syncWork.due_at} <= ${now}`, {
+    jobsLease.claimStatement(held.token, sql`${syncWork.entity} = ${held.entity} and ${syncWork.due_at} <= ${now}`, {
       set: sql`${bare(syncWork.claim_per_job)} = max(${syncWork.claim_per_job}, ${syncWork.token} is not null), ${bare(syncWork.leased_at)} = ${now}`,
       returning: sql`${syncWork.claim_per_job}, ${syncWork.is_interactive}, ${syncWork.runs}`,
     }),
@@ -88,12 +88,8 @@ export async function takeLease(
 
 /** Takes the lease when nobody has it, whether a job is due or not. Returns whether there are jobs and it was taken. */
 export const takeOver = async (ledger: D1Database, { entity, token }: LeasedJobs, now: number): Promise<boolean> => {
-  const taken = await jobsLease
-    .claimStatement(ledger, token, sql`${syncWork.entity} = ${entity}`, {
-      set: sql`${bare(syncWork.leased_at)} = ${now}`,
-    })
-    .run()
-  return taken.meta.changes > 0
+  const set = sql`${bare(syncWork.leased_at)} = ${now}`
+  return (await changesOf(ledger, jobsLease.claimStatement(token, sql`${syncWork.entity} = ${entity}`, { set }))) > 0
 }
 
 /** Hands the jobs and extractions of a lease that have ended to the relay. Returns a row when there are any. */

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import type { System } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
+import { commit } from '../platform/db/commit.ts'
 import { readRows } from '../platform/db/statement.ts'
 import { log } from '../platform/log.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../platform/outbox/outbox.ts'
@@ -70,7 +71,7 @@ async function notifyPage(system: System, row: UnnotifiedConnection): Promise<bo
   const page = await readRows(ledger, findCancellations(row.entity, unnotified.after ?? [firstOf(unnotified), ''], PAGE))
   const bodies = page.map(({ body }) => JSON.parse(body) as CancellationBody).filter((body) => shows(windows[body.direction], body))
   const events = bodies.map((body) => eventFor(row, body))
-  if (events.length > 0) await ledger.batch(insertOutboxEvents(ledger, events, clock.now()))
+  if (events.length > 0) await commit(ledger, insertOutboxEvents(events, clock.now()))
   const last = page.length === PAGE ? page.at(-1)! : null
   const next = last && JSON.stringify({ ...unnotified, after: [last.found_at, last.uuid] } satisfies Unnotified)
   return (await moveUnnotified(system.db, row, next)) && last !== null
@@ -84,7 +85,6 @@ const firstOf = ({ since }: Unnotified): number => Math.max(since - RELAY_LAG_MS
  * requests answers of the status service.
  */
 export function cancellationStatements(
-  ledger: D1Database,
   entity: number,
   cancellations: readonly CancelledCfdi[],
   detected_at: Date,
@@ -95,7 +95,7 @@ export function cancellationStatements(
   const events = bodies.map((body) => cancellationEvent(entity, body))
   const withRequests = (body: SQL) => sql`json_set(${body}, '$.requested', json(${requested}))`
   return [
-    ...insertOutboxEvents(ledger, events, now, withRequests(sql`value->>4`)),
+    ...insertOutboxEvents(events, now, withRequests(sql`value->>4`)),
     ...insertCancellations(entity, bodies, now, withRequests(sql`value`)),
   ]
 }

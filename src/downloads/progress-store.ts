@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { authorityConversations } from '../authority/sat/conversation/tables.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
-import { bare, prepared } from '../platform/db/statement.ts'
+import { bare, readRows } from '../platform/db/statement.ts'
 import { clock } from '../platform/time/clock.ts'
 import type { CancellationBody } from './cancellation-events.ts'
 import { askedJobs, extractionsOf } from './counts/counts-store.ts'
@@ -37,12 +37,10 @@ export async function waitingSince(
   { entity, source, month, job_id }: Pick<Job, 'entity' | 'source' | 'month' | 'job_id'>,
 ): Promise<Map<string, number>> {
   const isThis = sql`${s.source} = ${source} and ${s.month} = ${month} and ${s.job_id} = ${job_id}`
-  const statement = prepared(
-    ledger,
-    sql`select ${e.organization_id}, coalesce(min(iif(${isThis}, ${e.instant}, null)), min(${e.instant})) as since
-      from ${syncWork} cross join ${JOBS_OF_WORK} ${askedJobs} where ${syncWork.entity} = ${entity} and ${s.open} = 1 group by 1`,
-  )
-  return new Map(await statement.raw<[string, number]>())
+  const statement = sql`select ${e.organization_id}, coalesce(min(iif(${isThis}, ${e.instant}, null)), min(${e.instant})) as since
+      from ${syncWork} cross join ${JOBS_OF_WORK} ${askedJobs} where ${syncWork.entity} = ${entity} and ${s.open} = 1 group by 1`
+  const rows = await readRows<{ organization_id: string; since: number }>(ledger, statement)
+  return new Map(rows.map(({ organization_id, since }) => [organization_id, since]))
 }
 
 /** Keeps cancellations, for the commit of the change. `found_at` in milliseconds; `body` makes the stored body of the one in `value`. */

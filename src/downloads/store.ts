@@ -82,7 +82,7 @@ export async function claimJob(
 
 /** Commits statements about a job, unless its lease is lost (`jobsLease.isLost`). */
 export const commitJob = (ledger: D1Database, job: Job, statements: readonly Statement[]) =>
-  commit(ledger, [jobsLease.assertLeased(ledger, job), ...statements])
+  commit(ledger, [jobsLease.assertLeased(job), ...statements])
 
 /** The changes of a slice. */
 export interface Progress {
@@ -102,14 +102,10 @@ export const NO_PROGRESS: Progress = { created: 0, updated: 0, cancelled: 0, rej
  * Adds the changes of a slice to its job, with the guard that only the holder of the lease writes, so that each change is counted in the
  * job whose event reports it.
  */
-export const progressStatements = (
-  ledger: D1Database,
-  job: Job,
-  { created, updated, cancelled, rejected, counts, rejected_files }: Progress,
-): Statement[] => {
+export const progressStatements = (job: Job, { created, updated, cancelled, rejected, counts, rejected_files }: Progress): Statement[] => {
   const slice = counts === null ? null : JSON.stringify(counts)
   return [
-    jobsLease.assertLeased(ledger, job),
+    jobsLease.assertLeased(job),
     sql`update ${syncJobs} set ${bare(syncJobs.created_count)} = ${syncJobs.created_count} + ${created},
             ${bare(syncJobs.updated_count)} = ${syncJobs.updated_count} + ${updated},
             ${bare(syncJobs.cancelled_count)} = ${syncJobs.cancelled_count} + ${cancelled},

@@ -97,7 +97,7 @@ export async function acceptance(system: System, entity: number, { login, versio
   const others = holders.others.filter(({ connection }) => connection !== own)
   const isVerified = current === version
   const statements: Statement[] = [
-    assertLoginVersion(db, login.rfc, kind, current),
+    assertLoginVersion(login.rfc, kind, current),
     bumpLoginVersion(login.rfc, kind),
     ...(others.length > 0 ? [requireVerification(others, kind, clock.date())] : []),
     ...(isVerified && same.length > 0 ? [markVerified(same, kind)] : []),
@@ -133,7 +133,7 @@ export async function rejectLogin(
             ...(others.length > 0 ? [requireVerification(others, kind, clock.date())] : []),
           ]
         : [requireVerification(same, kind, clock.date())]
-    await commit(db.$client, [assertLoginVersion(db, login.rfc, kind, current), ...outcome])
+    await commit(db.$client, [assertLoginVersion(login.rfc, kind, current), ...outcome])
   }, changing)
   await wakeRelay(system, 'control')
 }
@@ -172,12 +172,11 @@ async function invalidation(system: System, entity: number, rows: readonly Login
       { action: `fiscal_entity.${kind}_invalid`, changed: [changed] },
     )
   return [
-    assertStatesUnchanged(db, rows, kind),
+    assertStatesUnchanged(rows, kind),
     ...(going.length === 0 ? [] : [eraseLogin(db, going, kind, now), ...audited(going, kind)]),
     ...(ended.length === 0 ? [] : [invalidateLogin(ended, kind, reason, now), ...audited(ended, 'status')]),
     ...(revoked.length === 0 ? [] : [revokeGrantedRanges(revoked)]),
     ...insertOutboxEvents(
-      db.$client,
       ended.map((row) => ({
         outbox_event_id: `connection.ciec_invalid:${row.connection}:${kind === 'ciec' ? '' : 'efirma:'}${version}`,
         kind: 'connection.ciec_invalid',
@@ -193,7 +192,7 @@ async function invalidation(system: System, entity: number, rows: readonly Login
 /** Gives up an e.firma that has ended. It says nothing about the others of the RFC. Returns false when the connection has changed since. */
 export const expireEfirma = (system: System, entity: number, row: LoginRow, version: number): Promise<boolean> =>
   committed(system, async () => [
-    assertLoginVersion(system.db, row.rfc, 'efirma', version),
+    assertLoginVersion(row.rfc, 'efirma', version),
     ...(await invalidation(system, entity, [row], { kind: 'efirma', reason: 'efirma_expired', version })),
   ])
 
@@ -215,7 +214,7 @@ export async function keepVerified(system: System, entity: number, { login, vers
   const { same } = await holdersOf(system, entity, login)
   if (same.length === 0) return
   try {
-    await commit(system.db.$client, [assertLoginVersion(system.db, login.rfc, kind, version), markVerified(same, kind)])
+    await commit(system.db.$client, [assertLoginVersion(login.rfc, kind, version), markVerified(same, kind)])
   } catch (error) {
     if (!isConflict(error)) throw error
   }

@@ -82,9 +82,8 @@ export const loginVersion = async (db: Database, rfc: string, kind: LoginKind): 
     ?.version ?? 0
 
 /** Refuses its batch when a login of the RFC and kind was accepted or refused since. */
-export const assertLoginVersion = (db: Database, rfc: string, kind: LoginKind, version: number): D1PreparedStatement =>
+export const assertLoginVersion = (rfc: string, kind: LoginKind, version: number): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${fiscalEntities} where ${fiscalEntities.rfc} = ${rfc} and ${fiscalEntities[VERSIONS[kind]]} = ${version})`,
     `fiscal_entity.${kind}_version`,
   )
@@ -100,10 +99,9 @@ const counts = (kind: LoginKind) => sql`${connections[kind]} is not null
   and (${connections.state} = 'active' or (${connections.state} = 'paused' and ${connections.paused_from} = 'active'))`
 
 /** Refuses its batch when one of these connections has changed its state since, or has lost its login of a kind, or lost or got another. */
-export const assertStatesUnchanged = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind): D1PreparedStatement => {
+export const assertStatesUnchanged = (rows: readonly ConnectionRow[], kind: LoginKind): SQL => {
   const read = rows.map((row) => [row.connection, row.state, Number(holds(row, other(kind)))]).sort(([a], [b]) => Number(a) - Number(b))
   return assertThat(
-    db.$client,
     sql`${JSON.stringify(read)} = (
       select json_group_array(json_array(connection, state, has_other)) from (
         select ${connections.connection}, ${connections.state}, ${connections[other(kind)]} is not null as has_other from ${connections}

@@ -83,12 +83,16 @@ export type NewConnection = Omit<ConnectionRow, 'connection'> & Pick<WithGranted
 export const insertConnection = (db: Database, row: NewConnection) => db.insert(connections).values(row)
 
 /** Refuses its batch unless the connection is still in the state that was read, with a CIEC and an e.firma or without. */
-export const assertConnectionUnchanged = (
-  db: Database,
-  { connection, state, first_active_at, paused_from, paused_by, ciec, efirma_number }: ConnectionRow,
-): D1PreparedStatement =>
+export const assertConnectionUnchanged = ({
+  connection,
+  state,
+  first_active_at,
+  paused_from,
+  paused_by,
+  ciec,
+  efirma_number,
+}: ConnectionRow): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${connections} where ${connections.connection} = ${connection} and ${connections.state} = ${state}
       and ${connections.first_active_at} is ${first_active_at?.getTime() ?? null} and ${connections.paused_from} is ${paused_from}
         and ${connections.paused_by} is ${paused_by}
@@ -183,9 +187,8 @@ export const findByExternalId = async (db: Database, organization_id: string, ex
   )[0]?.fiscal_entity_id
 
 /** Refuses its batch when the metadata of a connection has changed since it was read. */
-export const assertMetadataUnchanged = (db: Database, { connection, metadata }: WithGrantedRanges) =>
+export const assertMetadataUnchanged = ({ connection, metadata }: WithGrantedRanges) =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${connections} where ${connections.connection} = ${connection}
       and ${connections.metadata} = ${JSON.stringify(metadata)})`,
     'connection.metadata',

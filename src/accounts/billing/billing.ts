@@ -174,8 +174,8 @@ function refuseBeyondTrial(ctx: Ctx, { allowance, isTrial, suspension, subscript
 }
 
 /** Takes the seat that was found free, unless a concurrent request took it first. */
-const takeSeat = ({ db, organization }: Ctx, rfc: string, { allowance, subscription }: Entitlements, isTrial: boolean): Statement =>
-  assertSeat(db, organization.id, { plan: subscription.plan, rfc, allowance, isTrial })
+const takeSeat = ({ organization }: Ctx, rfc: string, { allowance, subscription }: Entitlements, isTrial: boolean): Statement =>
+  assertSeat(organization.id, { plan: subscription.plan, rfc, allowance, isTrial })
 
 /**
  * Checks that the organization may store a CIEC or an e.firma for an RFC, before the tax authority sees it: no invoice is beyond its grace

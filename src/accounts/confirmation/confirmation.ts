@@ -54,7 +54,7 @@ async function requestMail(
     ...{ network: await networkKey(system), created_at: now },
   }
   try {
-    await requested([assertFewMails(db.$client, row, LIMITS, FEW), insertConfirmation(db, row)])
+    await requested([assertFewMails(row, LIMITS, FEW), insertConfirmation(db, row)])
   } catch (error) {
     if (!isGuardViolation(error, FEW)) throw error
     throw tooMany(await mailsTo(db.$client, row, now.getTime() - DAY_MS), now)
@@ -128,9 +128,9 @@ export async function mailConfirmation(system: System, confirmation_id: string):
   await confirmationLease.work(d1, row, async () => {
     const token = newToken(settings.environment, 'confirmation')
     const digest = await digestOf(settings.apiSecretKeys.current, token)
-    await commit(d1, [confirmationLease.assertLeased(d1, row), setLink(d1, row, digest, new Date(system.now.getTime() + VALID_MS))])
+    await commit(d1, [confirmationLease.assertLeased(row), setLink(row, digest, new Date(system.now.getTime() + VALID_MS))])
     await sendMail(system, { to: row.email, ...mailOf(`${originOf(system)}/console/#confirm=${token}`) })
-    await markSent(d1, row, clock.now()).run()
+    await changesOf(d1, markSent(row, clock.now()))
     return false
   })
 }
@@ -193,7 +193,7 @@ export async function confirmEmail(system: System, { token }: Confirmation): Pro
   const { confirmation_id, organization_id, email } = await requireConfirmation(system, token)
   try {
     await commit(db.$client, [
-      assertConfirmationOpen(db.$client, confirmation_id, now, OPEN),
+      assertConfirmationOpen(confirmation_id, now, OPEN),
       updateOrganization(db, organization_id, { email_confirmed_at: now }),
       audited({ ...system, actor: { kind: 'system', process: 'confirmation' } }, organization_id, {
         action: 'organization.email_confirmed',

@@ -27,14 +27,8 @@ export interface MailLimits {
 }
 
 /** Refuses its batch when too many mails to the address were asked for. */
-export const assertFewMails = (
-  d1: D1Database,
-  row: Pick<Stored, 'address' | 'network' | 'created_at'>,
-  limits: MailLimits,
-  guard: string,
-): D1PreparedStatement =>
+export const assertFewMails = (row: Pick<Stored, 'address' | 'network' | 'created_at'>, limits: MailLimits, guard: string): SQL =>
   assertThat(
-    d1,
     sql`(select count(*) < ${limits.all} and count(*) filter (where ${network} = ${row.network}) < ${limits.network}
       from ${confirmations} where ${address} = ${row.address} and ${created_at} > ${row.created_at.getTime() - limits.milliseconds})`,
     guard,
@@ -70,11 +64,10 @@ export const unsentConfirmations = async (d1: D1Database, most: number, limit: n
   ).map(({ confirmation_id: id }) => id)
 
 /** Gives a mail its link, which replaces that of an attempt before. */
-export const setLink = (d1: D1Database, row: Leased<ConfirmationRow>, link: string, until: Date): D1PreparedStatement =>
-  confirmationLease.set(d1, row, sql`${bare(digest)} = ${link}, ${bare(expires_at)} = ${until.getTime()}`)
+export const setLink = (row: Leased<ConfirmationRow>, link: string, until: Date): SQL =>
+  confirmationLease.set(row, sql`${bare(digest)} = ${link}, ${bare(expires_at)} = ${until.getTime()}`)
 
-export const markSent = (d1: D1Database, row: Leased<ConfirmationRow>, now: number): D1PreparedStatement =>
-  confirmationLease.set(d1, row, sql`${bare(sent_at)} = ${now}`)
+export const markSent = (row: Leased<ConfirmationRow>, now: number): SQL => confirmationLease.set(row, sql`${bare(sent_at)} = ${now}`)
 
 /** The condition for a link that can be used: it has not ended, and its organization waits for it. */
 const isOpen = (now: Date): SQL =>
@@ -86,8 +79,8 @@ export const findOpenConfirmation = async (d1: D1Database, digests: readonly str
   (await readRows<ConfirmationRow>(d1, sql`select * from ${confirmations} where ${digest} in ${digests} and ${isOpen(now)} limit 1`))[0]
 
 /** Refuses its batch unless the link can be used. */
-export const assertConfirmationOpen = (d1: D1Database, id: string, now: Date, guard: string): D1PreparedStatement =>
-  assertThat(d1, sql`exists (select 1 from ${confirmations} where ${confirmation_id} = ${id} and ${isOpen(now)})`, guard)
+export const assertConfirmationOpen = (id: string, now: Date, guard: string): SQL =>
+  assertThat(sql`exists (select 1 from ${confirmations} where ${confirmation_id} = ${id} and ${isOpen(now)})`, guard)
 
 /** The member who signed the organization up, also one who was removed since. */
 export const findSigner = async (d1: D1Database, id: string): Promise<{ name: string; email: string }> =>

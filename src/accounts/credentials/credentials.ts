@@ -57,10 +57,10 @@ export async function requireMaker({ db, organization, actor }: Ctx): Promise<Cr
  * revoked or got another role after it was authenticated, so that nothing outlives the removal of a member.
  */
 export async function changeAsMaker(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<void> {
-  const { db, organization, actor } = ctx
+  const { organization, actor } = ctx
   if (actor.kind !== 'credential') throw makerChanged()
   try {
-    await change(ctx, what, [assertMaker(db, organization.id, actor), ...statements])
+    await change(ctx, what, [assertMaker(organization.id, actor), ...statements])
   } catch (error) {
     throw isGuardViolation(error, 'credential.maker') ? makerChanged() : error
   }

@@ -49,13 +49,8 @@ export const setCredentialRole = (db: Database, organization_id: string, member_
     .where(and(ofMember(organization_id, member_id), or(isNull(credentials.created_by), inArray(credentials.role, rolesAbove(role)))))
 
 /** Refuses its batch unless the credential with which another one is made, or a person invited, is not revoked and still has the role. */
-export const assertMaker = (
-  db: Database,
-  organization_id: string,
-  { api_key, role }: { api_key: string; role: Role },
-): D1PreparedStatement =>
+export const assertMaker = (organization_id: string, { api_key, role }: { api_key: string; role: Role }): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${credentials} where ${credentials.api_key} = ${api_key}
       and ${credentials.organization_id} = ${organization_id}
       and ${credentials.role} = ${role} and ${credentials.revoked_at} is null)`,
@@ -76,9 +71,8 @@ export const markUsed = (db: Database, organization_id: string, api_key: string,
     )
 
 /** Refuses its batch unless the credential exists and is not revoked. */
-export const assertCredentialActive = (db: Database, organization_id: string, api_key: string): D1PreparedStatement =>
+export const assertCredentialActive = (organization_id: string, api_key: string): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${credentials} where ${credentials.api_key} = ${api_key}
       and ${credentials.organization_id} = ${organization_id}
       and ${credentials.revoked_at} is null)`,
@@ -86,9 +80,8 @@ export const assertCredentialActive = (db: Database, organization_id: string, ap
   )
 
 /** Refuses its batch when the credential is an owner's and no other owner's credential is valid for as long. */
-export const assertOwnerCredentialLeft = (db: Database, organization_id: string, api_key: string, now: Date): D1PreparedStatement =>
+export const assertOwnerCredentialLeft = (organization_id: string, api_key: string, now: Date): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${credentials} ${c} where ${c.api_key} = ${api_key} and (${c.role} <> 'owner' or exists (
       select 1 from ${credentials} ${other} where ${other.organization_id} = ${organization_id} and ${other.api_key} <> ${api_key}
         and ${other.role} = 'owner' and ${other.revoked_at} is null

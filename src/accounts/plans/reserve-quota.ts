@@ -76,8 +76,8 @@ export const markWarningsNotified = (warnings: readonly QuotaWarning[]): SQL =>
   sql`update ${kept} set ${bare(kept.notified)} = 1 where ${isAmong(warnings)}`
 
 /** The guard `quota_warning.unnotified`, which refuses its batch when a warning was reported already, or replaced. */
-export const assertUnnotified = (d1: D1Database, warning: QuotaWarning) =>
-  assertThat(d1, sql`exists (select 1 from ${kept} where ${kept.notified} = 0 and ${isAmong([warning])})`, 'quota_warning.unnotified')
+export const assertUnnotified = (warning: QuotaWarning) =>
+  assertThat(sql`exists (select 1 from ${kept} where ${kept.notified} = 0 and ${isAmong([warning])})`, 'quota_warning.unnotified')
 
 type Subscriber = Pick<Ctx, 'db' | 'now'> & { organization: Pick<Ctx['organization'], 'id' | 'plan' | 'timezone'> }
 
@@ -105,7 +105,7 @@ export async function reserveQuota<T>(
   const limit = limitsNow(ctx)[quota]
   try {
     return await commit([
-      assertThat(d1, sql`${limit} is null or (${used}) < ${limit}`, codeOf(quota)),
+      assertThat(sql`${limit} is null or (${used}) < ${limit}`, codeOf(quota)),
       ...warnStatements(ctx, [[quota, sql`select 1 + (${used})`]]),
     ])
   } catch (error) {

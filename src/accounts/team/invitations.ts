@@ -90,7 +90,7 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
     // The unit of an invitation that is replaced is free again.
     await reserveQuota(ctx, 'invitations', invitationsUsed(organization.id, now), (reserved) =>
       changeAsMaker(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
-        assertNotMember(db, organization.id, draft.email),
+        assertNotMember(organization.id, draft.email),
         closeExpired(organization.id, now),
         replacePending(organization.id, draft.email, isOwner(ctx), now),
         ...reserved,
@@ -125,7 +125,7 @@ export async function withdrawInvitation(ctx: Ctx, invitation_id: string): Promi
   requireOwnerFor(ctx, row.role)
   try {
     await change(ctx, { action: 'invitation.withdrawn', resource_id: invitation_id }, [
-      assertInvitationOpen(db, invitation_id, now),
+      assertInvitationOpen(invitation_id, now),
       markWithdrawn(organization.id, invitation_id),
     ])
   } catch (error) {
@@ -167,7 +167,7 @@ export async function acceptInvitation(system: System, { token, name }: Acceptan
   try {
     await reserveQuota({ ...system, organization }, 'credentials', credentialsUsed(organization_id), (reserved) =>
       commit(db.$client, [
-        assertInvitationOpen(db, invitation.invitation_id, now),
+        assertInvitationOpen(invitation.invitation_id, now),
         ...reserved,
         markAccepted(db, invitation.invitation_id),
         insertMember(db, member),

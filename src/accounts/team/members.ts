@@ -59,9 +59,9 @@ const commitMemberChange = (
       requireOwnerFor(ctx, row.role, role ?? undefined)
       const statements = statementsOf(row)
       if (statements.length === 0) return { row, results: [] }
-      const guards = [assertMemberUnchanged(db, row)]
+      const guards = [assertMemberUnchanged(row)]
       const losesOwner = row.role === 'owner' && role !== undefined && role !== 'owner'
-      if (losesOwner) guards.push(assertOwnerLeft(db, row, keepsMade, now))
+      if (losesOwner) guards.push(assertOwnerLeft(row, keepsMade, now))
       try {
         const what = { action, resource_id: member_id, ...(changed && { changed }) }
         return { row, results: (await change(ctx, what, [...guards, ...statements])).slice(guards.length) }

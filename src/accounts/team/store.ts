@@ -38,9 +38,8 @@ export const countActiveMembers = (db: Database, organization_id: string) =>
   db.select({ n: count() }).from(members).where(active(organization_id))
 
 /** Refuses its batch unless the member is active and has the role that was read. */
-export const assertMemberUnchanged = (db: Database, { organization_id, member_id, role }: MemberRow): D1PreparedStatement =>
+export const assertMemberUnchanged = ({ organization_id, member_id, role }: MemberRow): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${members} where ${members.organization_id} = ${organization_id} and ${members.member_id} = ${member_id}
       and ${members.status} = 'active' and ${members.role} = ${role})`,
     'member.unchanged',
@@ -50,16 +49,10 @@ export const assertMemberUnchanged = (db: Database, { organization_id, member_id
  * Refuses its batch unless the organization has, besides this member, another owner, and a credential with the role owner that is valid
  * for as long as those that the member loses: the member's own and, unless they are kept, those that the member made.
  */
-export const assertOwnerLeft = (
-  db: Database,
-  { organization_id, member_id }: MemberRow,
-  keepsMade: boolean,
-  now: Date,
-): D1PreparedStatement => {
+export const assertOwnerLeft = ({ organization_id, member_id }: MemberRow, keepsMade: boolean, now: Date): SQL => {
   const isLost = (own: typeof c | typeof m): SQL =>
     sql`(${own.member_id} = ${member_id}${keepsMade ? sql` and ${own.created_by} is null` : undefined})`
   return assertThat(
-    db.$client,
     sql`exists (select 1 from ${members} ${o} where ${o.organization_id} = ${organization_id} and ${o.member_id} <> ${member_id}
         and ${o.status} = 'active' and ${o.role} = 'owner')
       and exists (select 1 from ${credentials} ${c} where ${c.organization_id} = ${organization_id} and not ${isLost(c)}
@@ -80,9 +73,8 @@ export const updateMember = (db: Database, { organization_id, member_id }: Membe
 export const insertInvitation = (db: Database, row: InvitationRow) => db.insert(invitations).values(row)
 
 /** Refuses its batch when an active member has this e-mail address. */
-export const assertNotMember = (db: Database, organization_id: string, email: string): D1PreparedStatement =>
+export const assertNotMember = (organization_id: string, email: string): SQL =>
   assertThat(
-    db.$client,
     sql`not exists (select 1 from ${members} where ${members.organization_id} = ${organization_id}
       and lower(${members.email}) = lower(${email}) and ${members.status} = 'active')`,
     'member.new_address',
@@ -164,9 +156,8 @@ export const findOpenInvitation = async (db: Database, digests: readonly string[
   )[0]
 
 /** Refuses its batch unless the invitation is pending and has not expired. */
-export const assertInvitationOpen = (db: Database, invitation_id: string, now: Date): D1PreparedStatement =>
+export const assertInvitationOpen = (invitation_id: string, now: Date): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${invitations} where ${invitations.invitation_id} = ${invitation_id} and ${invitations.status} = 'pending'
       and ${invitations.expires_at} > ${now.getTime()})`,
     'invitation.open',

@@ -3,7 +3,7 @@ import { labelsOf } from '../../authority/rules/catalogs.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { own } from '../../cfdi/population/aliases.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
 import { invalid } from '../../platform/failures.ts'
 import { decimal, dividedBy, type Micros, sumAll, times } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
@@ -309,7 +309,7 @@ const hasKey = (starts: readonly string[]): SQL =>
 
 async function readLines({ ctx, ledger, span }: Insight, { direction }: ConceptsEntriesQuery): Promise<ConceptLine[]> {
   const statements = lineStatements(ledger, directionNumber(direction), span)
-  const found = statements.length === 0 ? [] : await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+  const found = statements.length === 0 ? [] : await commit(ledger.d1, statements)
   const lines = await linesOf(
     ctx,
     found.map(({ results }) => results),

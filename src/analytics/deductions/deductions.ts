@@ -3,7 +3,8 @@ import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared, readAll } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { readAll } from '../../platform/db/statement.ts'
 import { decimal, type Micros, micros, sumAll, times } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
@@ -305,7 +306,7 @@ async function decide(
   const since = uses.personal.length === 0 || own.profile === 'business' ? null : sinceNewYear(span.first)
   const before = since && personalStatement(insight, sets, uses, since)
   const statements = [main, ...(before ? [before] : []), ...(isDerived ? incomeStatements(insight, { first, last }) : [])]
-  const [rows, ...earned] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+  const [rows, ...earned] = await commit(ledger.d1, statements)
   const earlier = before ? earned.shift()!.results : []
   const { single, page, totals, students } = parsedRows([...earlier, ...rows!.results] as { kind: string; row: string }[])
   const incomes = earned.flatMap((one) => one.results as unknown as IncomeRow[])

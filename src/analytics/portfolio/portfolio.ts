@@ -7,7 +7,8 @@ import type { InvoiceCounts } from '../../cfdi/summary/summary.ts'
 import { opinionIn, opinionStatement } from '../../documents/documents.ts'
 import type { Listing } from '../../lists/listings/listing.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared, readAll } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { readAll } from '../../platform/db/statement.ts'
 import { type Micros, micros, sumAll } from '../../platform/money.ts'
 import { WHOLE } from '../../platform/paging/cursor.ts'
 import type { Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -231,7 +232,7 @@ export async function getPortfolio(ctx: Ctx, query: PortfolioQuery): Promise<Por
   const sets = await setsOf(insight, rfcsOf(suppliers), true)
   const open = openStatements(insight)
   const statements = [...open, ...partyStatements(insight, sets)]
-  const results = statements.length === 0 ? [] : await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+  const results = statements.length === 0 ? [] : await commit(ledger.d1, statements)
   const openRows = results.slice(0, open.length).flatMap((one) => one.results as unknown as OverdueRow[])
   const rows = results.slice(open.length).flatMap((one) => one.results as unknown as PartyRow[])
   const wanted = [...ratesWanted(openRows), ...unratedOf(rows)]

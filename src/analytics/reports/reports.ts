@@ -5,6 +5,7 @@ import { type Filings, readFilings } from '../../documents/obligations/filings.t
 import { listedAmong } from '../../lists/listings/listing.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
+import { changesOf } from '../../platform/db/statement.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
 import { decimal } from '../../platform/money.ts'
@@ -353,7 +354,7 @@ const LIFTING = JSON.stringify({ data_source_keys: ['sat_cfdi_issued', 'sat_cfdi
 /** Asks for the reports to be made or brought up to date; with a round, even if nothing has changed. */
 async function ask(ctx: Ctx, ledger: ScopedLedger, round: string | null): Promise<void> {
   const { connection, shard } = ctx.connection!
-  await askStatement(ledger, connection, clock.now(), round).run()
+  await changesOf(ledger.d1, askStatement(ledger, connection, clock.now(), round))
   await wakeReports(ctx, [{ shard, connection }])
 }
 

@@ -3,7 +3,8 @@ import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { type Changed, shownAmong } from '../../cfdi/changes/latest.ts'
 import { readTouched } from '../../cfdi/commits/touched.ts'
 import { cfdi, cfdiAdvances, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/population/aliases.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { bare, readColumn, readFirst } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { DIRECTIONS } from '../../taxpayers/visibility/window.ts'
@@ -34,9 +35,9 @@ export interface Sequences {
 const lastOf = (column: SQLiteColumn, number: number | SQL): SQL =>
   sql`coalesce((select ${column} from ${cfdiCommits} where ${cfdiCommits.entity} = ${number} order by ${cfdiCommits.sequence} desc limit 1), 0)`
 
-const sequences = (entity: number, imports: number): SQL => {
+const sequences = (entity: number, imports: number): SQL<Sequences> => {
   const { sequence, committed_at } = cfdiCommits
-  return sql`select ${lastOf(sequence, entity)} as sequence, ${lastOf(sequence, imports)} as import_sequence,
+  return sql<Sequences>`select ${lastOf(sequence, entity)} as sequence, ${lastOf(sequence, imports)} as import_sequence,
     max(${lastOf(committed_at, entity)}, ${lastOf(committed_at, imports)}) as committed_at`
 }
 
@@ -45,23 +46,20 @@ export type PartsState = Pick<Sequences, 'sequence' | 'import_sequence'> & { cei
 
 /** Reads the last commits of the partitions of a ledger. */
 export const readSequences = async ({ d1, entity, importPartition }: ScopedLedger): Promise<Sequences> =>
-  (await prepared(d1, sequences(entity, importPartition ?? 0)).first<Sequences>())!
+  (await readFirst(d1, sequences(entity, importPartition ?? 0)))!
 
 /** Reads how far the reports of a connection are, what was committed since, and the cells of some kinds by month. One call. */
 export async function readReport(ledger: ScopedLedger, connection: number, kinds: readonly PartKind[]) {
-  const [state, last, parts] = await ledger.d1.batch([
-    prepared(ledger.d1, sql`select * from ${states} where ${states.connection} = ${connection}`),
-    prepared(ledger.d1, sequences(ledger.entity, ledger.importPartition ?? 0)),
-    prepared(
-      ledger.d1,
-      sql`select ${stateP.kind}, ${stateP.month}, ${stateP.data} from json_each(${JSON.stringify(kinds)}) k cross join ${reportParts} ${stateP}
+  const [state, last, parts] = await commit(ledger.d1, [
+    sql`select * from ${states} where ${states.connection} = ${connection}`,
+    sequences(ledger.entity, ledger.importPartition ?? 0),
+    sql`select ${stateP.kind}, ${stateP.month}, ${stateP.data} from json_each(${JSON.stringify(kinds)}) k cross join ${reportParts} ${stateP}
         on ${stateP.connection} = ${connection} and ${stateP.kind} = k.value order by ${stateP.kind}, ${stateP.month}, ${stateP.n}`,
-    ),
   ])
   const rows = parts!.results as { kind: PartKind; month: string; data: string }[]
   return {
     state: (state!.results[0] as StateRow | undefined) ?? null,
-    last: last!.results[0] as Sequences,
+    last: last!.results[0] as unknown as Sequences,
     cellsOf: <Kind extends PartKind>(kind: Kind): (Cell<Kind> & { of: string })[] =>
       rows.filter((row) => row.kind === kind).flatMap(({ month, data }) => parseCells(kind, data).map((cell) => ({ ...cell, of: month }))),
   }
@@ -71,15 +69,12 @@ export async function readReport(ledger: ScopedLedger, connection: number, kinds
  * Asks for the reports of a connection to be brought up to date. What is asked for already stays as it is. `round` begins a round even if
  * nothing has changed.
  */
-export const askStatement = (ledger: ScopedLedger, connection: number, now: number, round: string | null): D1PreparedStatement =>
-  prepared(
-    ledger.d1,
-    sql`insert into ${states} (${bare(states.connection)}, ${bare(states.organization_id)}, ${bare(states.fiscal_entity_id)}, ${bare(states.entity)},
+export const askStatement = (ledger: ScopedLedger, connection: number, now: number, round: string | null): SQL =>
+  sql`insert into ${states} (${bare(states.connection)}, ${bare(states.organization_id)}, ${bare(states.fiscal_entity_id)}, ${bare(states.entity)},
         ${dueAt}, ${bare(states.round)})
       values (${connection}, ${ledger.organization_id}, ${ledger.fiscal_entity_id}, ${ledger.entity}, ${now}, ${round})
       on conflict (${bare(states.connection)}) do update set ${dueAt} = min(coalesce(${states.due_at}, excluded.${dueAt}), excluded.${dueAt}),
-        ${bare(states.round)} = coalesce(${states.round}, excluded.${bare(states.round)})`,
-  )
+        ${bare(states.round)} = coalesce(${states.round}, excluded.${bare(states.round)})`
 
 /** Selects how far the reports of these connections are, each with the last commits of its RFC and of its imports. */
 export const statesOf = (connections: readonly number[]): SQL<StateRow & { delivered: number; imported: number }> =>
@@ -100,42 +95,33 @@ export const claimState = async (ledger: D1Database, connection: number, now: nu
   )[0]
 
 /** Makes changes to the reports that a worker holds. */
-export const setState = (ledger: D1Database, row: Leased<StateRow>, set: StateChange): D1PreparedStatement =>
-  reportLease.extend(ledger, row, assigned(set))
+export const setState = (row: Leased<StateRow>, set: StateChange): SQL => reportLease.extend(row, assigned(set))
 
 /** Replaces the parts of a month. */
 export const replaceParts = (
-  ledger: D1Database,
   connection: number,
   month: string,
   parts: readonly (readonly [kind: PartKind, n: number, data: string])[],
   kinds: readonly PartKind[],
-): D1PreparedStatement[] => [
-  prepared(
-    ledger,
-    sql`delete from ${reportParts} where ${reportParts.connection} = ${connection} and ${reportParts.month} = ${month}
+): SQL[] => [
+  sql`delete from ${reportParts} where ${reportParts.connection} = ${connection} and ${reportParts.month} = ${month}
       and ${reportParts.kind} in (select value from json_each(${JSON.stringify(kinds)}))`,
-  ),
-  ...parts.map(([kind, n, data]) =>
-    prepared(
-      ledger,
+  ...parts.map(
+    ([kind, n, data]) =>
       sql`insert into ${reportParts} (${bare(reportParts.connection)}, ${bare(reportParts.kind)}, ${bare(reportParts.month)}, ${bare(reportParts.n)}, ${bare(reportParts.data)})
         values (${connection}, ${kind}, ${month}, ${n}, ${data})`,
-    ),
   ),
 ]
 
 /** Returns the connections whose reports are due, or whose worker died. */
-export const dueStates = async (ledger: D1Database, now: number, limit: number): Promise<number[]> =>
-  (
-    await prepared(
-      ledger,
-      sql`select ${states.connection} from ${states} indexed by report_states_left
+export const dueStates = (ledger: D1Database, now: number, limit: number): Promise<number[]> =>
+  readColumn(
+    ledger,
+    sql<number>`select ${states.connection} from ${states} indexed by report_states_left
         where (${states.due_at} is not null or ${states.round} is not null) and ${states.lease_until} < ${now}
           and (${states.due_at} <= ${now} or ${states.round} is not null)
         order by ${states.lease_until} limit ${limit}`,
-    ).all<{ connection: number }>()
-  ).results.map(({ connection }) => connection)
+  )
 
 const c = alias(cfdi, 'c')
 
@@ -162,15 +148,15 @@ export async function changedDocuments(ledger: ScopedLedger, from: PartsState, t
   for (const number of partitionsOf(ledger)) {
     const [after, until] = number === ledger.entity ? [from.sequence, to.sequence] : [from.import_sequence, to.import_sequence]
     if (after === until) continue
-    const { results } = await prepared(
+    const rows = await readColumn(
       ledger.d1,
-      sql`select hex(${cfdiCommits.touched}) as touched from ${cfdiCommits}
+      sql<string>`select hex(${cfdiCommits.touched}) as touched from ${cfdiCommits}
         where ${cfdiCommits.entity} = ${number} and ${cfdiCommits.sequence} > ${after} and ${cfdiCommits.sequence} <= ${until}
         order by ${cfdiCommits.sequence} limit ${sql.raw(String(MOST_COMMITS + 1))}`,
-    ).all<{ touched: string }>()
+    )
     // Some are deleted, or there are too many.
-    if (results.length !== until - after) return null
-    for (const { touched } of results) {
+    if (rows.length !== until - after) return null
+    for (const touched of rows) {
       const { stored = [], cancelled = [], substituted = [], balances = [], removed, isCut } = readTouched(touched)
       // The months of removed documents are no longer known.
       if (isCut || removed) return null
@@ -207,7 +193,7 @@ async function documentsBetween({ d1, entity }: ScopedLedger, before: Ceilings, 
     ]
   })
   if (selects.length === 0) return []
-  const results = await d1.batch<{ uuid: string }>(selects.map((one) => prepared(d1, one)))
+  const results = await commit<{ uuid: string }>(d1, selects)
   const uuids = results.flatMap(({ results: rows }) => rows.map(({ uuid }) => uuid))
   return uuids.length > MOST_BETWEEN ? null : uuids
 }
@@ -250,22 +236,22 @@ async function monthsOfSome(ledger: ScopedLedger, uuids: readonly string[]): Pro
         on ${i.entity} = ${c.entity} and ${i.uuid} = r.value`,
     ]
   }
-  const results = await ledger.d1.batch<{ month: string }>(
-    partitionsOf(ledger).flatMap((number) => of(number).map((one) => prepared(ledger.d1, sql`select distinct month from (${one})`))),
+  const results = await commit<{ month: string }>(
+    ledger.d1,
+    partitionsOf(ledger).flatMap((number) => of(number).map((one) => sql`select distinct month from (${one})`)),
   )
   return results.flatMap(({ results: rows }) => rows.map(({ month }) => month))
 }
 
 /** Returns every month in which there is a document or a payment, or of which there is a part. */
-export async function allMonths(ledger: ScopedLedger, connection: number): Promise<string[]> {
+export function allMonths(ledger: ScopedLedger, connection: number): Promise<string[]> {
   const numbers = JSON.stringify(partitionsOf(ledger))
-  const { results } = await prepared(
+  return readColumn(
     ledger.d1,
-    sql`select ${cfdiMonths.month} from ${cfdiMonths} where ${cfdiMonths.entity} in (select value from json_each(${numbers}))
+    sql<string>`select ${cfdiMonths.month} from ${cfdiMonths} where ${cfdiMonths.entity} in (select value from json_each(${numbers}))
       union select substr(${p.fecha_pago}, 1, 7) from ${cfdiPayments} ${p} where ${p.entity} in (select value from json_each(${numbers})) and ${p.kind} = 'P'
       union select substr(${c.last_paid_on}, 1, 7) from ${cfdi} ${c} where ${c.entity} in (select value from json_each(${numbers}))
         and ${c.tipo_comprobante} in ('I', 'E') and ${c.last_paid_on} is not null
       union select ${reportParts.month} from ${reportParts} where ${reportParts.connection} = ${connection} order by 1`,
-  ).all<{ month: string }>()
-  return results.map(({ month }) => month)
+  )
 }

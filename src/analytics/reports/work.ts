@@ -6,7 +6,7 @@ import { spanOf } from '../../cfdi/summary/summary.ts'
 import { syncWork } from '../../downloads/jobs/tables.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { readFirst } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { addMonths, centralDayOf } from '../../platform/time/months.ts'
 import type { Leased } from '../../platform/work/lease.ts'
@@ -177,7 +177,7 @@ interface LeasedReports {
 }
 
 const save = ({ d1, row }: LeasedReports, ...changes: StateChange[]): Promise<unknown> =>
-  commit(d1, [reportLease.assertLeased(d1, row), ...changes.map((change) => setState(d1, row, change))])
+  commit(d1, [reportLease.assertLeased(row), ...changes.map((change) => setState(row, change))])
 
 async function continueReport(system: System, leased: LeasedReports): Promise<boolean> {
   const { row } = leased
@@ -202,9 +202,9 @@ async function continueReport(system: System, leased: LeasedReports): Promise<bo
     const [month, ...rest] = left as [string, ...string[]]
     const parts = writeCells(await readMonth(reading, month))
     await commit(leased.d1, [
-      reportLease.assertLeased(leased.d1, row),
-      ...replaceParts(leased.d1, row.connection, month, parts, KINDS),
-      setState(leased.d1, row, { round: JSON.stringify({ ...round, months: rest }) }),
+      reportLease.assertLeased(row),
+      ...replaceParts(row.connection, month, parts, KINDS),
+      setState(row, { round: JSON.stringify({ ...round, months: rest }) }),
     ])
     left = rest
   }
@@ -231,12 +231,12 @@ async function openedFor(
  * for longer delay nothing.
  */
 const isDownloading = async ({ d1, entity, organization_id, window }: ScopedLedger): Promise<boolean> =>
-  (await prepared(
+  (await readFirst(
     d1,
     sql`select 1 from ${syncWork} where ${syncWork.entity} = ${entity}
       and (${syncWork.lease_until} > ${clock.now()} or ${syncWork.due_at} <= ${clock.now() + SETTLE_MS})
       and (${Number(window.ceiling === null)} or exists (select 1 from json_each(${syncWork.runs}) r where r.value->>0 = ${organization_id}))`,
-  ).first()) !== null
+  )) !== null
 
 /** Finds the months of a round. Null when there is nothing to do: then only how far the parts are is noted, and nobody can tell that it was. */
 async function plan(

@@ -8,6 +8,7 @@ import { findSupplierRows, requestLookups, type SupplierStatusRow } from '../../
 import { announceLookups } from '../../lists/repse/repse.ts'
 import { isStale, registrationStatus } from '../../lists/repse/status.ts'
 import type { Ctx } from '../../platform/context.ts'
+import { changesOf } from '../../platform/db/statement.ts'
 import { decimal } from '../../platform/money.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { clock } from '../../platform/time/clock.ts'
@@ -76,11 +77,8 @@ export async function reportSuppliers(ctx: Ctx, { months, limit, blacklist }: Su
   if (outdated.length > 0) {
     // The registry is searched by name. All organizations share its answer, so only a name from the authority's documents is used.
     const nameOf = (rfc: string) => (names.get(rfc)?.origin === 'authority' ? (names.get(rfc)?.name ?? null) : null)
-    await requestLookups(
-      db,
-      outdated.map(({ rfc }) => ({ rfc, name: nameOf(rfc) })),
-      clock.date(),
-    ).run()
+    const lookups = outdated.map(({ rfc }) => ({ rfc, name: nameOf(rfc) }))
+    await changesOf(ctx.db.$client, requestLookups(lookups, clock.date()))
     await announceLookups(
       ctx,
       outdated.slice(0, AT_ONCE).map(({ rfc }) => rfc),

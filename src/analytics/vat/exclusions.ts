@@ -63,7 +63,7 @@ export async function knownSuppliers(insight: Insight): Promise<KnownSuppliers> 
     listedAs(await listedOf(ctx), [SOURCE]),
     today,
     [SOURCE],
-    lapsedStatements(ctx.db, [...rfcs], span.last),
+    lapsedStatements([...rfcs], span.last),
   )
   const { lapsed, unknown } = registrationsIn(rest.flat() as RegistryRow[])
   const among = (situacion: string) =>

@@ -67,7 +67,7 @@ export async function moveClock(ctx: Ctx, { advance, to }: ClockMove): Promise<S
   const { ahead } = clock
   const move = { ahead, target: ahead + by, began_at: now, ends_at: now + by }
   try {
-    await change(ctx, { action: 'test_helper.clock_moved', resource_id: ctx.organization.id }, beginMove(ctx.db.$client, move))
+    await change(ctx, { action: 'test_helper.clock_moved', resource_id: ctx.organization.id }, beginMove(move))
   } catch (error) {
     if (isGuardViolation(error, 'clock.alone'))
       throw new Failure(

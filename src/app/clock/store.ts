@@ -16,7 +16,7 @@ import { syncWork } from '../../downloads/jobs/tables.ts'
 import { repseRecords } from '../../lists/repse/tables.ts'
 import type { System } from '../../platform/context.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare, changesOf, readColumn, readFirst, readRows } from '../../platform/db/statement.ts'
 import { outbox } from '../../platform/outbox/tables.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { connections } from '../../taxpayers/tables.ts'
@@ -24,43 +24,35 @@ import { clocks } from './tables.ts'
 
 export type ClockRow = typeof clocks.$inferSelect
 
-export const findClock = (d1: D1Database): Promise<ClockRow | null> => prepared(d1, sql`select * from ${clocks}`).first<ClockRow>()
+export const findClock = (d1: D1Database): Promise<ClockRow | null> => readFirst(d1, sql<ClockRow>`select * from ${clocks}`)
 
 /** Begins a move of the clock, refused with `clock.still` while another one goes on, and with `clock.alone` where there are several organizations. */
-export const beginMove = (
-  d1: D1Database,
-  { ahead, target, began_at, ends_at }: Record<'ahead' | 'target' | 'began_at' | 'ends_at', number>,
-) => [
-  assertThat(d1, sql`not exists (select 1 from ${clocks} where ${clocks.target} is not null)`, 'clock.still'),
-  assertThat(d1, sql`not exists (select 1 from ${organizations} limit 1 offset 1)`, 'clock.alone'),
-  prepared(
-    d1,
-    sql`insert into ${clocks} (${bare(clocks.one)}, ${bare(clocks.ahead)}, ${bare(clocks.target)}, ${bare(clocks.began_at)}, ${bare(clocks.ends_at)})
+export const beginMove = ({ ahead, target, began_at, ends_at }: Record<'ahead' | 'target' | 'began_at' | 'ends_at', number>) => [
+  assertThat(sql`not exists (select 1 from ${clocks} where ${clocks.target} is not null)`, 'clock.still'),
+  assertThat(sql`not exists (select 1 from ${organizations} limit 1 offset 1)`, 'clock.alone'),
+  sql`insert into ${clocks} (${bare(clocks.one)}, ${bare(clocks.ahead)}, ${bare(clocks.target)}, ${bare(clocks.began_at)}, ${bare(clocks.ends_at)})
       values (1, ${ahead}, ${target}, ${began_at}, ${ends_at})
       on conflict do update set ${bare(clocks.target)} = excluded.target, ${bare(clocks.began_at)} = excluded.began_at, ${bare(clocks.ends_at)} = excluded.ends_at`,
-  ),
 ]
 
 /** Takes the move that goes on, unless another worker has it. */
 export const claimMove = (d1: D1Database, token: string, now: number, until: number): Promise<ClockRow | null> =>
-  prepared(
+  readFirst(
     d1,
-    sql`update ${clocks} set ${bare(clocks.token)} = ${token}, ${bare(clocks.lease_until)} = ${until}
+    sql<ClockRow>`update ${clocks} set ${bare(clocks.token)} = ${token}, ${bare(clocks.lease_until)} = ${until}
       where ${clocks.target} is not null and ${clocks.lease_until} < ${now} returning *`,
-  ).first<ClockRow>()
+  )
 
 /** Keeps how far a move has come. Returns whether the worker still has it. */
 export const saveMove = async (
   d1: D1Database,
   { ahead, target, entries, token, lease_until }: Omit<ClockRow, 'one' | 'began_at' | 'ends_at'>,
 ) =>
-  (
-    await prepared(
-      d1,
-      sql`update ${clocks} set ${bare(clocks.ahead)} = ${ahead}, ${bare(clocks.target)} = ${target}, ${bare(clocks.entries)} = ${entries},
+  (await changesOf(
+    d1,
+    sql`update ${clocks} set ${bare(clocks.ahead)} = ${ahead}, ${bare(clocks.target)} = ${target}, ${bare(clocks.entries)} = ${entries},
         ${bare(clocks.lease_until)} = ${lease_until} where ${clocks.token} = ${token}`,
-    ).run()
-  ).meta.changes > 0
+  )) > 0
 
 /** A time that never comes. */
 const NEVER = 1e15
@@ -104,7 +96,7 @@ export async function nextWaits({ db, settings }: System, now: number): Promise<
   }
   const found = await Promise.all(
     databases.map(([d1, { minute, quarter }]) =>
-      prepared(d1, sql`select ${first(minute)} as minute, ${first(quarter)} as quarter`).first<Record<'minute' | 'quarter', number>>(),
+      readFirst(d1, sql<Record<'minute' | 'quarter', number>>`select ${first(minute)} as minute, ${first(quarter)} as quarter`),
     ),
   )
   const least = (of: 'minute' | 'quarter') => Math.min(...found.map((row) => row![of]))
@@ -112,29 +104,25 @@ export async function nextWaits({ db, settings }: System, now: number): Promise<
 }
 
 /** The time zones at whose midnights something happens. */
-export const zonesInUse = async (d1: D1Database): Promise<string[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select ${organizations.timezone} from ${organizations} union select ${extractors.timezone} from ${extractors}`,
-    ).all<{
-      timezone: string
-    }>()
-  ).results.map(({ timezone }) => timezone)
+export const zonesInUse = (d1: D1Database): Promise<string[]> =>
+  readColumn(d1, sql<string>`select ${organizations.timezone} from ${organizations} union select ${extractors.timezone} from ${extractors}`)
 
 /** What happened to an organization in a time: how many runs and invoices, and how many events of each kind. */
 export async function countHappened(control: D1Database, shard: D1Database, organization_id: string, from: number, to: number) {
   const [counts, kinds] = await Promise.all([
-    prepared(
+    readFirst(
       control,
-      sql`select (select count(*) from ${runs} where ${runs.organization_id} = ${organization_id} and ${runs.created_at} between ${from} and ${to}) as runs,
+      sql<{
+        runs: number
+        invoices: number
+      }>`select (select count(*) from ${runs} where ${runs.organization_id} = ${organization_id} and ${runs.created_at} between ${from} and ${to}) as runs,
         (select count(*) from ${invoices} where ${invoices.organization_id} = ${organization_id} and ${invoices.issued_at} between ${from} and ${to}) as invoices`,
-    ).first<{ runs: number; invoices: number }>(),
-    prepared(
+    ),
+    readRows(
       shard,
-      sql`select ${events.body}->>'event' as event, count(*) as count from ${events}
+      sql<{ event: string; count: number }>`select ${events.body}->>'event' as event, count(*) as count from ${events}
         where ${events.organization_id} = ${organization_id} and ${events.seq} between ${from} and ${to} group by 1 order by 1`,
-    ).all<{ event: string; count: number }>(),
+    ),
   ])
-  return { runs: counts!.runs, invoices: counts!.invoices, events: kinds.results }
+  return { runs: counts!.runs, invoices: counts!.invoices, events: kinds }
 }

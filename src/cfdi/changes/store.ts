@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { jsonChunks } from '../../platform/db/commit.ts'
-import { all, bare, prepared, preparedWithLiterals } from '../../platform/db/statement.ts'
+import { commit, jsonChunks } from '../../platform/db/commit.ts'
+import { all, bare, preparedWithLiterals, readAll } from '../../platform/db/statement.ts'
 import { isAfterCeiling, isVisible, type Partition, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling } from '../applied/applied.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
@@ -30,19 +30,16 @@ export interface StoredCommit {
 export type CommitsBefore = readonly [number: number, before: number | null]
 
 /** Reads so many commits of each partition, the newest first. One call. */
-export const commitsBefore = async (d1: D1Database, asked: readonly CommitsBefore[], count: number): Promise<StoredCommit[]> =>
-  (
-    await prepared(
-      d1,
-      sql`with asked as materialized (
+export const commitsBefore = (d1: D1Database, asked: readonly CommitsBefore[], count: number): Promise<StoredCommit[]> =>
+  readAll<StoredCommit>(d1, [
+    sql`with asked as materialized (
           select value->>0 as number, coalesce(value->>1, 1 + (
             select ${commits.sequence} from ${cfdiCommits} ${commits} where ${commits.entity} = value->>0 order by ${commits.sequence} desc limit 1)) as before
           from json_each(${JSON.stringify(asked)}))
         select a.number, ${commits.sequence}, ${commits.committed_at}, hex(${commits.touched}) as touched from asked a cross join ${cfdiCommits} ${commits}
           on ${commits.entity} = a.number and ${commits.sequence} < a.before and ${commits.sequence} >= a.before - ${count}
         order by a.number, ${commits.sequence} desc`,
-    ).all<StoredCommit>()
-  ).results
+  ])
 
 export type NamedRow = readonly [entity: number, uuid: string]
 
@@ -58,20 +55,16 @@ export interface NamedDocument {
 }
 
 /** Finds named documents. One call, none without names. */
-export async function findRows(d1: D1Database, names: readonly NamedRow[]): Promise<NamedDocument[]> {
-  if (names.length === 0) return []
-  const results = await d1.batch<NamedDocument>(
-    jsonChunks(names).map((json) =>
-      prepared(
-        d1,
+export const findRows = (d1: D1Database, names: readonly NamedRow[]): Promise<NamedDocument[]> =>
+  readAll<NamedDocument>(
+    d1,
+    jsonChunks(names).map(
+      (json) =>
         sql`select ${listOf([c.entity, c.uuid, c.direction, c.fecha, c.issued_at, c.utc_offset])},
             coalesce(${c.chunk} >= (${c.stored_by} + 1) * ${sql.raw(String(firstChunkOf(1)))}, 0) as has_later_xml
           from json_each(${json}) j cross join ${cfdi} ${c} on ${c.entity} = j.value->>0 and ${c.uuid} = j.value->>1`,
-      ),
     ),
   )
-  return results.flatMap(({ results: rows }) => rows)
-}
 
 /** The range that the window of a direction shows: between two seconds and from a literal day on, all inclusive. */
 export interface ShownRange {
@@ -108,21 +101,17 @@ export async function readReached(
   if (shown.length === 0) return { newest: [], widened: [] }
   const isAny = (cancelled: SQL) => sql`exists (
     select 1 from ${cfdi} ${c} indexed by cfdi_dirc where ${IN_RANGE} and ${c.cancelled} = ${cancelled} and ${c.fecha} < j.value->>'before')`
-  const looked = jsonChunks(shown).map((json) =>
-    prepared(
-      d1,
+  const looked = jsonChunks(shown).map(
+    (json) =>
       sql`select j.value->>'n' as n, ${d.direction}, ${d.fecha}, ${d.issued_at}, iif(${d.direction} = 0, ${d.emisor_nombre}, ${d.receptor_nombre}) as name
         from json_each(${json}) j cross join json_each('[0, 1]') k cross join ${cfdi} ${d} on ${d.entity} = j.value->>'entity' and ${d.uuid} = (
           select ${c.uuid} from ${cfdi} ${c} indexed by cfdi_dirc where ${IN_RANGE} and ${c.cancelled} = k.value order by ${c.issued_at} desc limit 1)`,
-    ),
   )
-  const wider = jsonChunks(widened).map((json) =>
-    prepared(
-      d1,
+  const wider = jsonChunks(widened).map(
+    (json) =>
       sql`select j.value->>'n' as n, max(j.value->>'at') as at from json_each(${json}) j where ${isAny(sql`0`)} or ${isAny(sql`1`)} group by j.value->>'n'`,
-    ),
   )
-  const results = await d1.batch([...looked, ...wider])
+  const results = await commit(d1, [...looked, ...wider])
   const rows = (from: number, to?: number) => results.slice(from, to).flatMap(({ results: list }) => list)
   return { newest: rows(0, looked.length) as NewestDocument[], widened: rows(looked.length) as { n: number; at: number }[] }
 }
@@ -185,7 +174,8 @@ export async function readRows(
   checkpoint: LegCheckpoint | null,
   rows: number,
 ): Promise<FoundChange[][]> {
-  const results = await ledger.d1.batch<SelectedRow>(
+  const results = await commit<SelectedRow>(
+    ledger.d1,
     legs.map(({ partition, visibleRanges }, n) =>
       statement(
         ledger,
@@ -280,17 +270,18 @@ export async function readNames(
   logs: readonly { number: number; after: number }[],
 ): Promise<{ names: LegName[][]; commits: NamedCommit[][] }> {
   if (legs.length + logs.length === 0) return { names: [], commits: [] }
-  const results = await ledger.d1.batch([
+  const results = await commit(ledger.d1, [
     ...legs.map((leg, n) => statement(ledger, selectNames(ledger, leg, n === 0 ? checkpoint : null))),
     ...logs.map(({ number, after }) => statement(ledger, selectCommits(number, after))),
   ])
   return {
-    names: results.slice(0, legs.length).map(({ results: rows }) => rows as LegName[]),
-    commits: results
-      .slice(legs.length)
-      .map(({ results: rows }) =>
-        (rows as { sequence: number; touched: string }[]).map(({ sequence, touched }) => ({ sequence, touched: readTouched(touched) })),
-      ),
+    names: results.slice(0, legs.length).map(({ results: rows }) => rows as unknown as LegName[]),
+    commits: results.slice(legs.length).map(({ results: rows }) =>
+      (rows as unknown as { sequence: number; touched: string }[]).map(({ sequence, touched }) => ({
+        sequence,
+        touched: readTouched(touched),
+      })),
+    ),
   }
 }
 
@@ -345,7 +336,13 @@ export async function findNamed(
     authority && asked.shown.length > 0 ? named(asked.shown, sql`1`, isVisible(authority, 'c'), sql``) : null,
   ]
   const present = selects.filter((one) => one !== null)
-  const results = present.length === 0 ? [] : await ledger.d1.batch(present.map((one) => statement(ledger, one)))
+  const results =
+    present.length === 0
+      ? []
+      : await commit(
+          ledger.d1,
+          present.map((one) => statement(ledger, one)),
+        )
   const take = <Row>(n: number): Row[] => (selects[n] === null ? [] : (results.shift()!.results as Row[]))
   const view = (partition: Partition, list: (SelectedRow & { n: number; import: string | null })[]): FoundName[] =>
     inOrder(

@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { statusRechecks } from './tables.ts'
 
 /** A document about whose status something is left to do. */
@@ -18,12 +18,10 @@ const { entity, uuid, due_at, recheck } = statusRechecks
 const [DUE_AT, RECHECK] = [bare(due_at), bare(recheck)]
 
 /** Adds rechecks. Of two about a document, the earlier time counts, and `found` stays. */
-export const addRechecks = (ledger: D1Database, rechecks: readonly Recheck[]): D1PreparedStatement[] =>
-  jsonChunks(rechecks.map((one) => [one.entity, one.uuid, one.due_at, one.recheck])).map((json) =>
-    prepared(
-      ledger,
+export const addRechecks = (rechecks: readonly Recheck[]): SQL[] =>
+  jsonChunks(rechecks.map((one) => [one.entity, one.uuid, one.due_at, one.recheck])).map(
+    (json) =>
       sql`insert into ${statusRechecks} (${bare(entity)}, ${bare(uuid)}, ${DUE_AT}, ${RECHECK})
         select value->>0, value->>1, value->>2, value->>3 from json_each(${json}) where true
         on conflict do update set ${DUE_AT} = min(${due_at}, excluded.${DUE_AT}), ${RECHECK} = iif(${recheck} = 'found', ${recheck}, excluded.${RECHECK})`,
-    ),
   )

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { prepared } from '../../platform/db/statement.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { cfdiAs, listOf } from '../columns.ts'
 import { cfdi, cfdiChunks } from '../tables.ts'
@@ -45,11 +45,11 @@ export async function locateContents<One extends Item>({ d1 }: ScopedLedger, ite
   const found = new Map<string, StoredLocation>()
   for (const [partition, some] of byPartition(items, (item) => item)) {
     const uuids = JSON.stringify(some.map(({ row }) => row.uuid))
-    const { results } = await prepared(
+    const rows = await readRows(
       d1,
-      sql`select ${LOCATION} from json_each(${uuids}) wanted cross join ${cfdi} ${c} where ${c.uuid} = wanted.value and ${isVisible(partition, 'c')}`,
-    ).all<StoredLocation>()
-    for (const row of results) found.set(row.uuid, row)
+      sql<StoredLocation>`select ${LOCATION} from json_each(${uuids}) wanted cross join ${cfdi} ${c} where ${c.uuid} = wanted.value and ${isVisible(partition, 'c')}`,
+    )
+    for (const row of rows) found.set(row.uuid, row)
   }
   return items.flatMap((item) => {
     const location = found.get(item.row.uuid)
@@ -98,12 +98,15 @@ export async function readContents(
       .map(({ location }) => location)
       .filter((one): one is StoredLocation & ChunkLocation => one.chunk !== null && one.chunk_at !== null && one.chunk_parts !== null)
     if (locations.length === 0) continue
-    const { results } = await prepared(
+    const rows = await readRows(
       ledger.d1,
-      sql`select ${k.chunk}, hex(${k.data}) as data from json_each(${JSON.stringify(chunksOf(locations))}) wanted cross join ${cfdiChunks} ${k}
+      sql<{
+        chunk: number
+        data: string
+      }>`select ${k.chunk}, hex(${k.data}) as data from json_each(${JSON.stringify(chunksOf(locations))}) wanted cross join ${cfdiChunks} ${k}
         where ${k.entity} = ${partition.number} and ${k.chunk} = wanted.value`,
-    ).all<{ chunk: number; data: string }>()
-    const dataOf = new Map(results.map(({ chunk, data }) => [chunk, data]))
+    )
+    const dataOf = new Map(rows.map(({ chunk, data }) => [chunk, data]))
     for (const [chunk, of] of Map.groupBy(locations, (one) => one.chunk)) {
       const parts = partsOf(Array.from({ length: of[0]!.chunk_parts }, (_, n) => dataOf.get(chunk + n)!))
       for (const { uuid, chunk_at } of of) take(uuid, contentOf(parts[chunk_at]))

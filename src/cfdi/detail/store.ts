@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { holdLarge, USUAL_BYTES } from '../../platform/locks/readings.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedTo, parseApplied, rowOn, stateOn } from '../applied/applied.ts'
@@ -46,7 +47,10 @@ const selectChunks = (partition: Partition, uuid: string, isLarge: boolean) => s
 export async function findCfdi(ledger: ScopedLedger, uuid: string): Promise<FoundCfdi | undefined> {
   const partitions = partitionsToRead(ledger)
   if (partitions.length === 0) return undefined
-  const results = await ledger.d1.batch<FoundRow>(partitions.map((partition) => prepared(ledger.d1, selectCfdi(partition, uuid))))
+  const results = await commit<FoundRow>(
+    ledger.d1,
+    partitions.map((partition) => selectCfdi(partition, uuid)),
+  )
   return firstOf(partitions, results)
 }
 
@@ -67,14 +71,13 @@ export async function withContent<T>(
     ...partitions.map((partition) => selectCfdi(partition, uuid, past)),
     ...partitions.map((partition) => selectChunks(partition, uuid, false)),
   ]
-  const results = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+  const results = await commit<unknown>(ledger.d1, statements)
   const found = firstOf(partitions, results as D1Result<FoundRow>[])
   if (!found) return undefined
-  const usual = results[partitions.length + partitions.indexOf(found.partition)]!.results as unknown as FoundChunk[]
+  const usual = results[partitions.length + partitions.indexOf(found.partition)]!.results as FoundChunk[]
   const size = found.xml?.xml_size ?? 0
   return holdLarge(ctx, size, async () => {
-    const chunks =
-      size <= USUAL_BYTES ? usual : (await prepared(ledger.d1, selectChunks(found.partition, uuid, true)).all<FoundChunk>()).results
+    const chunks = size <= USUAL_BYTES ? usual : await readRows<FoundChunk>(ledger.d1, selectChunks(found.partition, uuid, true))
     const part =
       chunks[0] &&
       partOf(

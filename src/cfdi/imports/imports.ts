@@ -1,3 +1,4 @@
+import type { SQL } from 'drizzle-orm'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, StoredUpload, System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
@@ -95,7 +96,7 @@ export async function importFiles(ctx: Ctx, upload: StoredUpload): Promise<Impor
   upload.isKept = object === upload.key
   // The import was deleted between the first request and its repetition: the row that came anew is one to delete.
   if (ctx.claim && ctx.claim.begun !== null && !(await isKnown(ctx, import_id))) {
-    await commit(ledger, [markDeleting(ledger, import_id)])
+    await commit(ledger, [markDeleting(import_id)])
     await announce(ctx, [{ shard, import_id }])
     throw notFound('import')
   }
@@ -104,7 +105,7 @@ export async function importFiles(ctx: Ctx, upload: StoredUpload): Promise<Impor
 }
 
 /** Returns the statement, for an events shard, that marks what is copied of a fiscal entity as due. */
-export type MarkDue = (d1: D1Database, organization_id: string, fiscal_entity_id: string) => D1PreparedStatement
+export type MarkDue = (organization_id: string, fiscal_entity_id: string) => SQL
 
 export interface ImportHint {
   shard: number
@@ -160,8 +161,8 @@ export async function deleteImport(ctx: Ctx, import_id: string): Promise<Import>
   const { row } = await findImport(ledger, ctx.organization.id, fiscal_entity_id, import_id, 0)
   if (!row) throw notFound('import')
   if (row.status !== 'deleting') {
-    await change(ctx, { action: 'import.deleted', resource_id: import_id }, [reopen(ctx.db.$client, import_id)])
-    await commit(ledger, [markDeleting(ledger, import_id)])
+    await change(ctx, { action: 'import.deleted', resource_id: import_id }, [reopen(import_id)])
+    await commit(ledger, [markDeleting(import_id)])
   }
   await announce(ctx, [{ shard, import_id }])
   return getImport(ctx, import_id)

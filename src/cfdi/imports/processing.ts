@@ -97,10 +97,10 @@ async function takeOutSlice(system: System, ledger: D1Database, row: Leased<Impo
       return left
     },
     () => [
-      importLease.assertLeased(ledger, row),
-      ...(uuids.length === stored.length ? deletePart(ledger, import_id, import_partition, part) : []),
-      countThrough(ledger, heirs),
-      extendLease(ledger, row, -lost),
+      importLease.assertLeased(row),
+      ...(uuids.length === stored.length ? deletePart(import_id, import_partition, part) : []),
+      countThrough(heirs),
+      extendLease(row, -lost),
     ],
   )
   await recordHeirs(system, ledger, row, heirs, () => 0)
@@ -171,7 +171,7 @@ async function finish(system: System, ledger: D1Database, row: Leased<ImportRow>
   const { FILES } = system.env
   const events = eventsOf(await actingFor(system, organization_id, 'imports')).$client
   // Its documents are shown as other imports hold them from now on.
-  await commit(events, [markDue(events, organization_id, fiscal_entity_id)])
+  await commit(events, [markDue(organization_id, fiscal_entity_id)])
   await FILES.delete(object)
   for (let isMore = true; isMore; ) {
     const { objects, truncated } = await FILES.list({ prefix: importPrefix(import_id), limit: OBJECTS_AT_ONCE })
@@ -179,7 +179,7 @@ async function finish(system: System, ledger: D1Database, row: Leased<ImportRow>
     isMore = truncated
   }
   await leaveRoom(system, import_id)
-  await commit(ledger, removeImport(ledger, row))
+  await commit(ledger, removeImport(row))
 }
 
 /** An import on which nobody has worked for this long has lost its message or its worker. */
@@ -256,9 +256,9 @@ async function ingestImport(system: System, ledger: D1Database, row: Leased<Impo
   } catch (error) {
     if (!(error instanceof BudgetUsedUp)) throw error
     await commit(ledger, [
-      importLease.assertLeased(ledger, row),
-      ...insertFileResults(ledger, import_id, progress.results),
-      interruptImport(ledger, row, JSON.stringify(progress.metadata)),
+      importLease.assertLeased(row),
+      ...insertFileResults(import_id, progress.results),
+      interruptImport(row, JSON.stringify(progress.metadata)),
     ])
     return true
   }
@@ -280,12 +280,12 @@ async function ingestRest(
   const events = eventsOf(importer).$client
   // Before the import is completed, so that a crash in between repeats it.
   await refreshListed(system, row.entity)
-  await commit(events, [markDue(events, row.organization_id, row.fiscal_entity_id)])
+  await commit(events, [markDue(row.organization_id, row.fiscal_entity_id)])
   const done = await commit<Room>(ledger, [
     // When another consumer has taken the import over, it still needs the upload.
-    importLease.assertLeased(ledger, row),
-    ...insertFileResults(ledger, import_id, results),
-    completeImport(ledger, row, clock.now()),
+    importLease.assertLeased(row),
+    ...insertFileResults(import_id, results),
+    completeImport(row, clock.now()),
   ])
   await system.env.FILES.delete(row.object)
   await recordUsage(system, row.organization_id, new Map([[import_id, done.at(-1)!.results[0]!]]), true)
@@ -353,10 +353,10 @@ async function ingest(
     },
     alreadyVisible: await alreadyVisible(importer, row),
     sideStatements: ({ entries, created, parts, stored_bytes }) => [
-      importLease.assertLeased(ledger, row),
-      ...insertFileResults(ledger, row.import_id, entries),
-      ...insertImportSources(ledger, row.import_id, row.import_partition, parts),
-      extendLease(ledger, row, created, stored_bytes),
+      importLease.assertLeased(row),
+      ...insertFileResults(row.import_id, entries),
+      ...insertImportSources(row.import_id, row.import_partition, parts),
+      extendLease(row, created, stored_bytes),
     ],
   }
   const bytes = bytesOfObject(importer.env.FILES, row.object, size)

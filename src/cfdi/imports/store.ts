@@ -1,7 +1,8 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { commit } from '../../platform/db/commit.ts'
 import { packed, unpacked } from '../../platform/db/packed.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare, readColumn, readFirst, readRows } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -40,36 +41,25 @@ const h = alias(importSources, 'h')
 const i = alias(imports, 'i')
 
 /** Adds import sources. */
-export const insertImportSources = (
-  ledger: D1Database,
-  import_id: string,
-  import_partition: number,
-  parts: readonly ImportSourcePart[],
-): D1PreparedStatement[] =>
+export const insertImportSources = (import_id: string, import_partition: number, parts: readonly ImportSourcePart[]): SQL[] =>
   parts.length === 0
     ? []
     : [
-        ...parts.map(({ part, importSources: sources }) =>
-          prepared(
-            ledger,
+        ...parts.map(
+          ({ part, importSources: sources }) =>
             sql`insert into ${importSources} ${IMPORT_SOURCE}
               values (${import_partition}, ${part}, ${import_id}, unhex(${packed(JSON.stringify(sources.map(stored)))}))`,
-          ),
         ),
-        prepared(
-          ledger,
-          sql`update ${imports} set ${PARTS} = (select json_group_array(value) from (select value from json_each(${imports.parts})
+        sql`update ${imports} set ${PARTS} = (select json_group_array(value) from (select value from json_each(${imports.parts})
               union all select value from json_each(${JSON.stringify(parts.map(({ part }) => part))})))
             where ${imports.import_id} = ${import_id}`,
-        ),
       ]
 
 /** The parts of an import. */
 export const partsOfImport = async (ledger: D1Database, import_id: string): Promise<number[]> =>
   JSON.parse(
-    (await prepared(ledger, sql`select ${imports.parts} from ${imports} where ${imports.import_id} = ${import_id}`).first<string>(
-      'parts',
-    )) ?? '[]',
+    (await readFirst(ledger, sql<{ parts: string }>`select ${imports.parts} from ${imports} where ${imports.import_id} = ${import_id}`))
+      ?.parts ?? '[]',
   )
 
 /** An import source, and where it is. */
@@ -87,12 +77,16 @@ export async function readImportSources(
 ): Promise<LocatedImportSource[]> {
   const found: LocatedImportSource[] = []
   for (let at = 0; at < parts.length; at += PARTS_AT_ONCE) {
-    const { results } = await prepared(
+    const rows = await readRows(
       ledger,
-      sql`select ${h.part}, ${h.import_id}, hex(${h.data}) as data from json_each(${JSON.stringify(parts.slice(at, at + PARTS_AT_ONCE))}) j
+      sql<{
+        part: number
+        import_id: string
+        data: string
+      }>`select ${h.part}, ${h.import_id}, hex(${h.data}) as data from json_each(${JSON.stringify(parts.slice(at, at + PARTS_AT_ONCE))}) j
         cross join ${importSources} ${h} where ${h.import_partition} = ${import_partition} and ${h.part} = j.value`,
-    ).all<{ part: number; import_id: string; data: string }>()
-    for (const { part, import_id, data } of results)
+    )
+    for (const { part, import_id, data } of rows)
       for (const one of JSON.parse(unpacked(data).toString()) as Stored[])
         if (isWanted(one[0], part)) found.push({ part, import_id, ...parsed(one) })
   }
@@ -100,49 +94,37 @@ export async function readImportSources(
 }
 
 /** Deletes a part of an import. */
-export const deletePart = (ledger: D1Database, import_id: string, import_partition: number, part: number): D1PreparedStatement[] => [
-  prepared(
-    ledger,
-    sql`delete from ${importSources} where ${importSources.import_partition} = ${import_partition} and ${importSources.part} = ${part}`,
-  ),
-  prepared(
-    ledger,
-    sql`update ${imports} set ${PARTS} = (select json_group_array(value) from json_each(${imports.parts}) where value <> ${part})
+export const deletePart = (import_id: string, import_partition: number, part: number): SQL[] => [
+  sql`delete from ${importSources} where ${importSources.import_partition} = ${import_partition} and ${importSources.part} = ${part}`,
+  sql`update ${imports} set ${PARTS} = (select json_group_array(value) from json_each(${imports.parts}) where value <> ${part})
       where ${imports.import_id} = ${import_id}`,
-  ),
 ]
 
 /** Makes documents count through other imports: `heirs`, by import. */
-export const countThrough = (ledger: D1Database, heirs: ReadonlyMap<string, readonly string[]>): D1PreparedStatement =>
-  prepared(
-    ledger,
-    sql`update ${imports} set ${DOCUMENTS} = ${imports.documents} + j.n
+export const countThrough = (heirs: ReadonlyMap<string, readonly string[]>): SQL =>
+  sql`update ${imports} set ${DOCUMENTS} = ${imports.documents} + j.n
       from (select value->>0 as id, value->>1 as n from json_each(${JSON.stringify([...heirs].map(([heir, uuids]) => [heir, uuids.length]))})) j
-      where ${imports.import_id} = j.id`,
-  )
+      where ${imports.import_id} = j.id`
 
 /** Returns how many documents count through each of these imports. */
 export const documentsOf = async (ledger: D1Database, import_ids: readonly string[]): Promise<Map<string, number>> => {
-  const { results } = await prepared(
+  const rows = await readRows(
     ledger,
-    sql`select ${i.import_id}, ${i.documents} from json_each(${JSON.stringify(import_ids)}) j
+    sql<{ import_id: string; documents: number }>`select ${i.import_id}, ${i.documents} from json_each(${JSON.stringify(import_ids)}) j
       cross join ${imports} ${i} on ${i.import_id} = j.value`,
-  ).all<{ import_id: string; documents: number }>()
-  return new Map(results.map((row) => [row.import_id, row.documents]))
+  )
+  return new Map(rows.map((row) => [row.import_id, row.documents]))
 }
 
 /** Marks an import as one to delete. A consumer that works on it keeps its lease until it notices, and can commit nothing more. */
-export const markDeleting = (ledger: D1Database, import_id: string): D1PreparedStatement =>
-  prepared(
-    ledger,
-    sql`update ${imports} set ${bare(imports.lease_until)} = iif(${imports.status} = 'running', ${imports.lease_until}, 0),
+export const markDeleting = (import_id: string): SQL =>
+  sql`update ${imports} set ${bare(imports.lease_until)} = iif(${imports.status} = 'running', ${imports.lease_until}, 0),
         ${bare(imports.status)} = 'deleting', ${bare(imports.token)} = null
-      where ${imports.import_id} = ${import_id} and ${imports.status} <> 'deleting'`,
-  )
+      where ${imports.import_id} = ${import_id} and ${imports.status} <> 'deleting'`
 
-export const removeImport = (ledger: D1Database, row: Leased<ImportRow>): D1PreparedStatement[] => [
-  prepared(ledger, sql`delete from ${importResults} where ${importResults.import_id} = ${row.import_id}`),
-  prepared(ledger, sql`delete from ${imports} where ${importLease.isLeased(row)}`),
+export const removeImport = (row: Leased<ImportRow>): SQL[] => [
+  sql`delete from ${importResults} where ${importResults.import_id} = ${row.import_id}`,
+  sql`delete from ${imports} where ${importLease.isLeased(row)}`,
 ]
 
 export type ImportRow = typeof imports.$inferSelect
@@ -179,19 +161,13 @@ export const insertImport = async (
     | 'lease_until'
   >,
 ) => {
-  const results = await ledger.batch<{ object: string }>([
-    prepared(
-      ledger,
-      sql`insert into ${entities} ${[entities.entity, entities.rfc].map(bare)} values (${row.import_partition}, ${row.rfc}) on conflict do nothing`,
-    ),
-    prepared(
-      ledger,
-      sql`insert into ${imports} ${INSERTED}
+  const results = await commit<{ object: string }>(ledger, [
+    sql`insert into ${entities} ${[entities.entity, entities.rfc].map(bare)} values (${row.import_partition}, ${row.rfc}) on conflict do nothing`,
+    sql`insert into ${imports} ${INSERTED}
         values (${row.import_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.import_partition}, ${row.entity}, ${row.rfc}, ${row.object},
           ${row.bytes}, 0, 0, 'queued', ${row.lease_until}, 0, ${row.created_at})
         on conflict do nothing`,
-    ),
-    prepared(ledger, sql`select ${imports.object} from ${imports} where ${imports.import_id} = ${row.import_id}`),
+    sql`select ${imports.object} from ${imports} where ${imports.import_id} = ${row.import_id}`,
   ])
   return results.at(-1)!.results[0]!.object
 }
@@ -204,19 +180,13 @@ export async function findImport(ledger: D1Database, organization_id: string, fi
   const { data, first_n, last_n } = importResults
   const own = sql`from ${importResults} where ${importResults.import_id} = ${import_id}`
   const count = (column: SQLiteColumn) => sql`coalesce(sum(${column}), 0) as ${bare(column)}`
-  const [found, files, counts] = await ledger.batch([
-    prepared(
-      ledger,
-      sql`select * from ${imports} where ${imports.import_id} = ${import_id} and ${imports.organization_id} = ${organization_id}
+  const [found, files, counts] = await commit<unknown>(ledger, [
+    sql`select * from ${imports} where ${imports.import_id} = ${import_id} and ${imports.organization_id} = ${organization_id}
         and ${imports.fiscal_entity_id} = ${fiscal_entity_id}`,
-    ),
-    prepared(
-      ledger,
-      sql`select hex(${data}) as data ${own} and ${limit} > 0 and ${first_n} <= coalesce((select min(last_n) from (
+    sql`select hex(${data}) as data ${own} and ${limit} > 0 and ${first_n} <= coalesce((select min(last_n) from (
           select ${last_n}, sum(${created} + ${updated} + ${unchanged} + ${rejected}) over (order by ${last_n}) as files ${own})
           where files >= ${limit}), 1e9)`,
-    ),
-    prepared(ledger, sql`select ${sql.join([created, updated, unchanged, rejected].map(count), sql`, `)} ${own}`),
+    sql`select ${sql.join([created, updated, unchanged, rejected].map(count), sql`, `)} ${own}`,
   ])
   return {
     row: found!.results[0] as ImportRow | undefined,
@@ -226,7 +196,7 @@ export async function findImport(ledger: D1Database, organization_id: string, fi
 }
 
 export const readImport = (ledger: D1Database, import_id: string): Promise<ImportRow | null> =>
-  prepared(ledger, sql`select * from ${imports} where ${imports.import_id} = ${import_id}`).first<ImportRow>()
+  readFirst(ledger, sql<ImportRow>`select * from ${imports} where ${imports.import_id} = ${import_id}`)
 
 /** Sorts after every identifier of an import. */
 const LAST = 'imq'
@@ -238,13 +208,11 @@ export const listImportRows = async (
   before: string | undefined,
   limit: number,
 ): Promise<ImportRow[]> =>
-  (
-    await prepared(
-      ledger,
-      sql`select * from ${imports} indexed by imports_import_partition where ${imports.import_partition} = ${import_partition} and ${imports.import_id} < ${before ?? LAST}
+  await readRows(
+    ledger,
+    sql<ImportRow>`select * from ${imports} indexed by imports_import_partition where ${imports.import_partition} = ${import_partition} and ${imports.import_id} < ${before ?? LAST}
         order by ${imports.import_id} desc limit ${limit}`,
-    ).all<ImportRow>()
-  ).results
+  )
 
 const [STATUS, TOKEN, LEASE_UNTIL] = [bare(imports.status), bare(imports.token), bare(imports.lease_until)]
 
@@ -254,12 +222,9 @@ const [STATUS, TOKEN, LEASE_UNTIL] = [bare(imports.status), bare(imports.token),
  */
 export const importLease = new RowLease<ImportRow>(imports, ['import_id'], {
   isFree: (now) => sql`(${imports.status} = 'queued' or ${imports.lease_until} < ${now})`,
-  release: (ledger, { import_id, token }) =>
-    prepared(
-      ledger,
-      sql`update ${imports} set ${TOKEN} = null, ${LEASE_UNTIL} = iif(${imports.status} = 'deleting', 0, ${clock.now()}) where ${imports.import_id} = ${import_id}
+  release: ({ import_id, token }) =>
+    sql`update ${imports} set ${TOKEN} = null, ${LEASE_UNTIL} = iif(${imports.status} = 'deleting', 0, ${clock.now()}) where ${imports.import_id} = ${import_id}
         and (${imports.token} = ${token} or (${imports.status} = 'deleting' and ${imports.token} is null))`,
-    ),
 })
 
 /** Claims an import that is to be ingested or deleted. Undefined when another worker holds it, or when there is nothing to do. */
@@ -279,79 +244,69 @@ const RESULT = [
 ].map(bare)
 
 /** Inserts the results of files. */
-export const insertFileResults = (ledger: D1Database, import_id: string, entries: readonly EntryResult[]): D1PreparedStatement[] =>
-  rowsOfResults(entries).map(({ first_n, last_n, counts, ranges, data }) =>
-    prepared(
-      ledger,
+export const insertFileResults = (import_id: string, entries: readonly EntryResult[]): SQL[] =>
+  rowsOfResults(entries).map(
+    ({ first_n, last_n, counts, ranges, data }) =>
       sql`insert into ${importResults} ${RESULT} values (${import_id},
         (select coalesce(max(${importResults.part}), -1) + 1 from ${importResults} where ${importResults.import_id} = ${import_id}),
         ${first_n}, ${last_n}, ${counts.created}, ${counts.updated}, ${counts.unchanged}, ${counts.rejected}, ${JSON.stringify(ranges)}, unhex(${data}))`,
-    ),
   )
 
 /** Extends the lease of an import, and adds documents that count through it and bytes that are stored because of it from now on. */
-export const extendLease = (ledger: D1Database, row: Leased<ImportRow>, documents: number, stored_bytes = 0) =>
+export const extendLease = (row: Leased<ImportRow>, documents: number, stored_bytes = 0) =>
   importLease.extend(
-    ledger,
     row,
     sql`${bare(imports.documents)} = ${imports.documents} + ${documents}, ${bare(imports.stored_bytes)} = ${imports.stored_bytes} + ${stored_bytes}`,
   )
 
 /** What an import uses so far, and how large its ledger is, in bytes. */
 export const usedByImport = async (ledger: D1Database, import_id: string): Promise<Room & { ledger_bytes: number }> => {
-  const { results, meta } = await prepared(
-    ledger,
+  const [used] = await commit<Room>(ledger, [
     sql`select ${imports.documents}, ${imports.stored_bytes} as bytes from ${imports} where ${imports.import_id} = ${import_id}`,
-  ).all<Room>()
-  return { ...(results[0] ?? { documents: 0, bytes: 0 }), ledger_bytes: meta.size_after }
+  ])
+  return { ...(used!.results[0] ?? { documents: 0, bytes: 0 }), ledger_bytes: used!.meta.size_after }
 }
 
 /** Completes an import. Returns what it uses. */
-export const completeImport = (ledger: D1Database, row: Leased<ImportRow>, now: number) =>
-  prepared(
-    ledger,
-    sql`update ${imports} set ${STATUS} = 'completed', ${bare(imports.completed_at)} = ${now}
-      where ${importLease.isLeased(row)} returning ${bare(imports.documents)}, ${bare(imports.stored_bytes)} as bytes`,
-  )
+export const completeImport = (row: Leased<ImportRow>, now: number) =>
+  sql`update ${imports} set ${STATUS} = 'completed', ${bare(imports.completed_at)} = ${now}
+      where ${importLease.isLeased(row)} returning ${bare(imports.documents)}, ${bare(imports.stored_bytes)} as bytes`
 
 /** Returns an import to the queue because the budget of the invocation is used up, which is not another attempt. */
-export const interruptImport = (ledger: D1Database, row: Leased<ImportRow>, checkpoint: string) =>
+export const interruptImport = (row: Leased<ImportRow>, checkpoint: string) =>
   importLease.set(
-    ledger,
     row,
     sql`${STATUS} = 'queued', ${bare(imports.attempts)} = ${imports.attempts} - 1, ${bare(imports.checkpoint)} = ${checkpoint}`,
   )
 
 /** The places in the upload of the files that have a result. */
 export async function filesWithResult(ledger: D1Database, import_id: string): Promise<Set<number>> {
-  const rows = await prepared(
+  const rows = await readColumn(
     ledger,
-    sql`select ${importResults.ranges} from ${importResults} where ${importResults.import_id} = ${import_id}`,
-  ).raw<[string]>()
-  const ranges = rows.flatMap(([ranges]) => JSON.parse(ranges) as [number, number][])
+    sql<string>`select ${importResults.ranges} from ${importResults} where ${importResults.import_id} = ${import_id}`,
+  )
+  const ranges = rows.flatMap((ranges) => JSON.parse(ranges) as [number, number][])
   return new Set(ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, n) => from + n)))
 }
 
 const OPEN = sql`${imports} indexed by imports_open where ${imports.status} <> 'completed'`
 
 /** Finds imports that are not completed and that no consumer holds. */
-export const unfinishedImports = async (ledger: D1Database, before: number, limit: number) =>
-  (
-    await prepared(
-      ledger,
-      sql`select ${imports.import_id} from ${OPEN} and ${imports.lease_until} < ${before} order by ${imports.lease_until} limit ${limit}`,
-    ).all<{ import_id: string }>()
-  ).results
+export const unfinishedImports = (ledger: D1Database, before: number, limit: number) =>
+  readRows<{ import_id: string }>(
+    ledger,
+    sql`select ${imports.import_id} from ${OPEN} and ${imports.lease_until} < ${before} order by ${imports.lease_until} limit ${limit}`,
+  )
 
 /** Returns the objects among these to which unfinished imports refer. */
 export async function referredObjects(ledgers: readonly D1Database[], objects: readonly string[]): Promise<Set<string>> {
   const found = new Set<string>()
   for (const ledger of ledgers) {
-    const { results } = await prepared(
+    const named = await readColumn(
       ledger,
-      sql`select ${imports.object} from ${OPEN} and ${imports.object} in (select value from json_each(${JSON.stringify(objects)}))`,
-    ).all<{ object: string }>()
-    for (const { object } of results) found.add(object)
+      sql<string>`select ${imports.object} from ${OPEN} and ${imports.object} in (select value from json_each(${JSON.stringify(objects)}))`,
+    )
+    for (const object of named) found.add(object)
   }
   return found
 }
@@ -360,10 +315,10 @@ export async function referredObjects(ledgers: readonly D1Database[], objects: r
 export async function visibleContents(ledger: ScopedLedger, uuids: readonly string[]): Promise<Map<string, XmlContent>> {
   const partition = partitionsToRead(ledger).find(({ origin }) => origin === 'authority')
   if (!partition || uuids.length === 0) return new Map()
-  const { results } = await prepared(
+  const rows = await readRows(
     ledger.d1,
-    sql`select ${c.uuid}, ${c.xml_crc}, ${c.xml_size} from json_each(${JSON.stringify(uuids)}) j
+    sql<{ uuid: string } & XmlContent>`select ${c.uuid}, ${c.xml_crc}, ${c.xml_size} from json_each(${JSON.stringify(uuids)}) j
       cross join ${cfdi} ${c} on ${c.entity} = ${partition.number} and ${c.uuid} = j.value where ${isVisible(partition, 'c')}`,
-  ).all<{ uuid: string } & XmlContent>()
-  return new Map(results.map((row) => [row.uuid, row]))
+  )
+  return new Map(rows.map((row) => [row.uuid, row]))
 }

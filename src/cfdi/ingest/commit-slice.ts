@@ -1,3 +1,4 @@
+import type { SQL } from 'drizzle-orm'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import type { DocumentChange } from '../../taxpayers/visibility/slice-counts.ts'
@@ -375,7 +376,7 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
     entries = entries.map((entry) => (entry.code === undefined && cut.includes(entry.uuid) ? { ...entry, detail: RELATED_CUT } : entry))
   const { writes, cancellations } = applyChanges(changes, affected)
   const stored = hold(changes, parts)
-  const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, stored }, target.now.getTime())
+  const statements = writeStatements({ entity, rfc, sequence }, { ...writes, stored }, target.now.getTime())
   statements.push(...recheckStatements(target, changes))
   slice.forget?.()
   const stored_bytes = bytesOf(added)
@@ -391,15 +392,12 @@ const MOST_UNPROVEN = 20
  * Received documents that metadata lists as valid, and that the package of valid ones did not hold: they may have been cancelled in between.
  * The authority is asked about them.
  */
-function recheckStatements({ ledger, entity, provenance, now }: IngestTarget, { created }: SliceChanges): D1PreparedStatement[] {
+function recheckStatements({ entity, provenance, now }: IngestTarget, { created }: SliceChanges): SQL[] {
   if (provenance === 'import') return []
   const unproven = created.filter(({ row, packed }) => packed === null && row.direction === 1 && row.cancelled === 0 && row.kind === 'cfdi')
   if (unproven.length === 0 || unproven.length > MOST_UNPROVEN) return []
   const due_at = nextDaily(now.getTime())
-  return addRechecks(
-    ledger,
-    unproven.map(({ row }) => ({ entity, uuid: row.uuid, due_at, recheck: 'unproven' })),
-  )
+  return addRechecks(unproven.map(({ row }) => ({ entity, uuid: row.uuid, due_at, recheck: 'unproven' })))
 }
 
 /** Reads a slice, and again when only its documents revealed what is known of them. */
@@ -460,7 +458,7 @@ async function refuseWithoutRoom(target: IngestTarget, content: SliceContent, kn
 async function commitOutcome(
   { ledger, sideStatements }: IngestTarget,
   outcome: SliceOutcome,
-  writes: readonly D1PreparedStatement[],
+  writes: readonly SQL[],
 ): Promise<SliceOutcome> {
   const statements = [...writes, ...((await sideStatements?.(outcome)) ?? [])]
   if (statements.length > 0) await commit(ledger, statements)

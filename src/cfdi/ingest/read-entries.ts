@@ -1,4 +1,5 @@
 import { crc32, deflateRawSync } from 'node:zlib'
+import type { SQL } from 'drizzle-orm'
 import { type Bytes, free } from '../../platform/bytes/bytes.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { detach } from '../../platform/detach.ts'
@@ -358,7 +359,7 @@ export const replaceDocuments = <Remaining extends StillStored>(
   target: ReplaceTarget,
   uuids: readonly string[],
   remainingOf: (stored: readonly KnownCfdi[]) => Promise<Remaining>,
-  also: (remaining: Remaining) => D1PreparedStatement[],
+  also: (remaining: Remaining) => SQL[],
 ): Promise<void> =>
   retryFenced(async () => {
     const { ledger, entity, rfc, now } = target
@@ -383,7 +384,7 @@ export const replaceDocuments = <Remaining extends StillStored>(
     const affected = await readAffectedBy(ledger, entity, changes, known.length < 2)
     const { writes } = applyChanges(changes, affected)
     const chunks = await chunksWithout(ledger, entity, affected.rows, new Set(removed))
-    const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, moved, chunks }, now.getTime())
+    const statements = writeStatements({ entity, rfc, sequence }, { ...writes, moved, chunks }, now.getTime())
     await commit(ledger, [...statements, ...also(remaining)])
   })
 

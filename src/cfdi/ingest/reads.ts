@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { jsonChunks } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import type { Chunk } from '../chunks/chunks.ts'
 import { type CfdiRow, cfdiAs, listOf, type MicrosColumn } from '../columns.ts'
 import type { PartKey } from '../supplier-totals.ts'
@@ -181,7 +180,7 @@ const selectUnstored: Select = (entity, json) =>
 /** Some chunks of a partition. One call, or none. */
 export async function readChunks(ledger: D1Database, entity: number, chunks: readonly number[]): Promise<Chunk[]> {
   if (chunks.length === 0) return []
-  return resultsOf<Chunk>(await ledger.batch(statementsOf(ledger, selectChunks, entity, chunks)))
+  return resultsOf<Chunk>(await commit(ledger, statementsOf(selectChunks, entity, chunks)))
 }
 
 /** The sequence of the partition's next commit, and which of these documents it holds. One call. */
@@ -191,9 +190,9 @@ export async function readKnown(
   uuids: readonly string[],
 ): Promise<{ sequence: number; known: KnownCfdi[] }> {
   const { sequence } = cfdiCommits
-  const [commits, ...known] = await ledger.batch([
-    prepared(ledger, sql`select ${sequence} from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity} order by ${sequence} desc limit 1`),
-    ...statementsOf(ledger, selectKnown, entity, uuids),
+  const [commits, ...known] = await commit(ledger, [
+    sql`select ${sequence} from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity} order by ${sequence} desc limit 1`,
+    ...statementsOf(selectKnown, entity, uuids),
   ])
   const [last] = (commits?.results ?? []) as { sequence: number }[]
   return { sequence: (last?.sequence ?? 0) + 1, known: resultsOf<KnownCfdi>(known) }
@@ -202,7 +201,7 @@ export async function readKnown(
 /** Which of these documents the partition holds, by UUID. One call. */
 export async function readStored(ledger: D1Database, entity: number, uuids: readonly string[]): Promise<Map<string, KnownCfdi>> {
   if (uuids.length === 0) return new Map()
-  const results = await ledger.batch(statementsOf(ledger, selectKnown, entity, uuids))
+  const results = await commit(ledger, statementsOf(selectKnown, entity, uuids))
   return new Map(resultsOf<KnownCfdi>(results).map((row) => [row.uuid, row]))
 }
 
@@ -212,7 +211,7 @@ export type ContentKey = readonly [n: number, uuid: string, crc: number, size: n
 /** The numbers of the documents that the partition does not hold with these bytes. One call, which reads nothing else into memory. */
 export async function readUnstored(ledger: D1Database, entity: number, keys: readonly ContentKey[]): Promise<number[]> {
   if (keys.length === 0) return []
-  return resultsOf<{ n: number }>(await ledger.batch(statementsOf(ledger, selectUnstored, entity, keys))).map(({ n }) => n)
+  return resultsOf<{ n: number }>(await commit(ledger, statementsOf(selectUnstored, entity, keys))).map(({ n }) => n)
 }
 
 /** The keys of the stored rows that changes affect. */
@@ -247,16 +246,16 @@ export async function readAffected(
 ): Promise<AffectedRows> {
   const most = isAlone ? MOST_OF_ONE : MOST_APPLICATIONS
   const parts = [
-    statementsOf(ledger, selectRows, entity, rows),
-    statementsOf(ledger, selectApplications(most), entity, applied),
-    statementsOf(ledger, selectSubstitutions, entity, linked),
-    statementsOf(ledger, selectAdvances, entity, advances),
-    statementsOf(ledger, selectMonths, entity, months.map(pairOf)),
-    statementsOf(ledger, selectSuppliers, entity, suppliers.map(pairOf)),
+    statementsOf(selectRows, entity, rows),
+    statementsOf(selectApplications(most), entity, applied),
+    statementsOf(selectSubstitutions, entity, linked),
+    statementsOf(selectAdvances, entity, advances),
+    statementsOf(selectMonths, entity, months.map(pairOf)),
+    statementsOf(selectSuppliers, entity, suppliers.map(pairOf)),
   ]
   const statements = parts.flat()
-  const results = statements.length === 0 ? [] : await ledger.batch(statements)
-  const take = <Row>(part: D1PreparedStatement[] | undefined): Row[] => resultsOf<Row>(results.splice(0, part?.length ?? 0))
+  const results = statements.length === 0 ? [] : await commit(ledger, statements)
+  const take = <Row>(part: SQL[] | undefined): Row[] => resultsOf<Row>(results.splice(0, part?.length ?? 0))
   const found = take<Record<string, unknown>>(parts[0])
   const applications = take<Record<keyof StoredApplication, unknown>>(parts[1])
   if (applications.length > most) throw new TooManyApplications()
@@ -277,8 +276,8 @@ const pairOf = (key: MonthKey | PartKey): [string, number] => {
   return [month, Number(number)]
 }
 
-const statementsOf = (ledger: D1Database, select: Select, entity: number, values: readonly unknown[]): D1PreparedStatement[] =>
-  jsonChunks(values).map((json) => prepared(ledger, select(entity, json)))
+const statementsOf = (select: Select, entity: number, values: readonly unknown[]): SQL[] =>
+  jsonChunks(values).map((json) => select(entity, json))
 
 const resultsOf = <Row>(results: readonly D1Result[]): Row[] => results.flatMap((result) => result.results as Row[])
 

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { AskedCfdi } from '../../authority/port/status.ts'
 import type { Statement } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
 import { partOf } from '../chunks/chunks.ts'
 import { contentOf } from '../chunks/content.ts'
 import { listOf } from '../columns.ts'
@@ -33,18 +33,12 @@ const ASKED = listOf(NAMES.map((name) => cfdi[name]))
 /** A document of a partition, as the status service is asked about it. One call. */
 export async function readToRecheck(ledger: D1Database, entity: number, uuid: string): Promise<CfdiToRecheck | undefined> {
   const isMeant = sql`${cfdi.entity} = ${entity} and ${cfdi.uuid} = ${uuid}`
-  const [found, chunks] = await ledger.batch([
-    prepared(
-      ledger,
-      sql`select ${ASKED},
+  const [found, chunks] = await commit(ledger, [
+    sql`select ${ASKED},
           ${cfdi.xml_object} is not null as has_xml, iif(${cfdi.direction} = 0, ${cfdi.emisor_rfc}, ${cfdi.receptor_rfc}) as rfc
         from ${cfdi} where ${isMeant}`,
-    ),
-    prepared(
-      ledger,
-      sql`select hex(${cfdiChunks.data}) as data from ${cfdi} cross join ${cfdiChunks} where ${isMeant} and ${cfdiChunks.entity} = ${cfdi.entity}
+    sql`select hex(${cfdiChunks.data}) as data from ${cfdi} cross join ${cfdiChunks} where ${isMeant} and ${cfdiChunks.entity} = ${cfdi.entity}
         and ${cfdiChunks.chunk} >= ${cfdi.chunk} and ${cfdiChunks.chunk} < ${cfdi.chunk} + ${cfdi.chunk_parts} order by ${cfdiChunks.chunk}`,
-    ),
   ])
   const [row] = found!.results as (Omit<CfdiToRecheck, 'sello_ultimos_8'> & { chunk_at: number | null })[]
   if (!row) return undefined

@@ -1,7 +1,7 @@
 import { getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { formChunks } from '../chunks/chunks.ts'
 import { type ApplicationRow, type CfdiRow, COLUMNS, columnsOf, isIn, listOf } from '../columns.ts'
 import { type Touched, writeTouched } from '../commits/touched.ts'
@@ -173,17 +173,10 @@ const upsertSuppliers = insert(
 )
 
 /** The statements of one slice, beginning with its commit. `now` in milliseconds. */
-export function writeStatements(
-  ledger: D1Database,
-  { entity, rfc, sequence }: NextCommit,
-  writes: SliceWrites,
-  now: number,
-): D1PreparedStatement[] {
-  const intoPartition = (write: Write, rows: Iterable<unknown>) => jsonChunks(rows).map((json) => prepared(ledger, write(entity, json)))
+export function writeStatements({ entity, rfc, sequence }: NextCommit, writes: SliceWrites, now: number): SQL[] {
+  const intoPartition = (write: Write, rows: Iterable<unknown>) => jsonChunks(rows).map((json) => write(entity, json))
   const byKey = (write: (json: string) => SQL, columns: readonly string[], rows: readonly { uuid: string }[]) =>
-    jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(columns, { updated_at: now, ...row })])).map((json) =>
-      prepared(ledger, write(json)),
-    )
+    jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(columns, { updated_at: now, ...row })])).map((json) => write(json))
   const { removed, moved, documents, reindexed, applications, substitutions, substituted, cancelled, balances, redirected } = writes
   const formed = formChunks(documents, sequence)
   const [kept, emptyChunks] = partitioned(writes.chunks, ({ data }) => data !== null)
@@ -195,17 +188,9 @@ export function writeStatements(
   const [suppliers, emptySuppliers] = partitioned(writes.suppliers, ({ totals }) => totals !== '{}')
   return [
     // The fence: it refuses a batch that was computed before another commit took the sequence.
-    prepared(
-      ledger,
-      sql`insert into ${cfdiCommits} (${names(columnsIn(cfdiCommits))}) values (${entity}, ${sequence}, ${now}, unhex(${touched}))`,
-    ),
+    sql`insert into ${cfdiCommits} (${names(columnsIn(cfdiCommits))}) values (${entity}, ${sequence}, ${now}, unhex(${touched}))`,
     ...(sequence === 1
-      ? [
-          prepared(
-            ledger,
-            sql`insert into ${entities} (${names([entities.entity, entities.rfc])}) values (${entity}, ${rfc}) on conflict do nothing`,
-          ),
-        ]
+      ? [sql`insert into ${entities} (${names([entities.entity, entities.rfc])}) values (${entity}, ${rfc}) on conflict do nothing`]
       : []),
     ...intoPartition(deleteCfdi, gone),
     ...intoPartition(
@@ -282,12 +267,9 @@ const named = (rows: readonly { uuid: string }[]): string[] => rows.map(({ uuid 
  * Deletes a partition's commits before an instant, but for the last one, which fences the next. Whoever mirrors it and has not read that
  * yet reads all of it.
  */
-export const deleteCommits = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
-  prepared(
-    ledger,
-    sql`delete from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity} and ${cfdiCommits.committed_at} < ${before}
-      and ${cfdiCommits.sequence} < (select max(${cfdiCommits.sequence}) from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity})`,
-  )
+export const deleteCommits = (entity: number, before: number): SQL =>
+  sql`delete from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity} and ${cfdiCommits.committed_at} < ${before}
+      and ${cfdiCommits.sequence} < (select max(${cfdiCommits.sequence}) from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity})`
 
 const partitioned = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
   list.filter(isFirst),

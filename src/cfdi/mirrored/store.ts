@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { all, bare, prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { all, bare, readRows } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { CfdiRow } from '../columns.ts'
 import { cfdiAs, listOf } from '../columns.ts'
@@ -34,12 +35,10 @@ export async function readVisibleRange(
   const of = (cancelled: 0 | 1) =>
     sql`select ${SELECT} from ${cfdi} ${c} indexed by cfdi_dirc
       where ${all([isVisible(partition, 'c'), sql`${c.cancelled} = ${cancelled}`, ...within(visibleRange, after)])}`
-  return (
-    await prepared(
-      d1,
-      sql`${of(0)} union all ${of(1)} order by ${bare(c.issued_at)}, ${bare(c.uuid)} limit ${sql.raw(String(ROWS))}`,
-    ).all<MirroredRow>()
-  ).results
+  return await readRows(
+    d1,
+    sql<MirroredRow>`${of(0)} union all ${of(1)} order by ${bare(c.issued_at)}, ${bare(c.uuid)} limit ${sql.raw(String(ROWS))}`,
+  )
 }
 
 /** Counts the visible documents with an XML in visible ranges, by the chunks in which they are: from the first, and before the last. */
@@ -49,17 +48,16 @@ export async function countVisibleRanges(
   visibleRanges: readonly VisibleRange[],
   [from, before]: readonly [number, number],
 ): Promise<number> {
-  const results = await d1.batch<{ n: number }>(
-    visibleRanges.map((visibleRange) =>
-      prepared(
-        d1,
+  const results = await commit<{ n: number }>(
+    d1,
+    visibleRanges.map(
+      (visibleRange) =>
         sql`select count(*) as n from ${cfdi} ${c} indexed by cfdi_dirc where ${all([
           isVisible(partition, 'c'),
           sql`${c.cancelled} in (0, 1)`,
           ...within(visibleRange, null),
           sql`${c.chunk} >= ${from} and ${c.chunk} < ${before}`,
         ])}`,
-      ),
     ),
   )
   return results.reduce((sum, { results: [row] }) => sum + row!.n, 0)
@@ -67,12 +65,10 @@ export async function countVisibleRanges(
 
 /** Finds the visible ones of these documents. */
 export const findVisible = async ({ d1 }: ScopedLedger, partition: Partition, uuids: readonly string[]): Promise<MirroredRow[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select ${SELECT} from json_each(${JSON.stringify(uuids)}) j cross join ${cfdi} ${c} where ${c.uuid} = j.value and ${isVisible(partition, 'c')}`,
-    ).all<MirroredRow>()
-  ).results
+  await readRows(
+    d1,
+    sql<MirroredRow>`select ${SELECT} from json_each(${JSON.stringify(uuids)}) j cross join ${cfdi} ${c} where ${c.uuid} = j.value and ${isVisible(partition, 'c')}`,
+  )
 
 /** A commit of a partition. `touched` is for `readTouched`. */
 export interface CommitRow {
@@ -84,10 +80,8 @@ const { entity, sequence, touched } = cfdiCommits
 
 /** Reads the first commits of a partition after one, up to another. Of a partition without visible documents there is none to read. */
 export const readCommits = async ({ d1 }: ScopedLedger, { number }: Partition, after: number, until: number): Promise<CommitRow[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select ${sequence}, hex(${touched}) as touched from ${cfdiCommits}
+  await readRows(
+    d1,
+    sql<CommitRow>`select ${sequence}, hex(${touched}) as touched from ${cfdiCommits}
         where ${entity} = ${number} and ${sequence} > ${after} and ${sequence} <= ${until} order by ${sequence} limit 10`,
-    ).all<CommitRow>()
-  ).results
+  )

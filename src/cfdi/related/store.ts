@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { readFirst } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
 import { cfdiAs } from '../columns.ts'
@@ -25,9 +26,8 @@ export async function findReferrers(
   limit: number,
 ): Promise<Referrer[]> {
   const credited = sql`case when instr(',' || ${s.tipo_relacion} || ',', ',01,') > 0 then '01' when instr(',' || ${s.tipo_relacion} || ',', ',03,') > 0 then '03' else '07' end`
-  const selects = partitionsToRead(ledger).map((partition) =>
-    prepared(
-      ledger.d1,
+  const selects = partitionsToRead(ledger).map(
+    (partition) =>
       sql`select * from (
           select coalesce(o.relation, ${credited}) as relation, ${s.uuid} from (
             select distinct ${p.source} as source, iif(${p.kind} = 'P', 'pago', null) as relation
@@ -35,10 +35,9 @@ export async function findReferrers(
             union all select ${r.source}, '04' from ${cfdiSubstitutions} ${r} where ${r.entity} = ${partition.number} and ${r.substituted} = ${uuid}) o
           cross join ${cfdi} ${s} where ${s.uuid} = o.source and ${isVisible(partition, 's')})
         ${after === null ? sql`` : sql`where (relation, uuid) > (${after[0]}, ${after[1]})`} order by relation, uuid limit ${limit}`,
-    ),
   )
   if (selects.length === 0) return []
-  const results = await ledger.d1.batch<Referrer>(selects)
+  const results = await commit<Referrer>(ledger.d1, selects)
   const order = (a: Referrer, b: Referrer) => (a.relation === b.relation ? (a.uuid < b.uuid ? -1 : 1) : a.relation < b.relation ? -1 : 1)
   return results
     .flatMap((one) => one.results)
@@ -65,9 +64,9 @@ const completedBy = sql`${own.chunk} / ${sql.raw(String(firstChunkOf(1)))}`
 
 /** Reads when a document of a partition came. One call. */
 export const readTimes = (ledger: ScopedLedger, partition: Partition, uuid: string): Promise<StoredTimes | null> =>
-  prepared(
+  readFirst(
     ledger.d1,
-    sql`select
+    sql<StoredTimes>`select
         ${committedAt(own.entity, sql`${own.stored_by}`)} as stored_at,
         ${committedAt(own.entity, completedBy)} as xml_at,
         coalesce(${completedBy} > ${own.stored_by}, 0) as is_completed,
@@ -75,4 +74,4 @@ export const readTimes = (ledger: ScopedLedger, partition: Partition, uuid: stri
           from ${cfdiSubstitutions} ${r} cross join ${cfdi} ${s}
           where ${r.entity} = ${own.entity} and ${r.substituted} = ${own.uuid} and ${s.uuid} = ${r.source} and ${s.cancelled} = 0 and ${isVisible(partition, 's')}) as substitutes
       from ${cfdi} ${own} where ${own.uuid} = ${uuid} and ${isVisible(partition, 'own')}`,
-  ).first<StoredTimes>()
+  )

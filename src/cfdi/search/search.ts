@@ -1,9 +1,10 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { refuseUnknownLists } from '../../lists/custom/known.ts'
 import { listedOf } from '../../lists/listed/counterparties.ts'
 import { type ListedParties, nowListedAs } from '../../lists/listed/listed.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { all, prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { all } from '../../platform/db/statement.ts'
 import { invalid } from '../../platform/failures.ts'
 import { holdLarge } from '../../platform/locks/readings.ts'
 import { micros } from '../../platform/money.ts'
@@ -121,7 +122,7 @@ async function readKeys({ ledger }: SearchInput, plans: readonly Planned[], { st
       sql`select case when ${all(restOf(partition, plan))} then json_array(${page.total_micros}, ${page.issued_at}, ${page.uuid}) end as key
         from (${merged(partition, plan, START, STORED_COLUMNS)} limit ${sql.raw(String(MOST_SORTED + 1))}) page`,
   )
-  const results = await ledger.d1.batch([...selects, ...statements].map((one: SQL) => prepared(ledger.d1, one)))
+  const results = await commit(ledger.d1, [...selects, ...statements])
   take(results.slice(plans.length).map((one) => one.results))
   return plans.flatMap((planned, n) => {
     const rows = results[n]!.results as { key: string | null }[]

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { all, bare, prepared, rendered } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { all, bare, rendered } from '../../platform/db/statement.ts'
 import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, appliedTo, parseApplied, rowOn, stateOn } from '../applied/applied.ts'
 import { cfdiAs } from '../columns.ts'
@@ -269,7 +270,7 @@ export async function readScans(
 ): Promise<{ found: PageItem[]; end: PagePosition | null }> {
   const isFirst = (a: PagePosition, b: PagePosition) => (isAscending ? isBefore(b, a) : isBefore(a, b))
   const statements = scans.flatMap((one) => one.statements as readonly SQL[])
-  const results = await ledger.d1.batch([...statements, ...more].map((one) => prepared(ledger.d1, one)))
+  const results = await commit(ledger.d1, [...statements, ...more])
   let horizon: PagePosition | null = null
   const read: PageItem[] = []
   const found = scans.map((scan) => ({ scan, results: results.splice(0, scan.statements.length) }))
@@ -278,7 +279,7 @@ export async function readScans(
   for (const [n, { scan, results: own }] of found.entries()) {
     if (isReplaced(n)) continue
     const [first, last] = own
-    const all = first!.results as PageRow[]
+    const all = first!.results as unknown as PageRow[]
     const rows = all.slice(0, scan.most)
     const parsed = rows.map(({ row }) => parseRow(row))
     // Nothing is known beyond the last row of a scan that found its limit, nor beyond the last row scanned.

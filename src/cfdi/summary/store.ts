@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { all, prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { all } from '../../platform/db/statement.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
 import { type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { earliestOf, firstOpenDay, lastBegunDay, latestOf } from '../../taxpayers/visibility/window.ts'
@@ -134,7 +135,7 @@ const partsOf = (
 async function read(ledger: ScopedLedger, parts: ReturnType<typeof partsOf>, sums: Sums, more: readonly SQL[]) {
   if (parts.length === 0) return { statusRows: [], found: more.map(() => []) }
   const statements = [dataStatusRows(ledger), ...parts.map(({ statement }) => statement), ...more]
-  const [statusRows, ...results] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+  const [statusRows, ...results] = await commit(ledger.d1, statements)
   for (const [i, { add }] of parts.entries()) for (const row of results[i]!.results) add(sums, row as MonthCells & CountableRow)
   return { statusRows: statusRows!.results as DataStatusRow[], found: results.slice(parts.length).map((one) => one.results) }
 }

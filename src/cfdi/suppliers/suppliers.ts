@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { all, prepared } from '../../platform/db/statement.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { all, readFirst } from '../../platform/db/statement.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import type { DataStatus } from '../../taxpayers/visibility/coverage.ts'
 import {
@@ -103,7 +104,7 @@ export async function sumSuppliers(
     dataStatusRows(ledger),
     ...read.flatMap(({ months, corrections }) => [months, ...corrections.map(({ statement }) => statement)]),
   ]
-  const [statusRows, ...results] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+  const [statusRows, ...results] = await commit(ledger.d1, statements)
   for (const { corrections } of read) {
     const [months, ...documents] = results.splice(0, 1 + corrections.length)
     for (const { totals } of months!.results as { totals: string }[])
@@ -145,17 +146,16 @@ export async function issuerNames(ledger: ScopedLedger, rfcs: readonly string[])
           return bounds ? [{ partition, bounds }] : []
         })
   if (partitions.length === 0) return names
-  const results = await ledger.d1.batch(
-    partitions.map(({ partition, bounds }) =>
-      prepared(
-        ledger.d1,
+  const results = await commit(
+    ledger.d1,
+    partitions.map(
+      ({ partition, bounds }) =>
         sql`select wanted.value as rfc, (
             select ${own.emisor_nombre} from ${cfdi} ${own} indexed by cfdi_cpd
             where ${own.entity} = ${partition.number} and ${own.counterparty_rfc} = wanted.value and ${own.direction} = ${sql.raw(String(RECEIVED))}
               and ${within(partition, bounds)}
             order by ${own.issued_at} desc limit 1) as name
           from json_each(${JSON.stringify(rfcs)}) wanted`,
-      ),
     ),
   )
   for (const [n, { partition }] of partitions.entries())
@@ -169,10 +169,10 @@ export async function ownName(ledger: ScopedLedger): Promise<string | null> {
   const partition = partitionsToRead(ledger).find(({ origin }) => origin === 'authority')
   const bounds = partition && boundsOf(partition, 0)
   if (!bounds) return null
-  const found = await prepared(
+  const found = await readFirst(
     ledger.d1,
-    sql`select ${own.emisor_nombre} as name from ${cfdi} ${own} indexed by cfdi_dirc
+    sql<{ name: string | null }>`select ${own.emisor_nombre} as name from ${cfdi} ${own} indexed by cfdi_dirc
       where ${own.entity} = ${partition.number} and ${own.direction} = 0 and ${own.cancelled} = 0 and ${within(partition, bounds)} order by ${own.issued_at} desc limit 1`,
-  ).first<{ name: string | null }>()
+  )
   return found?.name ?? null
 }

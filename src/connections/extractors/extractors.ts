@@ -140,7 +140,7 @@ async function attemptChange(ctx: Ctx, extractor_id: string, changes: ExtractorC
   const enabling = changes.is_enabled === undefined ? {} : { is_enabled }
   const columns = { ...others, ...enabling, ...arm(settings, owed ?? ranFor, ctx.now, stored) }
   await change(ctx, { action: 'extractor.updated', resource_id: extractor_id, changed }, [
-    assertExtractorUnchanged(ctx.db.$client, stored, ranFor),
+    assertExtractorUnchanged(stored, ranFor),
     updateExtractor(ctx.db, stored, columns),
     ...(owed === null ? [] : [insertOwedRun(stored, owed, ctx.now)]),
     ...zoneOf(ctx, { ...stored, ...columns }),
@@ -175,7 +175,7 @@ export async function deleteExtractor(ctx: Ctx, extractor_id: string): Promise<v
   const { db, organization } = ctx
   try {
     await change(ctx, { action: 'extractor.deleted', resource_id: extractor_id }, [
-      assertExtractorExists(db.$client, organization.id, extractor_id),
+      assertExtractorExists(organization.id, extractor_id),
       addToExtractorCount(db, organization.id, -1),
       removeExtractor(db, organization.id, extractor_id),
     ])

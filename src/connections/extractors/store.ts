@@ -55,13 +55,12 @@ const exists = ({ organization_id, extractor_id }: Pick<ExtractorRow, 'organizat
   sql`${extractors.extractor_id} = ${extractor_id} and ${extractors.organization_id} = ${organization_id}`
 
 /** Refuses its batch unless the organization has this extractor. */
-export const assertExtractorExists = (d1: D1Database, organization_id: string, extractor_id: string): D1PreparedStatement =>
-  assertThat(d1, sql`exists (select 1 from ${extractors} where ${exists({ organization_id, extractor_id })})`, 'extractor.exists')
+export const assertExtractorExists = (organization_id: string, extractor_id: string): SQL =>
+  assertThat(sql`exists (select 1 from ${extractors} where ${exists({ organization_id, extractor_id })})`, 'extractor.exists')
 
 /** Refuses its batch unless the members that depend on each other, and the last date for which it ran, are still these. */
-export const assertExtractorUnchanged = (d1: D1Database, row: ExtractorRow, ranFor: Day | null): D1PreparedStatement =>
+export const assertExtractorUnchanged = (row: ExtractorRow, ranFor: Day | null): SQL =>
   assertThat(
-    d1,
     sql`exists (select 1 from ${extractors} where ${exists(row)}
       and ${extractors.trigger_kind} = ${row.trigger_kind} and ${extractors.schedule_kind} is ${row.schedule_kind}
         and ${extractors.schedule_spec} = ${JSON.stringify(row.schedule_spec)}

@@ -77,7 +77,7 @@ async function acceptVerified(system: System, leased: LeasedLogin): Promise<void
   try {
     await acceptStored(ctx, row.fiscal_entity_id, accepted, ({ ciec_verify_at }) => {
       if (ciec_verify_at?.getTime() !== leased.until) throw leaseLost()
-      return [assertLeased(system, leased)]
+      return [assertLeased(leased)]
     })
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'payment_required') throw error

@@ -277,8 +277,8 @@ export async function changeConnector(
     if (isMoved && stored.connector_status === 'active') Object.assign(columns, { failures: 0, retry_at: 0 })
     if (isAnew) columns.backfill = JSON.stringify(newBackfill(ctx.now))
     await changeEvents(ctx, { action: 'storage_connector.updated', resource_id: connector_id, changed }, [
-      assertConnectorUnchanged(db.$client, stored),
-      ...(left ? [assertBackfillUnchanged(db.$client, left)] : []),
+      assertConnectorUnchanged(stored),
+      ...(left ? [assertBackfillUnchanged(left)] : []),
       updateConnector(db, stored.connector, columns),
       ...(isMoved ? [moveManifests(stored.connector)] : []),
       ...(isAnew ? forgetCopied(stored.connector) : []),
@@ -328,7 +328,7 @@ export async function deleteConnector(ctx: Ctx, connector_id: string): Promise<v
     const stored = await requireConnector(ctx, connector_id)
     const db = eventsOf(ctx)
     await changeEvents(ctx, { action: 'storage_connector.deleted', resource_id: connector_id }, [
-      assertConnectorUnchanged(db.$client, stored),
+      assertConnectorUnchanged(stored),
       updateConnector(db, stored.connector, { deleted_at: ctx.now, credentials: '', ...NOBODY }),
     ])
     await wake(ctx, stored.connector)
@@ -374,7 +374,7 @@ export async function startBackfill(ctx: Ctx, connector_id: string, checkPaid: C
     const db = eventsOf(ctx)
     const { connector } = stored
     await changeEvents(ctx, { action: 'storage_connector.backfill_requested', resource_id: connector_id }, [
-      assertBackfillUnchanged(db.$client, stored),
+      assertBackfillUnchanged(stored),
       updateConnector(db, connector, { backfill: JSON.stringify(backfill), updated_at: ctx.now }),
       ...forgetCopied(connector),
     ])

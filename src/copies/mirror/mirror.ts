@@ -370,7 +370,7 @@ async function copyBatch(system: System, leased: LeasedConnector, ledger: Scoped
   } catch (error) {
     if (!connectorLease.isLost(error)) throw error
     // A change that moves the connector first lists the copies at the old place.
-    await commit(d1, [assertStopping(d1, row), ...statements])
+    await commit(d1, [assertStopping(row), ...statements])
     throw error
   }
   if (lines.length > 0) row.parts++

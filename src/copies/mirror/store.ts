@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { all, assignments, bare, prepared, readRows, type Values } from '../../platform/db/statement.ts'
+import { all, assignments, bare, readFirst, readRows, type Values } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from '../tables.ts'
 import type { Claimant } from './permits.ts'
@@ -40,13 +40,10 @@ export const connectorLease = new RowLease<WorkRow>(connectors, ['connector'], {
   isFree: isClaimable,
   also: ({ updated_at, connector_status }) =>
     sql`${connectors.updated_at} = ${updated_at} and ${connectors.connector_status} = ${connector_status} and ${connectors.deleted_at} is null`,
-  release: (d1, { connector, token }) =>
-    prepared(
-      d1,
-      sql`update ${connectors} set ${bare(connectors.token)} = iif(${connectors.token} = ${token}, null, 'stopped'),
+  release: ({ connector, token }) =>
+    sql`update ${connectors} set ${bare(connectors.token)} = iif(${connectors.token} = ${token}, null, 'stopped'),
           ${bare(connectors.lease_until)} = iif(${connectors.token} = ${token}, 0, ${connectors.lease_until})
         where ${connectors.connector} = ${connector} and ${connectors.token} in (${token}, ${token + STOP})`,
-    ),
 })
 
 /** Claims a connector on which nobody works: one that is to be cleaned up, or an active one whose waits are over. */
@@ -80,16 +77,15 @@ export const takeConnector = async (
 }
 
 /** Refuses its batch unless a change has asked this worker to stop, and waits for it. */
-export const assertStopping = (d1: D1Database, { connector, token }: Leased<WorkRow>): D1PreparedStatement =>
+export const assertStopping = ({ connector, token }: Leased<WorkRow>): SQL =>
   assertThat(
-    d1,
     sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.token} = ${token + STOP})`,
     connectorLease.guard,
   )
 
 /** Whether the worker still holds the connector. */
 export const isLeased = async (d1: D1Database, row: Leased<WorkRow>): Promise<boolean> =>
-  (await prepared(d1, sql`select 1 where ${connectorLease.holds(row)}`).first()) !== null
+  (await readFirst(d1, sql`select 1 where ${connectorLease.holds(row)}`)) !== null
 
 export const setConnector = (connector: number, changes: Values<typeof connectors>): SQL =>
   sql`update ${connectors} set ${assignments(connectors, changes)} where ${connectors.connector} = ${connector}`
@@ -124,7 +120,7 @@ export const startBackfill = (connector: number): SQL =>
 
 /** Whether a backfill has copied everything. */
 export const isCopied = async (d1: D1Database, connector: number): Promise<boolean> =>
-  (await prepared(d1, sql`select 1 ${ofBackfill(connector)} limit 1`).first()) === null
+  (await readFirst(d1, sql`select 1 ${ofBackfill(connector)} limit 1`)) === null
 
 /** Completes a backfill. Counted documents that it did not copy are no longer visible. */
 export const completeBackfill = (connector: number, now: Date): SQL =>

@@ -197,7 +197,7 @@ async function recordFailure(
       ...{ failures, retry_at: now.getTime() + (wait ?? 0), last_error, connector_status: wait === null ? 'error' : 'active' },
       failed_count: sql`${connectors.failed_count} + ${failed}`,
     }),
-    ...(wait === null ? alertStatements(d1, [alert], now) : []),
+    ...(wait === null ? alertStatements([alert], now) : []),
     ...notified,
   ])
   if (notified.length > 0) await wakeOwnEvent(system, shard, results.slice(-notified.length))

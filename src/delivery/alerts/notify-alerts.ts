@@ -17,14 +17,14 @@ const STATEMENTS = 10
 export const notifyAlerts = (system: System): Promise<void> =>
   each([...system.settings.events.entries()], async ([shard, d1]) => {
     const rows = await unnotifiedAlerts(d1, PAGE)
-    await each([...Map.groupBy(rows, ({ organization_id }) => organization_id).values()], (own) => notifyOf(system, shard, d1, own))
+    await each([...Map.groupBy(rows, ({ organization_id }) => organization_id).values()], (own) => notifyOf(system, shard, own))
   })
 
-async function notifyOf(system: System, shard: number, d1: D1Database, rows: readonly AlertRow[]): Promise<void> {
+async function notifyOf(system: System, shard: number, rows: readonly AlertRow[]): Promise<void> {
   for (const row of rows) {
     if (!system.budget.allows(STATEMENTS)) return
     const events = eventsOf(row).flatMap((event) => ownEventStatements(row.organization_id, event))
-    await commitOwnEvents(system, shard, events, markNotified(d1, [row]), 'alerts.unnotified')
+    await commitOwnEvents(system, shard, events, markNotified([row]), 'alerts.unnotified')
   }
 }
 

@@ -51,17 +51,17 @@ const notifyWarnings = (system: System): Promise<void> =>
   each([...system.settings.events.entries()], async ([shard, d1]) => {
     for (const warning of await unnotifiedWarnings(d1, PAGE)) {
       if (!system.budget.allows(STATEMENTS)) return
-      await notify(system, shard, d1, warning)
+      await notify(system, shard, warning)
     }
   })
 
-async function notify(system: System, shard: number, d1: D1Database, warning: QuotaWarning): Promise<void> {
+async function notify(system: System, shard: number, warning: QuotaWarning): Promise<void> {
   const { organization_id, quota, period, used, most, marked_at } = warning
   const event = ownEventStatements(organization_id, {
     event: 'quota.warning',
     occurred_at: new Date(marked_at).toISOString(),
     ...{ quota, period, used, limit: most, unit: unitOf(quota) },
   })
-  const marks = [assertUnnotified(d1, warning), markWarningsNotified([warning])]
+  const marks = [assertUnnotified(warning), markWarningsNotified([warning])]
   await commitOwnEvents(system, shard, event, marks, 'quota_warning.unnotified')
 }

@@ -26,7 +26,6 @@ export const resolveAlerts = (system: System, cursor = ''): Promise<string | nul
     if (over.length > 0)
       await commit(d1, [
         resolveStatement(
-          d1,
           over.map(({ organization_id, dedupe_key }) => [organization_id, dedupe_key] as const),
           clock.date(),
         ),

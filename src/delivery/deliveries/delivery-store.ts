@@ -132,12 +132,10 @@ export interface ClaimedDelivery {
 
 /** Claims at most `limit` deliveries of an endpoint under a lease. The second statement returns them as ClaimedDelivery rows. */
 export const claimStatements = (
-  d1: D1Database,
   { webhook, organization_id }: Pick<EndpointRow, 'webhook' | 'organization_id'>,
   { token, now, limit }: { token: string; now: number; limit: number },
 ): Statement[] => [
   deliveryLease.claimStatement(
-    d1,
     token,
     sql`${KEY} in (
       select ${sql.join(KEY, sql`, `)} from ${deliveries} indexed by deliveries_pending
@@ -151,9 +149,8 @@ export const claimStatements = (
 ]
 
 /** Moves on how far deliveries use up the pace of an endpoint. Refuses the batch as `webhook.pace` when another consumer has. */
-export const paceStatements = (d1: D1Database, { webhook, paced_until }: EndpointRow, until: number): Statement[] => [
+export const paceStatements = ({ webhook, paced_until }: EndpointRow, until: number): Statement[] => [
   assertThat(
-    d1,
     sql`exists (select 1 from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.paced_until} = ${paced_until})`,
     'webhook.pace',
   ),

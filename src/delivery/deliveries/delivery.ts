@@ -134,8 +134,8 @@ async function attemptClaimed(system: System, endpoint: Endpoint, opened: Opened
   const { d1, organization_id } = endpoint
   const now = clock.now()
   const { until } = pacedAt(endpoint, limit, now)
-  const pace = endpoint.max_per_minute === null ? [] : paceStatements(d1, endpoint, until)
-  const claimed = (await commit<ClaimedDelivery>(d1, [...pace, ...claimStatements(d1, endpoint, { token, now, limit })])).at(-1)
+  const pace = endpoint.max_per_minute === null ? [] : paceStatements(endpoint, until)
+  const claimed = (await commit<ClaimedDelivery>(d1, [...pace, ...claimStatements(endpoint, { token, now, limit })])).at(-1)
   endpoint.paced_until = until
   const hidden = await hiddenOf(system, organization_id, claimed!.results)
   const results = await Promise.allSettled(
@@ -221,7 +221,7 @@ function countStatements(
   } as const
   return [
     countUndeliveredStatement(claim, isDelivered),
-    ...(endpoint.undelivered >= ALERT_AFTER ? alertStatements(endpoint.d1, [alert], new Date(now)) : []),
+    ...(endpoint.undelivered >= ALERT_AFTER ? alertStatements([alert], new Date(now)) : []),
   ]
 }
 

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks, type Statement } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare } from '../../platform/db/statement.ts'
 import type { Position } from '../../platform/paging/cursor.ts'
 import { RECORDED_ONLY } from '../catalog/recorded-only.ts'
 import { webhooks } from '../endpoints/tables.ts'
@@ -52,7 +52,7 @@ export function scanDeliveries(
       order by ${seq} desc, ${redelivery} desc limit ${rows}) d
     ${withEvent(organization_id)}
     order by ${d.seq} desc, ${d.redelivery} desc`
-  return scan(prepared(d1, query), rows)
+  return scan(d1, query, rows)
 }
 
 /** Finds the newest delivery of an event, named by its position in the feed, to an endpoint. */
@@ -73,10 +73,10 @@ export const insertDelivery = ({ webhook, organization_id }: { webhook: number; 
       returning ${bare(deliveries.seq)}`
 
 /** Makes the pending delivery of an event due now. Refuses the batch as `deliveries.pending` when none is pending. */
-export const hasten = (d1: D1Database, { webhook, seq, redelivery }: DeliveryRow, now: number): Statement[] => {
+export const hasten = ({ webhook, seq, redelivery }: DeliveryRow, now: number): Statement[] => {
   const isIt = sql`${deliveries.webhook} = ${webhook} and ${deliveries.seq} = ${seq} and ${deliveries.redelivery} = ${redelivery}`
   return [
-    assertThat(d1, sql`exists (select 1 from ${deliveries} where ${isIt} and ${deliveries.status} = 'pending')`, 'deliveries.pending'),
+    assertThat(sql`exists (select 1 from ${deliveries} where ${isIt} and ${deliveries.status} = 'pending')`, 'deliveries.pending'),
     sql`update ${deliveries} set ${bare(deliveries.due_at)} = min(${deliveries.due_at}, ${now}) where ${isIt}`,
   ]
 }
@@ -90,14 +90,7 @@ export const insertRedelivery = ({ webhook, seq, redelivery, event_key }: Delive
  * For each event since an instant whose newest delivery to the endpoint has one of these statuses, creates a delivery if that one ended,
  * and makes it due now if it waits, at most `limit` of each. Refuses the batch as `deliveries.found` when there is none.
  */
-export const sendAgain = (
-  d1: D1Database,
-  webhook: number,
-  statuses: readonly string[],
-  since: number,
-  now: number,
-  limit: number,
-): Statement[] => {
+export const sendAgain = (webhook: number, statuses: readonly string[], since: number, now: number, limit: number): Statement[] => {
   const ended = sql`from ${deliveries} ${d} indexed by deliveries_undelivered
     where ${d.webhook} = ${webhook} and ${d.seq} >= ${since} and ${d.status} in ('failed', 'lost')
       and ${d.status} in (select value from json_each(${JSON.stringify(statuses)}))
@@ -108,7 +101,7 @@ export const sendAgain = (
     where ${deliveries.webhook} = ${webhook} and ${deliveries.status} = 'pending' and ${deliveries.due_at} > ${now} and ${deliveries.seq} >= ${since}
       and ${Number(statuses.includes('pending'))}`
   return [
-    assertThat(d1, sql`exists (select 1 ${ended}) or exists (select 1 ${waiting})`, 'deliveries.found'),
+    assertThat(sql`exists (select 1 ${ended}) or exists (select 1 ${waiting})`, 'deliveries.found'),
     sql`insert into ${deliveries} ${COLUMNS}
       select ${d.webhook}, ${d.seq}, ${d.redelivery} + 1, ${d.event_key}, 'pending', ${now}, '[]', ${now} ${ended}
       order by ${d.seq} limit ${limit}`,

@@ -122,12 +122,11 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
  */
 export async function sendNow(ctx: Ctx, webhook_id: string, event_id: string): Promise<Delivery> {
   const endpoint = await requireEnabled(ctx, webhook_id)
-  const d1 = eventsOf(ctx).$client
   const newest = await requireDelivery(ctx, endpoint, event_id)
   await countHourly(ctx, 'deliveries')
   const now = clock.now()
   try {
-    await changeLog(ctx, 'webhook.delivery_hastened', endpoint, hasten(d1, newest, now))
+    await changeLog(ctx, 'webhook.delivery_hastened', endpoint, hasten(newest, now))
   } catch (error) {
     throw isGuardViolation(error, 'deliveries.pending') ? isOver(newest) : error
   }
@@ -154,7 +153,7 @@ const REDELIVERY_LIMIT = 1_000
 export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, statuses }: RedeliveryRequest): Promise<Redelivered> {
   const endpoint = await requireWebhook(ctx, webhook_id)
   await countHourly(ctx, 'deliveries')
-  const again = sendAgain(eventsOf(ctx).$client, endpoint.webhook, statuses, Date.parse(since), clock.now(), REDELIVERY_LIMIT)
+  const again = sendAgain(endpoint.webhook, statuses, Date.parse(since), clock.now(), REDELIVERY_LIMIT)
   const results = await changeLog(ctx, 'webhook.redelivered', endpoint, again).catch((error: unknown) => {
     if (isGuardViolation(error, 'deliveries.found')) return null
     throw error

@@ -284,7 +284,7 @@ const wake = (ctx: Ctx, webhook: number) => wakeEndpoints(ctx, [endpointKey(ctx.
  */
 export async function changeEndpoint(ctx: Ctx, what: Change, webhook: number, statements: readonly Statement[]): Promise<D1Result[]> {
   try {
-    const [, ...results] = await changeEvents(ctx, what, [assertWebhookExists(eventsOf(ctx).$client, webhook), ...statements])
+    const [, ...results] = await changeEvents(ctx, what, [assertWebhookExists(webhook), ...statements])
     return results
   } catch (error) {
     throw isGuardViolation(error, 'webhook.exists') ? notFound('webhook') : error
@@ -321,7 +321,7 @@ export async function deleteWebhook(ctx: Ctx, webhook_id: string): Promise<void>
 /** Changes the secret of an endpoint as it was read. Throws Failure 409 webhook.changed. */
 async function changeSecret(ctx: Ctx, action: string, stored: WebhookRow, columns: Partial<WebhookRow>): Promise<void> {
   await changeEvents(ctx, { action, resource_id: stored.webhook_id }, [
-    assertSecretUnchanged(eventsOf(ctx).$client, stored),
+    assertSecretUnchanged(stored),
     updateWebhook(eventsOf(ctx), stored.webhook, columns),
   ]).catch((error: unknown) => {
     if (!isGuardViolation(error, 'webhook.secret_unchanged')) throw error

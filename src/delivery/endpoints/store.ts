@@ -44,16 +44,14 @@ export const webhooksUsed = (organization_id: string): SQL =>
 export const insertWebhook = (db: Database, row: Omit<WebhookRow, 'webhook'>) => db.insert(webhooks).values(row)
 
 /** Refuses the batch if the endpoint is deleted. */
-export const assertWebhookExists = (d1: D1Database, webhook: number): D1PreparedStatement =>
-  assertThat(d1, sql`exists (${existing(webhook)})`, 'webhook.exists')
+export const assertWebhookExists = (webhook: number): SQL => assertThat(sql`exists (${existing(webhook)})`, 'webhook.exists')
 
 const existing = (webhook: number): SQL =>
   sql`select 1 from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.deleted_at} is null`
 
 /** Refuses the batch if the endpoint was deleted, or another secret was made or committed, since the row was read. */
-export const assertSecretUnchanged = (d1: D1Database, { webhook, secret_version, next_hint }: WebhookRow): D1PreparedStatement =>
+export const assertSecretUnchanged = ({ webhook, secret_version, next_hint }: WebhookRow): SQL =>
   assertThat(
-    d1,
     sql`exists (${existing(webhook)} and ${webhooks.secret_version} = ${secret_version} and ${webhooks.next_hint} is ${next_hint})`,
     'webhook.secret_unchanged',
   )

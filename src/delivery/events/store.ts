@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { bare, prepared } from '../../platform/db/statement.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { type Scan, scan, storedOf, timeOf } from './stored-body.ts'
 import { events } from './tables.ts'
 
@@ -24,7 +24,7 @@ export const scanEvents = (
         and (${entity_uuid} is null or ${events.body}->>'fiscal_entity_id' is ${entity_uuid}) as is_match
       from ${events} where ${events.organization_id} = ${organization_id} and ${events.seq} > ${after} order by ${events.seq} limit ${rows})
     order by seq`
-  return scan(prepared(d1, query), rows)
+  return scan(d1, query, rows)
 }
 
 /** An event is found near the time in its identifier, or else by the index. In milliseconds. */

@@ -1,4 +1,6 @@
+import type { SQL } from 'drizzle-orm'
 import { hexOf, idOfText, suffixOf } from '../../platform/db/id.ts'
+import { readRows } from '../../platform/db/statement.ts'
 
 /** Rows that the first call of a page examines when no index serves its filter, and those of each following one. */
 export const SCAN_ROWS = 500
@@ -14,9 +16,9 @@ export interface Scan<Row> {
   isLast: boolean
 }
 
-export async function scan<Row>(query: D1PreparedStatement, limit: number): Promise<Scan<Row>> {
-  const { results } = await query.all<Scan<Row>['rows'][number]>()
-  return { rows: results, isLast: results.length < limit }
+export async function scan<Row>(d1: D1Database, query: SQL, limit: number): Promise<Scan<Row>> {
+  const rows = await readRows<Scan<Row>['rows'][number]>(d1, query)
+  return { rows, isLast: rows.length < limit }
 }
 
 interface ScannedPage<Row> {

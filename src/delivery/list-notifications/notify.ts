@@ -91,7 +91,7 @@ async function notifyPage(
   }
   const outdated = outdatedOf(marked)
   if (outdated.length + events.length === 0) return true
-  const [kept] = await commit(d1, [keepListed(outdated), ...insertOutboxEvents(d1, events, clock.now())])
+  const [kept] = await commit(d1, [keepListed(outdated), ...insertOutboxEvents(events, clock.now())])
   if (events.length > 0) await wakeRelay(system, 'control')
   return kept!.results.length === outdated.length
 }

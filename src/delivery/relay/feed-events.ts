@@ -421,10 +421,10 @@ export async function handleFailures(system: System, outbox: Outbox, source: D1D
     const body = { outbox, ...event, body: event.body?.slice(0, SHOWN_CHARACTERS) ?? null }
     await recordDeadLetter(system, { queue: 'outbox', id: event.outbox_event_id, body, reason: errorMessage(error) })
   }
-  if (over.length > 0) await source.batch([...detachStatements(source, eventsOf(over)), ...quarantineStatements(source, eventsOf(over))])
+  if (over.length > 0) await commit(source, [...detachStatements(eventsOf(over)), ...quarantineStatements(eventsOf(over))])
   if (waiting.length > 0) {
     log.error(system, 'Outbox events could not be relayed. They are tried again.', { outbox, events: waiting.length }, waiting[0]!.error)
-    await source.batch([...detachStatements(source, eventsOf(waiting)), failStatement(source, eventsOf(waiting), clock.now())])
+    await commit(source, [...detachStatements(eventsOf(waiting)), failStatement(eventsOf(waiting), clock.now())])
   }
   return waiting.length > 0
 }

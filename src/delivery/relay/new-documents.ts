@@ -110,7 +110,7 @@ async function notifyStep(system: System, shard: number, key: Key): Promise<bool
   const now = clock.now()
   try {
     const results = await commit<{ webhook?: number }>(d1, [
-      assertThat(d1, sql`exists (select 1 from ${newDocuments} where ${isIt} and ${version} = ${row.version})`, 'new_documents.version'),
+      assertThat(sql`exists (select 1 from ${newDocuments} where ${isIt} and ${version} = ${row.version})`, 'new_documents.version'),
       sql`update ${newDocuments} set ${bare(version)} = ${version} + 1, ${bare(is_due)} = ${Number(isLeft)},
         ${bare(progress)} = ${after === null ? row.progress : JSON.stringify(after)} where ${isIt}`,
       ...(events.length > 0 ? appendStatements(events, now) : []),

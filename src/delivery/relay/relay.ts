@@ -176,11 +176,11 @@ async function commitPart(system: System, records: Records, part: Part): Promise
   const inOrder = part.batches.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap(({ events }) => events)
   const ofShard = inOrder.filter(({ events_shard }) => events_shard === shard)
   const events = records.fresh(shard, [...new Map(ofShard.map((event) => [event.event_id, event])).values()])
-  const rows = await append(system, records, shard, events).catch(async (error: unknown) => {
+  const rows = await append(records, shard, events).catch(async (error: unknown) => {
     if (!isUniqueViolation(error)) throw error
     const notified = new Set(await readColumn(system.settings.events[shard]!, findNotified(events.map(({ event_id }) => event_id))))
     const unnotified = events.filter(({ event_id }) => !notified.has(event_id))
-    return append(system, records, shard, unnotified)
+    return append(records, shard, unnotified)
   })
   await wakeAppended(system, shard, rows)
   const told = rows.flatMap(({ new_of: organization_id, fiscal_entity }) =>
@@ -189,12 +189,10 @@ async function commitPart(system: System, records: Records, part: Part): Promise
   await wakeNew(system, shard, told)
 }
 
-async function append(system: System, records: Records, shard: number, events: readonly FeedEvent[]): Promise<Appending[]> {
+async function append(records: Records, shard: number, events: readonly FeedEvent[]): Promise<Appending[]> {
   if (events.length === 0) return []
-  const d1 = system.settings.events[shard]!
   const now = clock.now()
   const alerts = alertStatements(
-    d1,
     events.flatMap(({ alert }) => alert ?? []),
     new Date(now),
   )
@@ -203,7 +201,7 @@ async function append(system: System, records: Records, shard: number, events: r
     ...appendStatements(events, now),
     ...markNew(events.flatMap(({ ended }) => ended ?? [])),
     ...alerts,
-    ...(resolved.length > 0 ? [resolveStatement(d1, resolved, new Date(now))] : []),
+    ...(resolved.length > 0 ? [resolveStatement(resolved, new Date(now))] : []),
   ]
   return (await records.append(shard, events, statements)).flatMap(({ results }) => results)
 }
@@ -229,15 +227,15 @@ export async function feedEvents(
 }
 
 /** The statements that store the progress of outbox events. */
-export const progressStatements = (source: D1Database, batches: readonly RecipientBatch[]): Statement[] => {
+export const progressStatements = (batches: readonly RecipientBatch[]): Statement[] => {
   const events = batches.filter(({ progress }) => progress === null).map(({ event }) => event)
   const done = events.filter((event) => !isListed(event))
   const moved = batches.flatMap(({ event, progress }) => (progress === null || progress === event.progress ? [] : [{ ...event, progress }]))
   return [
-    ...(done.length > 0 ? [deleteStatement(source, done)] : []),
-    ...strikeStatements(source, events.filter(isListed)),
-    ...detachStatements(source, moved),
-    ...(moved.length > 0 ? [moveStatement(source, moved)] : []),
+    ...(done.length > 0 ? [deleteStatement(done)] : []),
+    ...strikeStatements(events.filter(isListed)),
+    ...detachStatements(moved),
+    ...(moved.length > 0 ? [moveStatement(moved)] : []),
   ]
 }
 
@@ -324,7 +322,7 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   }
   const ends = await commitRecipientBatches(system, work.records, built)
   const gone = lists.flatMap((list) => list.gone)
-  const progress = [...progressStatements(source, ends.done), ...strikeStatements(source, gone)]
+  const progress = [...progressStatements(ends.done), ...strikeStatements(gone)]
   if (progress.length > 0) await commit(source, progress)
   work.records.crossOff(ends.done.filter(({ event, progress }) => progress !== event.progress).flatMap(({ events }) => events))
 

@@ -3,7 +3,7 @@ import { LoginRejected } from '../../authority/port/authority.ts'
 import { isPending, type MailboxNotification, WouldNotify } from '../../authority/port/mailbox.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { readRows } from '../../platform/db/statement.ts'
+import { changesOf, readRows } from '../../platform/db/statement.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
 import { clock } from '../../platform/time/clock.ts'
@@ -121,6 +121,6 @@ async function postpone(
     await commit(system.db.$client, [deleteRequest(request)])
     return
   }
-  await postponeRequest(system.db.$client, request, clock.now() + wait).run()
+  await changesOf(system.db.$client, postponeRequest(request, clock.now() + wait))
   await announceRequests(system, [{ organization_id, entity }], Math.ceil(wait / 1_000))
 }

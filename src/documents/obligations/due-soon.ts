@@ -55,7 +55,7 @@ async function notifyPage(system: System, shard: number, after: number): Promise
   const listeners = await readRows(system.db.$client, listenersOf(page))
   const events = await eventsOf(ledger, listeners, rules, day)
   if (events.length > 0) {
-    await commit(ledger, insertOutboxEvents(ledger, events, clock.now()))
+    await commit(ledger, insertOutboxEvents(events, clock.now()))
     await wakeRelay(system, shard)
   }
   return page

@@ -4,7 +4,7 @@ import type { VisibleRange } from '../../cfdi/mirrored/visible-ranges.ts'
 import { cfdi, cfdiCommits } from '../../cfdi/tables.ts'
 import { documents } from '../../documents/tables.ts'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
-import { prepared, readRows } from '../../platform/db/statement.ts'
+import { readRows } from '../../platform/db/statement.ts'
 import { IS_BETWEEN, isOfCell, namesRequester } from '../counts/counts-store.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
 import { extractions, syncJobs } from '../jobs/tables.ts'
@@ -225,18 +225,16 @@ export const readAskedBefore = async (
   const json = JSON.stringify(
     jobs.map(({ entity, organization_id, run_id, source, month, job_id }) => [entity, organization_id, run_id, source, month, job_id]),
   )
-  const statement = prepared(
-    ledger,
-    sql`select key, instant from (
+  const statement = sql`select key, instant from (
           select a.key, (
             select max(e.instant) from (
               select ${f.jobs}, ${f.instant} from ${extractions} ${f} where ${isOfEntry(f)} and ${f.run_id} < a.value->>2
               order by ${f.run_id} desc limit ${JOINED_WITH}) e
             cross join json_each(e.jobs, '$."' || (a.value->>5) || '"."' || (a.value->>3) || '"') m where m.value = a.value->>4) as instant
           from json_each(${json}) a)
-        where instant is not null`,
-  )
-  return new Map(await statement.raw<[number, number]>())
+        where instant is not null`
+  const rows = await readRows<{ key: number; instant: number }>(ledger, statement)
+  return new Map(rows.map(({ key, instant }) => [key, instant]))
 }
 
 /** The days that the lower floor of a run newly shows: from one, null without a bound, to the day before another. */

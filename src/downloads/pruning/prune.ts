@@ -42,19 +42,19 @@ async function prune(ledger: D1Database, entities: readonly number[], now: numbe
   try {
     await commit(
       ledger,
-      entities.flatMap((entity) => statementsFor(ledger, entity, now, isAsked)),
+      entities.flatMap((entity) => statementsFor(entity, now, isAsked)),
     )
   } catch {
-    await each(entities, (entity) => commit(ledger, statementsFor(ledger, entity, now, isAsked)))
+    await each(entities, (entity) => commit(ledger, statementsFor(entity, now, isAsked)))
   }
 }
 
-const statementsFor = (ledger: D1Database, entity: number, now: number, isAsked: boolean): Statement[] => [
+const statementsFor = (entity: number, now: number, isAsked: boolean): Statement[] => [
   deleteQuietJobs(entity, now - QUIET_KEPT_MS),
   deleteQuietExtractions(entity, now - QUIET_KEPT_MS),
   ...deleteJobs(entity, now - KEPT_MS),
   deleteCancellations(entity, now - KEPT_MS),
   // Commits of imports stay for good: only they say what was deleted.
-  ...(entity > 0 ? [deleteCommits(ledger, entity, now - KEPT_MS)] : []),
+  ...(entity > 0 ? [deleteCommits(entity, now - KEPT_MS)] : []),
   ...(isAsked ? [forgetRequests(entity, now - KEPT_MS)] : []),
 ]

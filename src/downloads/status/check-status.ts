@@ -60,12 +60,12 @@ export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
     if (!ctx.claim?.begun) await change(ctx, { action: 'cfdi.status_checked', resource_id: uuid, begins: true }, [])
     const isFound = answer.estatus === 'cancelado' && row.estatus !== 'cancelado'
     const rechecks = isFound
-      ? addRechecks(d1, [{ entity: partition.number, uuid, due_at: now, recheck: 'found' }])
+      ? addRechecks([{ entity: partition.number, uuid, due_at: now, recheck: 'found' }])
       : row.estatus !== 'cancelado' && needsRecheck(check, now)
-        ? addRechecks(d1, [{ entity: partition.number, uuid, due_at: nextDaily(now), recheck: 'asked' }])
+        ? addRechecks([{ entity: partition.number, uuid, due_at: nextDaily(now), recheck: 'asked' }])
         : []
     const document = { entity: partition.number, uuid }
-    const checked = [keepCheck(document, fiscal_entity_id, check), commitChecked(d1, document, [fiscal_entity_id], now)]
+    const checked = [keepCheck(document, fiscal_entity_id, check), commitChecked(document, [fiscal_entity_id], now)]
     await commit(d1, [...checked, ...rechecks])
     if (isFound) await wakeRechecks(ctx, [{ shard: ctx.connection.shard, entity: partition.number }])
     return await shownAs(ctx, ledger, { ...found, row: { ...row, status_checks: textWith(row.status_checks, fiscal_entity_id, check) } })

@@ -81,7 +81,7 @@ async function resolve(system: System, ledger: D1Database, recheck: Recheck): Pr
   const renewed = open.map(([id, before]) => ({ id, before, check: checkWith(answer, now, before) }))
   const checks: Statement[] = renewed.map(({ id, before, check }) => keepCheck(recheck, id, check, before))
   const ids = renewed.map(({ id }) => id)
-  if (ids.length > 0) checks.push(commitChecked(ledger, recheck, ids, now))
+  if (ids.length > 0) checks.push(commitChecked(recheck, ids, now))
   if (answer.estatus === 'cancelado') return cancel(system, ledger, document, recheck, [...checks, ...end()])
   const isOpen = renewed.some(({ check }: { check: StatusCheck }) => needsRecheck(check, now))
   await commit(ledger, [...checks, ...(isOpen ? [putOff(recheck, nextDaily(now))] : end())])
@@ -98,7 +98,7 @@ async function cancel(
 ): Promise<boolean> {
   const now = clock.date()
   const isImport = entity < 0
-  const notified = ({ cancellations }: SliceOutcome) => (isImport ? [] : cancellationStatements(ledger, entity, cancellations, now))
+  const notified = ({ cancellations }: SliceOutcome) => (isImport ? [] : cancellationStatements(entity, cancellations, now))
   const target = { ledger, files: env.FILES, entity, rfc, now, provenance: isImport ? 'import' : 'authority' } as const
   await cancelDocument(target, uuid, (outcome) => [...notified(outcome), ...also])
   return !isImport

@@ -222,7 +222,7 @@ async function replace(system: System, loaded: ListState | null, file: ListFile,
   refuseImplausible(vintageOf(loaded), { list_date, row_count, others }, system.now, format.least_share)
   const version = loaded?.version ?? 0
   const load = { organization_id: PUBLIC, source, version, label: null, digest, list_date, fetched_at: fetched_at.getTime(), row_count }
-  for (const part of loadParts(d1, load, entries)) {
+  for (const part of loadParts(load, entries)) {
     system.budget.require(PART_STATEMENTS)
     await commit(d1, part)
   }

@@ -36,7 +36,6 @@ export async function overrideListing(d1: D1Database, override: Override, now: n
   const is = isList(list)
   return [
     assertThat(
-      d1,
       sql`exists (select 1 from ${lists} where ${is} and ${lists.version} = ${list.version} and ${lists.loading} is null)`,
       'list.version',
     ),

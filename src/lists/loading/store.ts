@@ -54,20 +54,20 @@ export const PART_STATEMENTS = 4 * PART_CHUNKS + 4
  * batch is repeated: a committed part writes nothing the second time. The guard `list.version` refuses a part when another load has begun
  * or replaced the list since. Entries come in the order of their RFCs. Unchanged entries are not written.
  */
-export function* loadParts(d1: D1Database, load: ListLoad, entries: Iterable<ListEntry>): Generator<Statement[]> {
+export function* loadParts(load: ListLoad, entries: Iterable<ListEntry>): Generator<Statement[]> {
   let statements: Statement[] = []
   let [rows, chunks, parts] = [0, 0, 0]
   for (const chunk of chunksInOrder(entries, load.list_date)) {
     rows += chunk.rows
     if (++chunks > PART_CHUNKS || (chunks > 1 && rows > PART_ROWS)) {
-      yield [...(parts++ === 0 ? beginStatements(d1, load) : [isOurs(d1, load)]), ...statements]
+      yield [...(parts++ === 0 ? beginStatements(load) : [isOurs(load)]), ...statements]
       statements = []
       chunks = 1
       rows = chunk.rows
     }
     statements.push(...chunkStatements(load, chunk))
   }
-  yield [...(parts === 0 ? [] : [isOurs(d1, load)]), ...endStatements(load), ...statements]
+  yield [...(parts === 0 ? [] : [isOurs(load)]), ...endStatements(load), ...statements]
 }
 
 /** Returns the batch that does the same at once. */
@@ -76,18 +76,17 @@ export const loadStatements = (load: ListLoad, entries: Iterable<ListEntry>): SQ
   ...[...chunksInOrder(entries, load.list_date)].flatMap((chunk) => chunkStatements(load, chunk)),
 ]
 
-const isOurs = (d1: D1Database, load: ListLoad): D1PreparedStatement =>
+const isOurs = (load: ListLoad): SQL =>
   assertThat(
-    d1,
     sql`(select ${lists.version} = ${load.version} and ${lists.loading} = ${load.digest} from ${lists} where ${isList(load)})`,
     'list.version',
   )
 
-const beginStatements = (d1: D1Database, load: ListLoad): Statement[] => [
+const beginStatements = (load: ListLoad): Statement[] => [
   sql`${insertion(lists, { organization_id: load.organization_id, source: load.source, version: 0, row_count: 0 })} on conflict do nothing`,
   sql`update ${lists} set ${bare(lists.loading)} = ${load.digest}
     where ${isList(load)} and ${lists.version} = ${load.version} and ${lists.loading} is null`,
-  isOurs(d1, load),
+  isOurs(load),
 ]
 
 const LOADED = [lists.version, lists.label, lists.digest, lists.list_date, lists.fetched_at, lists.row_count]

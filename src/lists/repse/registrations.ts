@@ -1,7 +1,6 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { type Database, jsonChunks } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { jsonChunks } from '../../platform/db/commit.ts'
 import { GENERIC_RFCS, isRfc } from '../../taxpayers/rfc.ts'
 import { repseRecords } from './tables.ts'
 
@@ -29,16 +28,14 @@ export interface RegistryRow {
  * day: it was absent, or had ended. RFCs without an answer are counted alone, because unknown is not the same as not registered. They read
  * one row for each RFC that was asked about.
  */
-export const lapsedStatements = ({ $client }: Database, rfcs: readonly string[], day: string): D1PreparedStatement[] =>
-  jsonChunks(rfcs.filter((rfc) => isRfc(rfc) && !GENERIC_RFCS.includes(rfc))).map((json) =>
-    prepared(
-      $client,
+export const lapsedStatements = (rfcs: readonly string[], day: string): SQL[] =>
+  jsonChunks(rfcs.filter((rfc) => isRfc(rfc) && !GENERIC_RFCS.includes(rfc))).map(
+    (json) =>
       sql`select count(*) filter (where ${r.checked_at} is null) as unknown,
           json_group_array(json_object('rfc', ${r.rfc}, 'is_registered', coalesce(${r.is_registered}, 0), 'vigencia_hasta', ${r.vigencia_hasta},
             'has_activities', coalesce(json_array_length(${r.actividades}), 0) > 0))
             filter (where ${r.checked_at} is not null and (coalesce(${r.is_registered}, 0) = 0 or ${r.vigencia_hasta} < ${day})) as lapsed
         from json_each(${json}) j left join ${repseRecords} ${r} on ${r.rfc} = j.value`,
-    ),
   )
 
 /** What these statements found: the answers by RFC, and how many RFCs have none. */

@@ -1,6 +1,7 @@
 import { readerOf } from '../../accounts/organization/organization.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
+import { changesOf } from '../../platform/db/statement.ts'
 import { Failure } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
 import { log } from '../../platform/log.ts'
@@ -126,7 +127,7 @@ export async function getRepse(ctx: Ctx): Promise<RepseStatus | RepseChecking> {
   const row = await findRow(ctx.db, rfc)
   if (isChecked(row)) return view(row, ctx)
   if (!row?.due_at) {
-    await requestLookups(ctx.db, [{ rfc, name: null }], clock.date()).run()
+    await changesOf(ctx.db.$client, requestLookups([{ rfc, name: null }], clock.date()))
     await announceLookups(ctx, [rfc])
   }
   return { status: 'checking', rfc, retry_after_seconds: RETRY_AFTER_SECONDS }
@@ -144,7 +145,7 @@ export async function requestRefresh(ctx: Ctx): Promise<RepseQueued> {
   try {
     await countHourly(ctx, 'repse_refreshes')
     await change(ctx, { action: 'repse.refresh_requested', resource_id: fiscal_entity_id }, [
-      requestLookups(ctx.db, [{ rfc, name: null }], clock.date()),
+      requestLookups([{ rfc, name: null }], clock.date()),
     ])
   } catch (error) {
     await cooldown.release()

@@ -1,7 +1,7 @@
-import { and, eq, lte, ne, sql } from 'drizzle-orm'
+import { and, eq, lte, ne, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type Database, jsonChunks, type Statement } from '../../platform/db/commit.ts'
-import { bare, prepared, readAll } from '../../platform/db/statement.ts'
+import { bare, readAll } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
@@ -54,14 +54,11 @@ export interface LookupRequest {
 }
 
 /** Requests look-ups now. A look-up that waits for its next attempt becomes due; one that is running stays as it is. */
-export const requestLookups = ({ $client }: Database, requests: readonly LookupRequest[], now: Date): D1PreparedStatement =>
-  prepared(
-    $client,
-    sql`insert into ${repseRecords} ${[rfc, name, due_at, attempts].map(bare)}
+export const requestLookups = (requests: readonly LookupRequest[], now: Date): SQL =>
+  sql`insert into ${repseRecords} ${[rfc, name, due_at, attempts].map(bare)}
       select value->>0, value->>1, ${now.getTime()}, 0 from json_each(${JSON.stringify(requests.map((one) => [one.rfc, one.name]))}) where true
       on conflict (${bare(rfc)}) do update set ${bare(due_at)} = excluded.${bare(due_at)}, ${bare(attempts)} = 0,
-        ${bare(name)} = coalesce(excluded.${bare(name)}, ${name}) where ${token} is null`,
-  )
+        ${bare(name)} = coalesce(excluded.${bare(name)}, ${name}) where ${token} is null`
 
 /** The lease of a worker on a requested look-up, which is not due before the lease ends. */
 export const lookupLease = new RowLease<Pick<RepseRow, 'rfc' | 'name' | 'attempts'>>(repseRecords, ['rfc'], {

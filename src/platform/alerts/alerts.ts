@@ -1,10 +1,10 @@
-import { and, asc, desc, eq, gt, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, isNotNull, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import { changeEvents } from '../audit/audit.ts'
 import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, jsonChunks } from '../db/commit.ts'
 import { assertThat } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
-import { bare, prepared, readRows } from '../db/statement.ts'
+import { bare, readRows } from '../db/statement.ts'
 import { notFound } from '../failures.ts'
 import { openCursor, type Page, paginate } from '../paging/cursor.ts'
 import { each } from '../work/pages.ts'
@@ -38,16 +38,15 @@ const COLUMNS = [
  * Returns the statements that raise alerts in an events shard. If the organization has an alert with the same key, a critical draft
  * replaces a warning and makes it unread, and one that is resolved is raised again; any other draft changes nothing.
  */
-export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
+export const alertStatements = (drafts: readonly AlertDraft[], now: Date): SQL[] =>
   jsonChunks(
     drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message, message_es, overflow, ...of }) => [
       ...[newId('alr'), organization_id, kind, severity, dedupe_key, resource_id, message],
       ...[overflow?.dedupe_key ?? null, overflow?.resource_id ?? null, overflow?.message ?? null, message_es, overflow?.message_es ?? null],
       ...[of.fiscal_entity_id, of.rfc, of.amount ?? null, of.currency ?? null],
     ]),
-  ).map((json) =>
-    prepared(
-      d1,
+  ).map(
+    (json) =>
       sql`with drafts as materialized (
           select value as v, value->>7 is not null
             and not exists (select 1 from ${alerts} where ${alerts.organization_id} = value->>1 and ${alerts.dedupe_key} = value->>4)
@@ -66,18 +65,14 @@ export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], n
           ${bare(alerts.created_at)} = excluded.${bare(alerts.created_at)}, ${bare(alerts.read_at)} = null,
             ${bare(alerts.resolved_at)} = null, ${bare(alerts.notified)} = ${NOTIFIED.nothing}
         where ${alerts.severity} = 'warning' and excluded.${bare(alerts.severity)} = 'critical' or ${alerts.resolved_at} is not null`,
-    ),
   )
 
 /** The statement that resolves alerts by their keys, as far as they are raised and not resolved. */
-export const resolveStatement = (d1: D1Database, keys: readonly (readonly [organization_id: string, dedupe_key: string])[], now: Date) =>
-  prepared(
-    d1,
-    sql`update ${alerts} set ${bare(alerts.resolved_at)} = ${now.getTime()}, ${bare(alerts.notified)} = iif(${alerts.notified} = ${NOTIFIED.nothing},
+export const resolveStatement = (keys: readonly (readonly [organization_id: string, dedupe_key: string])[], now: Date) =>
+  sql`update ${alerts} set ${bare(alerts.resolved_at)} = ${now.getTime()}, ${bare(alerts.notified)} = iif(${alerts.notified} = ${NOTIFIED.nothing},
       ${NOTIFIED.nothing_of_both}, ${NOTIFIED.raised})
       where ${alerts.resolved_at} is null and ${[alerts.organization_id, alerts.dedupe_key]} in (select value->>0, value->>1
-        from json_each(${JSON.stringify(keys)}))`,
-  )
+        from json_each(${JSON.stringify(keys)}))`
 
 /** Alerts that have something to report as an event. */
 export const unnotifiedAlerts = async (d1: D1Database, limit: number): Promise<AlertRow[]> =>
@@ -94,13 +89,13 @@ export const unnotifiedAlerts = async (d1: D1Database, limit: number): Promise<A
   }))
 
 /** Notes that alerts are reported, and refuses its batch when one was reported or changed since it was read. */
-export const markNotified = (d1: D1Database, rows: readonly AlertRow[]): D1PreparedStatement[] => {
+export const markNotified = (rows: readonly AlertRow[]): SQL[] => {
   const json = JSON.stringify(rows.map(({ alert_id, notified, created_at }) => [alert_id, notified, created_at.getTime()]))
   const unchanged = sql`${[alerts.alert_id, alerts.notified, alerts.created_at]} in (select value->>0, value->>1, value->>2
     from json_each(${json}))`
   return [
-    assertThat(d1, sql`(select count(*) from ${alerts} where ${unchanged}) = ${rows.length}`, 'alerts.unnotified'),
-    prepared(d1, sql`update ${alerts} set ${bare(alerts.notified)} = ${NOTIFIED.everything} where ${unchanged}`),
+    assertThat(sql`(select count(*) from ${alerts} where ${unchanged}) = ${rows.length}`, 'alerts.unnotified'),
+    sql`update ${alerts} set ${bare(alerts.notified)} = ${NOTIFIED.everything} where ${unchanged}`,
   ]
 }
 
@@ -128,7 +123,7 @@ export interface AddressedDraft extends AlertDraft {
 export const raiseAlerts = ({ settings }: System, drafts: readonly AddressedDraft[], now: Date): Promise<void> =>
   each([...Map.groupBy(drafts, ({ events_shard }) => events_shard)], ([shard, own]) => {
     const d1 = settings.events[shard]!
-    return commit(d1, alertStatements(d1, own, now))
+    return commit(d1, alertStatements(own, now))
   })
 
 /** Raises alerts of organizations whose events shards are not known. A repetition changes nothing. */

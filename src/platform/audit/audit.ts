@@ -3,7 +3,7 @@ import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, type Database, jsonChunks, type Statement } from '../db/commit.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { idsFrom, newId, suffixOf } from '../db/id.ts'
-import { bare, changesOf, prepared } from '../db/statement.ts'
+import { bare, changesOf } from '../db/statement.ts'
 import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
 import { countHourly } from '../locks/hourly.ts'
@@ -23,12 +23,16 @@ export interface Change {
   begins?: true
 }
 
-type Author = Pick<System, 'db' | 'now' | 'requestId'> & { actor: Actor }
+type Author = Pick<System, 'now' | 'requestId'> & { actor: Actor }
 
 const nameOf = (actor: Actor): string => (actor.kind === 'credential' ? actor.api_key : `system:${actor.process}`)
 
 /** The audit row of a change, for a commit that the caller makes itself. */
-export const audited = ({ db, now, requestId, actor }: Author, organization_id: string, { action, resource_id, changed = [] }: Change) =>
+export const audited = (
+  { db, now, requestId, actor }: Author & Pick<System, 'db'>,
+  organization_id: string,
+  { action, resource_id, changed = [] }: Change,
+) =>
   db.insert(auditEvents).values({
     audit_event_id: newId('aud'),
     organization_id,
@@ -47,32 +51,27 @@ const COLUMNS = [
 
 /** The audit rows of a change that concerns several organizations, for a commit that the caller makes itself. */
 export const auditedEach = (
-  { db, now, requestId, actor }: Author,
+  { now, requestId, actor }: Author,
   rows: readonly { organization_id: string; resource_id: string }[],
   { action, changed = [] }: Pick<Change, 'action' | 'changed'>,
-): D1PreparedStatement[] =>
-  jsonChunks(rows.map(({ organization_id, resource_id }) => [newId('aud'), organization_id, resource_id])).map((json) =>
-    prepared(
-      db.$client,
+): SQL[] =>
+  jsonChunks(rows.map(({ organization_id, resource_id }) => [newId('aud'), organization_id, resource_id])).map(
+    (json) =>
       sql`insert into ${auditEvents} ${COLUMNS}
          select value->>0, value->>1, ${nameOf(actor)}, ${action}, value->>2, ${JSON.stringify(changed)}, ${requestId}, ${now.getTime()}
            from json_each(${json})`,
-    ),
   )
 
 /** The audit rows of a change that concerns each `organization_id, resource_id` that a query finds, for a commit that the caller makes itself. */
 export const auditedFound = (
-  { db, now, requestId, actor }: Author,
+  { now, requestId, actor }: Author,
   { action, changed = [] }: Pick<Change, 'action' | 'changed'>,
   found: SQL,
-): D1PreparedStatement =>
-  prepared(
-    db.$client,
-    sql`insert into ${auditEvents} ${COLUMNS}
+): SQL =>
+  sql`insert into ${auditEvents} ${COLUMNS}
       select substr(${newId('aud')}, 1, 24) || printf('%06d', row_number() over ()), organization_id, ${nameOf(actor)}, ${action},
         resource_id, ${JSON.stringify(changed)}, ${requestId}, ${now.getTime()}
-      from (${found})`,
-  )
+      from (${found})`
 
 /**
  * Commits a change of the control plane together with its audit row. Under an Idempotency-Key the same commit marks the key; Failure 409
@@ -82,7 +81,7 @@ export const auditedFound = (
 export function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
   const { db, claim } = ctx
   const marks = claim
-    ? [assertClaimed(db, claim), markKey(db, claim, what.resource_id, what.begins || claim.isSeveral ? 'running' : 'done')]
+    ? [assertClaimed(claim), markKey(db, claim, what.resource_id, what.begins || claim.isSeveral ? 'running' : 'done')]
     : []
   return commitMarked(ctx, db.$client, what, marks, statements).catch((error: unknown) => {
     throw claim && isGuardViolation(error, CLAIMED) ? inFlight() : error
@@ -96,7 +95,7 @@ export function change(ctx: Ctx, what: Change, statements: readonly Statement[])
 export function changeEvents(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
   const { claim, now } = ctx
   const d1 = eventsOf(ctx).$client
-  const marks = claim ? leaveReceipt(d1, claim, what.resource_id, now, expiredAt(now)) : []
+  const marks = claim ? leaveReceipt(claim, what.resource_id, now, expiredAt(now)) : []
   // Kept with the answer.
   if (claim) claim.changed = what.resource_id
   return commitMarked(ctx, d1, what, marks, statements).catch(async (error: unknown) => {

@@ -1,16 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { bare, prepared } from './statement.ts'
+import { bare } from './statement.ts'
 import { guards } from './tables.ts'
 
 /**
  * A statement that refuses its whole batch unless the condition is true when the batch runs. The error names the guard. A guard that
  * passes writes nothing: the table `guards` is always empty, and its trigger raises the error.
  */
-export const assertThat = (d1: D1Database, condition: SQL, guard: string): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql.join([sql`insert into ${guards} (${bare(guards.name)}) select ${guard} where (`, condition, sql.raw(') is not true')], sql.raw('')),
-  )
+export const assertThat = (condition: SQL, guard: string): SQL =>
+  sql.join([sql`insert into ${guards} (${bare(guards.name)}) select ${guard} where (`, condition, sql.raw(') is not true')], sql.raw(''))
 
 /** Whether a guard refused the batch: this one, or any when none is named. */
 export const isGuardViolation = (error: unknown, guard = ''): boolean =>

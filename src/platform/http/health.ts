@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import * as z from 'zod'
-import { prepared } from '../db/statement.ts'
+import { readFirst } from '../db/statement.ts'
 import { guards } from '../db/tables.ts'
 import { errorMessage, log } from '../log.ts'
 import { type Settings, settingsOf, UnusableSettings } from '../settings.ts'
@@ -69,7 +69,7 @@ async function faultOf(name: string, d1: D1Database | undefined, requestId: stri
   if (!d1) return `${name} is not bound.`
   try {
     // The table of the guards: without it, no guarded change can be committed.
-    await prepared(d1, sql`select 1 from ${guards} limit 1`).first()
+    await readFirst(d1, sql`select 1 from ${guards} limit 1`)
     return null
   } catch (error) {
     if (!/no such table/.test(errorMessage(error))) {

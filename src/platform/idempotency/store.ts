@@ -2,7 +2,7 @@ import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { KeyClaim } from '../context.ts'
 import { commit, type Database, type Statement } from '../db/commit.ts'
 import { assertThat } from '../db/guard.ts'
-import { bare, changesOf, prepared } from '../db/statement.ts'
+import { bare, changesOf } from '../db/statement.ts'
 import type { Day } from '../time/calendar.ts'
 import { keptAnswers as kept, idempotencyKeys as keys } from './tables.ts'
 
@@ -68,7 +68,7 @@ export const CLAIMED = 'idempotency_key.claimed'
 const isClaimed = (claim: Token): SQL => sql`exists (select 1 from ${keys} where ${claimedRow(claim)})`
 
 /** Refuses its batch unless the request still has its claim on the key. */
-export const assertClaimed = (db: Database, claim: KeyClaim): Statement => assertThat(db.$client, isClaimed(claim), CLAIMED)
+export const assertClaimed = (claim: KeyClaim): Statement => assertThat(isClaimed(claim), CLAIMED)
 
 /** Records in the commit of a change that the change is done, or that it has begun and can be continued. */
 export const markKey = (db: Database, claim: KeyClaim, resource_id: string, state: 'done' | 'running'): Statement =>
@@ -122,14 +122,11 @@ export function keepAnswer(
     .where(claimedRow(claim))
   if (whole === null) return [releasing, keeping]
   // The count is that of the statements before, so that the answer fits here exactly when it fitted there.
-  const counting = prepared(
-    db.$client,
-    sql`insert into ${kept} ${[kept.organization_id, kept.day, kept.bytes].map(bare)}
+  const counting = sql`insert into ${kept} ${[kept.organization_id, kept.day, kept.bytes].map(bare)}
       select ${organization_id}, ${day}, ${bytes} where ${isClaimed(claim)}
       on conflict do update set ${bare(kept.bytes)} = iif(${kept.day} < excluded.day, 0, ${kept.bytes}) + excluded.bytes,
         ${bare(kept.day)} = max(${kept.day}, excluded.day)
-      where iif(${kept.day} < excluded.day, 0, ${kept.bytes}) + excluded.bytes <= ${most}`,
-  )
+      where iif(${kept.day} < excluded.day, 0, ${kept.bytes}) + excluded.bytes <= ${most}`
   return [releasing, keeping, counting]
 }
 

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { System } from '../context.ts'
 import { jsonChunks } from '../db/commit.ts'
-import { bare, prepared } from '../db/statement.ts'
+import { bare, readFirst } from '../db/statement.ts'
 import { sendHints } from '../work/send.ts'
 import { outbox } from './tables.ts'
 
@@ -30,26 +30,19 @@ export const INTO_OUTBOX = sql`insert into ${outbox} ${[entity, outbox_event_id,
  * Writes events to the outbox, for the commit of the change that they report. An event that is in the outbox already stays as it is. `body`
  * makes the stored body of the one in `value->>4`.
  */
-export const insertOutboxEvents = (
-  d1: D1Database,
-  events: readonly OutboxEvent[],
-  now: number,
-  body: SQL = sql`value->>4`,
-): D1PreparedStatement[] =>
+export const insertOutboxEvents = (events: readonly OutboxEvent[], now: number, body: SQL = sql`value->>4`): SQL[] =>
   jsonChunks(
     events.map(({ outbox_event_id, kind, entity, organizations, body }) => [
       ...[outbox_event_id, kind, entity, organizations && JSON.stringify(organizations), JSON.stringify(body)],
     ]),
-  ).map((json) =>
-    prepared(
-      d1,
+  ).map(
+    (json) =>
       sql`${INTO_OUTBOX}
           select value->>2, value->>0, value->>1, value->>3, ${body}, ${now} from json_each(${json}) where true on conflict do nothing`,
-    ),
   )
 
 export const hasOutboxEvents = async (d1: D1Database): Promise<boolean> =>
-  (await prepared(d1, sql`select 1 from ${outbox} limit 1`).first()) !== null
+  (await readFirst(d1, sql`select 1 from ${outbox} limit 1`)) !== null
 
 /** Names an outbox: that of the control plane, or that of a ledger by its number. */
 export type Outbox = 'control' | number

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../db/commit.ts'
-import { bare, prepared, readRows } from '../db/statement.ts'
+import { bare, readRows } from '../db/statement.ts'
 import type { StoredOutboxEvent } from './outbox.ts'
 import { outbox, outboxQuarantined } from './tables.ts'
 
@@ -57,9 +57,7 @@ export const readPage = async (d1: D1Database, parts: readonly PagePart[], now: 
   const asked = sql`json_each(${JSON.stringify(parts.map(({ entity, after, count }) => [entity, after, count]))}) p`
   const most = Math.max(...parts.map(({ count }) => count))
   const fits = sql`p.bytes <= ${MAX_EVENT_BYTES} and p.sum_of_bytes <= ${MAX_PAGE_BYTES}`
-  const statement = prepared(
-    d1,
-    sql`with found as materialized (
+  const statement = sql`with found as materialized (
           select p.key as part, ${o.outbox_event_id}, ${o.entity},
             octet_length(${o.body}) + coalesce(octet_length(${o.organizations}), 0) as bytes,
             row_number() over (partition by p.key order by ${o.outbox_event_id}) as n
@@ -74,9 +72,8 @@ export const readPage = async (d1: D1Database, parts: readonly PagePart[], now: 
           iif(${fits}, ${o.organizations}, null) as organizations, iif(${fits}, ${o.body}, null) as body
         from page p cross join ${outbox} ${o}
           on ${o.entity} = p.${bare(o.entity)} and ${o.outbox_event_id} = p.${bare(o.outbox_event_id)}
-        order by p.n, p.part`,
-  )
-  return (await statement.all<PendingEvent>()).results
+        order by p.n, p.part`
+  return readRows<PendingEvent>(d1, statement)
 }
 
 type Key = Pick<StoredOutboxEvent, 'entity' | 'outbox_event_id'>
@@ -88,35 +85,28 @@ const isAmong = ({ entity, outbox_event_id }: typeof outbox | typeof outboxQuara
   sql`${[entity, outbox_event_id]} in (select value->>0, value->>1 from json_each(${json}))`
 
 /** Deletes events that are relayed. */
-export const deleteStatement = (d1: D1Database, events: readonly Key[]): D1PreparedStatement =>
-  prepared(d1, sql`delete from ${outbox} where ${isAmong(outbox, keysOf(events))}`)
+export const deleteStatement = (events: readonly Key[]): SQL => sql`delete from ${outbox} where ${isAmong(outbox, keysOf(events))}`
 
 /** Keeps how far events are relayed. Progress is never taken back. */
-export const moveStatement = (d1: D1Database, events: readonly (Key & { progress: number })[]): D1PreparedStatement => {
+export const moveStatement = (events: readonly (Key & { progress: number })[]): SQL => {
   const json = JSON.stringify(events.map(({ entity, outbox_event_id, progress }) => [entity, outbox_event_id, progress]))
-  return prepared(
-    d1,
-    sql`update ${outbox} set ${bare(outbox.progress)} = max(${outbox.progress}, m.value->>2), ${bare(outbox.attempts)} = 0
-        from json_each(${json}) m where ${outbox.entity} = m.value->>0 and ${outbox.outbox_event_id} = m.value->>1`,
-  )
+  return sql`update ${outbox} set ${bare(outbox.progress)} = max(${outbox.progress}, m.value->>2), ${bare(outbox.attempts)} = 0
+        from json_each(${json}) m where ${outbox.entity} = m.value->>0 and ${outbox.outbox_event_id} = m.value->>1`
 }
 
 /** Whether an event has no row of its own. */
 export const isListed = ({ list }: PendingEvent): boolean => list !== undefined
 
 /** Takes events from the lists in which they are. A list goes with its last event. */
-export const strikeStatements = (d1: D1Database, events: readonly PendingEvent[]): D1PreparedStatement[] => {
+export const strikeStatements = (events: readonly PendingEvent[]): SQL[] => {
   if (events.length === 0) return []
   const json = JSON.stringify(events.map(({ entity, list, entry }) => [entity, list, entry]))
   const lists = `[${[...new Set(events.map(({ entity, list }) => JSON.stringify([entity, list])))].join()}]`
   const left = sql`json_each(${outbox.body}) b where (${outbox.entity}, ${outbox.outbox_event_id}, b.value) not in (
     select value->>0, value->>1, value->>2 from json_each(${json}))`
   return [
-    prepared(d1, sql`delete from ${outbox} where ${isAmong(outbox, lists)} and not exists (select 1 from ${left})`),
-    prepared(
-      d1,
-      sql`update ${outbox} set ${bare(outbox.body)} = (select json_group_array(json(b.value)) from ${left}) where ${isAmong(outbox, lists)}`,
-    ),
+    sql`delete from ${outbox} where ${isAmong(outbox, lists)} and not exists (select 1 from ${left})`,
+    sql`update ${outbox} set ${bare(outbox.body)} = (select json_group_array(json(b.value)) from ${left}) where ${isAmong(outbox, lists)}`,
   ]
 }
 
@@ -124,56 +114,45 @@ export const strikeStatements = (d1: D1Database, events: readonly PendingEvent[]
 const EVENT = [outbox.entity, outbox.outbox_event_id, outbox.kind, outbox.organizations, outbox.body, outbox.created_at].map(bare)
 
 /** Gives listed events rows of their own, so that they have attempts and progress of their own. */
-export const detachStatements = (d1: D1Database, events: readonly PendingEvent[]): D1PreparedStatement[] => {
+export const detachStatements = (events: readonly PendingEvent[]): SQL[] => {
   const listed = events.filter(isListed)
   if (listed.length === 0) return []
   const rows = listed.map(({ entity, outbox_event_id, kind, organizations, body, created_at }) => [
     ...[entity, outbox_event_id, kind, organizations, body, created_at],
   ])
   return [
-    ...jsonChunks(rows).map((json) =>
-      prepared(
-        d1,
+    ...jsonChunks(rows).map(
+      (json) =>
         sql`insert into ${outbox} ${EVENT}
             select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(${json}) where true on conflict do nothing`,
-      ),
     ),
-    ...strikeStatements(d1, listed),
+    ...strikeStatements(listed),
   ]
 }
 
 const FIRST_WAIT_MS = 5_000
 
 /** Counts a failed attempt of each event. They wait for 5 seconds after the first, and twice as long after each of the next four. */
-export const failStatement = (d1: D1Database, events: readonly Key[], now: number): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${outbox} set ${bare(outbox.attempts)} = ${outbox.attempts} + 1,
+export const failStatement = (events: readonly Key[], now: number): SQL =>
+  sql`update ${outbox} set ${bare(outbox.attempts)} = ${outbox.attempts} + 1,
           ${bare(outbox.retry_at)} = ${now} + (${FIRST_WAIT_MS} << min(${outbox.attempts}, 4))
-        where ${isAmong(outbox, keysOf(events))}`,
-  )
+        where ${isAmong(outbox, keysOf(events))}`
 
 const COLUMNS = sql.join([...EVENT, bare(outbox.progress)], sql`, `)
 
 /** Quarantines events, whatever their size. */
-export const quarantineStatements = (d1: D1Database, events: readonly Key[]): D1PreparedStatement[] => [
-  prepared(
-    d1,
-    sql`insert or replace into ${outboxQuarantined} (${COLUMNS}) select ${COLUMNS} from ${outbox} where ${isAmong(outbox, keysOf(events))}`,
-  ),
-  deleteStatement(d1, events),
+export const quarantineStatements = (events: readonly Key[]): SQL[] => [
+  sql`insert or replace into ${outboxQuarantined} (${COLUMNS}) select ${COLUMNS} from ${outbox} where ${isAmong(outbox, keysOf(events))}`,
+  deleteStatement(events),
 ]
 
 /** Puts quarantined events back, so that the relay continues where it stopped. */
-export const putBackStatements = (d1: D1Database, events: readonly Key[]): D1PreparedStatement[] => [
-  prepared(
-    d1,
-    sql`insert into ${outbox} (${COLUMNS}) select ${COLUMNS} from ${outboxQuarantined}
+export const putBackStatements = (events: readonly Key[]): SQL[] => [
+  sql`insert into ${outbox} (${COLUMNS}) select ${COLUMNS} from ${outboxQuarantined}
         where ${isAmong(outboxQuarantined, keysOf(events))} on conflict do nothing`,
-  ),
-  dropStatement(d1, events),
+  dropStatement(events),
 ]
 
 /** Deletes quarantined events. */
-export const dropStatement = (d1: D1Database, events: readonly Key[]): D1PreparedStatement =>
-  prepared(d1, sql`delete from ${outboxQuarantined} where ${isAmong(outboxQuarantined, keysOf(events))}`)
+export const dropStatement = (events: readonly Key[]): SQL =>
+  sql`delete from ${outboxQuarantined} where ${isAmong(outboxQuarantined, keysOf(events))}`

@@ -2,7 +2,7 @@ import { getTableName, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { commit, type Statement } from '../db/commit.ts'
 import { assertThat, isGuardViolation } from '../db/guard.ts'
-import { all, bare, prepared } from '../db/statement.ts'
+import { all, bare, changesOf, readRows } from '../db/statement.ts'
 import { clock } from '../time/clock.ts'
 
 /** How long a worker holds a row, in milliseconds, unless it says so again: longer than an invocation works. */
@@ -26,7 +26,7 @@ interface LeaseOptions<Row> {
   /** A further condition for a row that is worked on. */
   also?: (row: Row) => SQL
   /** Gives a row back in another way than without a token. */
-  release?: (d1: D1Database, row: Leased<Row>) => D1PreparedStatement
+  release?: (row: Leased<Row>) => SQL
 }
 
 /**
@@ -59,18 +59,15 @@ export class RowLease<Row extends object> {
   }
 
   /** Claims free rows under a new token. `set` holds other changes of the claim. Returns them as they are now. */
-  async claim(d1: D1Database, where: SQL, set?: SQL): Promise<Leased<Row>[]> {
-    return (await this.claimStatement(d1, crypto.randomUUID(), where, { set, returning: sql`*` }).all<Leased<Row>>()).results
+  claim(d1: D1Database, where: SQL, set?: SQL): Promise<Leased<Row>[]> {
+    return readRows<Leased<Row>>(d1, this.claimStatement(crypto.randomUUID(), where, { set, returning: sql`*` }))
   }
 
   /** The same as a statement for a batch, under this token. */
-  claimStatement(d1: D1Database, mine: string, where: SQL, { set, returning }: { set?: SQL | undefined; returning?: SQL } = {}) {
+  claimStatement(mine: string, where: SQL, { set, returning }: { set?: SQL | undefined; returning?: SQL } = {}): SQL {
     const { token, until } = this.#columns
-    return prepared(
-      d1,
-      sql`update ${this.#table} set ${bare(token)} = ${mine}, ${bare(until)} = ${this.end}${set ? sql`, ${set}` : NOTHING}
-        where ${where} and ${this.isFree()}${returning ? sql` returning ${returning}` : NOTHING}`,
-    )
+    return sql`update ${this.#table} set ${bare(token)} = ${mine}, ${bare(until)} = ${this.end}${set ? sql`, ${set}` : NOTHING}
+      where ${where} and ${this.isFree()}${returning ? sql` returning ${returning}` : NOTHING}`
   }
 
   /** The condition that a row is free. */
@@ -91,13 +88,13 @@ export class RowLease<Row extends object> {
   }
 
   /** Refuses its batch unless the worker holds the row. */
-  assertLeased(d1: D1Database, row: Leased<Row>): D1PreparedStatement {
-    return assertThat(d1, this.holds(row), this.guard)
+  assertLeased(row: Leased<Row>): SQL {
+    return assertThat(this.holds(row), this.guard)
   }
 
   /** Commits statements, unless the worker does not hold the row any more (`isLost`). Returns their results. */
   async commit(d1: D1Database, row: Leased<Row>, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
-    return (await commit(d1, [this.assertLeased(d1, row), ...statements])).slice(1)
+    return (await commit(d1, [this.assertLeased(row), ...statements])).slice(1)
   }
 
   /** Whether a batch was refused because the worker does not hold the row any more. */
@@ -106,21 +103,21 @@ export class RowLease<Row extends object> {
   }
 
   /** Changes the row, if the worker holds it. */
-  set(d1: D1Database, row: Leased<Row>, changes: SQL): D1PreparedStatement {
-    return prepared(d1, sql`update ${this.#table} set ${changes} where ${this.isLeased(row)}`)
+  set(row: Leased<Row>, changes: SQL): SQL {
+    return sql`update ${this.#table} set ${changes} where ${this.isLeased(row)}`
   }
 
   /** Begins the lease of a row that the worker holds again, and makes other changes to it. */
-  extend(d1: D1Database, row: Leased<Row>, changes?: SQL): D1PreparedStatement {
-    return this.set(d1, row, sql`${bare(this.#columns.until)} = ${this.end}${changes ? sql`, ${changes}` : NOTHING}`)
+  extend(row: Leased<Row>, changes?: SQL): SQL {
+    return this.set(row, sql`${bare(this.#columns.until)} = ${this.end}${changes ? sql`, ${changes}` : NOTHING}`)
   }
 
   /** Gives the row back, if the worker holds it, and makes other changes to it. */
-  release(d1: D1Database, row: Leased<Row>, changes?: SQL): D1PreparedStatement {
+  release(row: Leased<Row>, changes?: SQL): SQL {
     const { token, until } = this.#columns
     return (
-      this.#options.release?.(d1, row) ??
-      this.set(d1, row, sql`${bare(token)} = null, ${bare(until)} = ${clock.now()}${changes ? sql`, ${changes}` : NOTHING}`)
+      this.#options.release?.(row) ??
+      this.set(row, sql`${bare(token)} = null, ${bare(until)} = ${clock.now()}${changes ? sql`, ${changes}` : NOTHING}`)
     )
   }
 
@@ -136,7 +133,7 @@ export class RowLease<Row extends object> {
     } catch (error) {
       if (!this.isLost(error)) throw error
     }
-    await this.release(d1, row).run()
+    await changesOf(d1, this.release(row))
     return isMore
   }
 

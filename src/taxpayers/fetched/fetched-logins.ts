@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { Ctx, System } from '../../platform/context.ts'
@@ -43,9 +43,8 @@ export async function leasedLogin(system: System, { connection, until }: LeasedL
 }
 
 /** Refuses its batch unless the CIEC is still the leased one. */
-export const assertLeased = ({ db }: System, { connection, until }: LeasedLogin): D1PreparedStatement =>
+export const assertLeased = ({ connection, until }: LeasedLogin): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${connections} where ${connections.connection} = ${connection} and ${connections.ciec_verify_at} = ${until}
       and ${connections.ciec} is not null)`,
     'connection.ciec_leased',
@@ -68,7 +67,7 @@ export async function refuseLogin(ctx: Ctx, leased: LeasedLogin, { row, login }:
   await notifyErased(ctx, row, leased)
   try {
     await commit(ctx.db.$client, [
-      assertLeased(ctx, leased),
+      assertLeased(leased),
       updateConnection(ctx.db, row.connection, { ...NO_LOGIN.ciec, updated_at: clock.date() }),
     ])
   } catch (error) {

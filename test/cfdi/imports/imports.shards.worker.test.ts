@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
 import { insertFileResults } from '../../../src/cfdi/imports/store.ts'
 import worker from '../../../src/index.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { settingsOf } from '../../../src/platform/settings.ts'
 import { created, draft } from '../../connections/extractors/support/extractors.ts'
 import { api, basic, request } from '../../support/client.ts'
@@ -183,9 +184,7 @@ describe('an upload', () => {
     expect(await env.FILES.head(object)).not.toBeNull()
     for (const ledger of settingsOf(env).ledgers) {
       await ledger.prepare('update imports set attempts = 5 where import_id = ?').bind(import_id).run()
-      await ledger.batch(
-        insertFileResults(ledger, import_id, [{ n: 0, name: 'a.xml', status: 'created', uuid: null, code: null, detail: null }]),
-      )
+      await commit(ledger, insertFileResults(import_id, [{ n: 0, name: 'a.xml', status: 'created', uuid: null, code: null, detail: null }]))
     }
     await sweep(120_000, 0)
     expect(await completed(tenant, fiscal_entity_id, import_id)).toMatchObject({

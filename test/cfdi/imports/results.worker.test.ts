@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { filesIn, rowsOfResults } from '../../../src/cfdi/imports/results.ts'
 import { filesWithResult, findImport, insertFileResults } from '../../../src/cfdi/imports/store.ts'
 import type { EntryResult } from '../../../src/cfdi/ingest/ingest.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { unpacked } from '../../../src/platform/db/packed.ts'
 import { runs } from '../../support/fuzz.ts'
 
@@ -25,7 +26,7 @@ it('the results of an import, in whatever rows they lie, are its first ones in t
     fc.asyncProperty(commits, async (drawn) => {
       const import_id = `imp_${++imports}`
       const slices = [...drawn.values()].map((some) => some.map(([n, status]) => resultOf(n, status)))
-      for (const slice of slices) await env.LEDGER_0.batch(insertFileResults(env.LEDGER_0, import_id, slice))
+      for (const slice of slices) await commit(env.LEDGER_0, insertFileResults(import_id, slice))
       const all = slices.flat().sort((a, b) => a.n - b.n)
       const { results, counts } = await findImport(env.LEDGER_0, 'org', 'fe', import_id, LIMIT)
       expect(filesIn(results, LIMIT)).toEqual(all.slice(0, LIMIT).map(({ n: _, ...file }) => ({ ...file, rejected_rows: [] })))
@@ -41,7 +42,7 @@ it('1,000 results are one row, which has at most 256 KiB, and the first 1,000 fi
   const slices = [0, 1, 2, 3].map((k) => Array.from({ length: 1_000 }, (_, n) => resultOf(1_000 * k + n, 'created')))
   for (const slice of slices) {
     expect(rowsOfResults(slice)).toHaveLength(1)
-    await env.LEDGER_0.batch(insertFileResults(env.LEDGER_0, 'imp_large', slice))
+    await commit(env.LEDGER_0, insertFileResults('imp_large', slice))
   }
   expect((await findImport(env.LEDGER_0, 'org', 'fe', 'imp_large', 1_000)).results).toHaveLength(1)
   const rejected_rows = Array.from({ length: 100 }, (_, line) => ({ name: 'lista.txt', line, code: 'metadata.no_uuid', uuid: null }))

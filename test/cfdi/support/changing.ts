@@ -81,7 +81,7 @@ export class Changing {
     const now = Date.now()
     await commit(env.LEDGER_0, [
       keepCheck({ entity, uuid }, by, [now, estatus, null, null, now]),
-      commitChecked(env.LEDGER_0, { entity, uuid }, [by], now),
+      commitChecked({ entity, uuid }, [by], now),
     ])
   }
 

@@ -4,6 +4,7 @@ import type { PaymentThresholds } from '../../../src/cfdi/payment-thresholds.ts'
 import { endpointKey } from '../../../src/delivery/endpoints/endpoints.ts'
 import { restored } from '../../../src/delivery/events/stored-body.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { idOfUuid, newId } from '../../../src/platform/db/id.ts'
 import { insertOutboxEvents, type Outbox, type OutboxEvent } from '../../../src/platform/outbox/outbox.ts'
 import { inShards, SHARDS, shardOf } from './shards.ts'
@@ -54,7 +55,7 @@ export function watchedEnv(watch: Watch = () => {}) {
         if (key === 'batch')
           return (proxies: D1PreparedStatement[]) => {
             const statements = proxies.map((one) => real.get(one) ?? one)
-            return step(name, () => target.batch(statements), statements)
+            return step(name, () => commit(target, statements), statements)
           }
         const method = (target as unknown as Record<string | symbol, Method>)[key]
         return typeof method === 'function' ? method.bind(target) : method
@@ -184,7 +185,7 @@ export async function endpoints(all: readonly Endpoint[]): Promise<string[]> {
 }
 
 export const notify = async (outbox: D1Database, facts: readonly OutboxEvent[], now = Date.now()): Promise<void> => {
-  await outbox.batch(insertOutboxEvents(outbox, facts, now))
+  await commit(outbox, insertOutboxEvents(facts, now))
 }
 
 export const left = async (outbox: D1Database): Promise<string[]> =>

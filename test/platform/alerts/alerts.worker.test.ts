@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { deliverDue } from '../../../src/delivery/deliveries/delivery.ts'
 import { type AlertDraft, alertStatements } from '../../../src/platform/alerts/alerts.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { endpointOf, pagesOf } from '../../delivery/support/feed.ts'
 import { systemIn } from '../../delivery/support/relay.ts'
 import { at, restore } from '../../support/clock.ts'
@@ -34,7 +35,7 @@ async function raise(organization_id: string, ...drafts: Partial<AlertDraft>[]):
   // One in each millisecond, so that their ids are in order.
   for (const one of all) {
     vi.setSystemTime(Date.now() + 1)
-    await env.EVENTS_0.batch(alertStatements(env.EVENTS_0, [one], new Date()))
+    await commit(env.EVENTS_0, alertStatements([one], new Date()))
   }
 }
 
@@ -157,7 +158,7 @@ describe('alerts', () => {
       ...{ dedupe_key: `${group}:${n}`, resource_id: `ntf_${n}`, fiscal_entity_id: null, rfc: null },
       overflow: { dedupe_key: group, resource_id: 'fe_x', message: 'others', message_es: 'otras' },
     })
-    const together = (drafts: AlertDraft[]) => env.EVENTS_0.batch(alertStatements(env.EVENTS_0, drafts, new Date()))
+    const together = (drafts: AlertDraft[]) => commit(env.EVENTS_0, alertStatements(drafts, new Date()))
     const seen = async (who: typeof of) =>
       ((await who.ask('GET', `${ALERTS}?limit=100`)).body.data as Alert[]).map(({ message, severity }) => `${message} ${severity}`).sort()
     await together([one(1), one(2), one(3), one(1, stranger.id), one(1, of.id, 'g2')])

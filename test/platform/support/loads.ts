@@ -15,6 +15,7 @@ import { sweepConversations } from '../../../src/downloads/conversation/converse
 import { loadList } from '../../../src/lists/loading/load.ts'
 import { alertStatements } from '../../../src/platform/alerts/alerts.ts'
 import type { System } from '../../../src/platform/context.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { insertOutboxEvents } from '../../../src/platform/outbox/outbox.ts'
 import { settingsOf } from '../../../src/platform/settings.ts'
 import { dayOfEpoch } from '../../../src/platform/time/calendar.ts'
@@ -92,7 +93,7 @@ async function manyNotifications(rfc: string, count: number) {
     ...{ notification: 'n0', kind: 'requerimiento', title: 'Requerimiento', authority: 'SAT', document_number: null },
     ...{ sent_at: new Date(), opened_at: null, document_kind: 'oficio' },
   }
-  await env.DB.batch([
+  await commit(env.DB, [
     env.DB.prepare("insert into sandbox_notifications values (?, 'n0', ?, null)").bind(rfc, JSON.stringify(notification)),
     env.DB.prepare(
       `insert into mailbox_requests
@@ -188,7 +189,7 @@ export const CONSUMER_LOADS: Record<string, Load> = {
       .bind(fiscal_entity_id)
       .first<number>('connection'))!
     const months = Array.from({ length: 200 }, (_, n) => `${2010 + Math.floor(n / 12)}-${String((n % 12) + 1).padStart(2, '0')}`)
-    await env.LEDGER_0.batch([
+    await commit(env.LEDGER_0, [
       env.LEDGER_0.prepare(
         "insert into cfdi_months (entity, month, direction, sums, cells) select ?1, value, 0, '{}', '{}' from json_each(?2)",
       ).bind(entity, JSON.stringify(months)),
@@ -270,7 +271,7 @@ export const CONSUMER_LOADS: Record<string, Load> = {
       organizations: [of.id],
       body: { rejected_at: new Date().toISOString(), invalid_reason: 'rejected' },
     }))
-    await env.DB.batch(insertOutboxEvents(env.DB, facts, 0))
+    await commit(env.DB, insertOutboxEvents(facts, 0))
     await platform.deliver('webhooks', [{ outbox: 'control' }])
     const isEnd = async () => (await countOf('events')) === 700 && (await countOf('deliveries', "status = 'pending'")) === 0
     for (let n = 0; n < 100 && !(await isEnd()); n++) {
@@ -444,7 +445,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
       organizations: [],
       body: {},
     } as const
-    await env.LEDGER_0.batch(insertOutboxEvents(env.LEDGER_0, [fact], 0))
+    await commit(env.LEDGER_0, insertOutboxEvents([fact], 0))
     expect(await sweptBy(platform, 'sweepOutboxes', 'webhooks')).toHaveProperty('size', LEDGERS)
   },
 
@@ -702,7 +703,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
       ...({ organization_id: of.id, kind: 'connection.invalid', severity: 'critical', resource_id: 'fe_x' } as const),
       ...{ dedupe_key: `gone:${n}`, message: '', message_es: '', fiscal_entity_id: null, rfc: null },
     }))
-    for (const statement of alertStatements(env.EVENTS_0, drafts, new Date())) await statement.run()
+    for (const statement of alertStatements(drafts, new Date())) await commit(env.EVENTS_0, [statement])
     await finish(platform, 'resolveAlerts')
     expect(await countOf('alerts', `resolved_at is not null and organization_id = '${of.id}'`, env.EVENTS_0)).toBe(20_000)
     await env.EVENTS_0.prepare('delete from alerts where organization_id = ?').bind(of.id).run()
@@ -734,7 +735,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     const lists = Array.from({ length: 20 }, (_, n) => certificates.slice(n * 600, (n + 1) * 600))
     // Lists of other RFCs, which nobody has connected, and one of this one.
     for (const [n, some] of lists.entries())
-      await env.LEDGER_0.batch([
+      await commit(env.LEDGER_0, [
         env.LEDGER_0.prepare('insert into certificates select ?1, value, ?3 from json_each(?2)').bind(
           ...[n === 0 ? entity : 980_000 + n, JSON.stringify(some.map(({ serial }) => serial)), '2026-05-30'],
         ),
@@ -815,7 +816,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
   },
 
   async pruneJobs(platform) {
-    await env.LEDGER_0.batch([
+    await commit(env.LEDGER_0, [
       env.LEDGER_0.prepare(
         `with recursive n (i) as (select 1 union all select i + 1 from n where i < 2500)
          insert into entities (entity, rfc) select 28000 + n.i * 28 + 21, 'X' from n`,

@@ -25,6 +25,7 @@ import { syncWork } from '../../../src/downloads/jobs/tables.ts'
 import { jobsLease } from '../../../src/downloads/lease-store.ts'
 import { lookupLease } from '../../../src/lists/repse/store.ts'
 import { repseRecords } from '../../../src/lists/repse/tables.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { bare, prepared } from '../../../src/platform/db/statement.ts'
 import type { Leased, RowLease } from '../../../src/platform/work/lease.ts'
 
@@ -85,7 +86,7 @@ const claim = async ({ lease, d1 }: Kind, found: SQL): Promise<Leased<Record<str
 /** Whether a worker can commit something. */
 async function commits({ lease, d1 }: Kind, row: Leased<Record<string, unknown>>): Promise<boolean> {
   try {
-    await d1.batch([lease.assertLeased(d1, row)])
+    await commit(d1, [lease.assertLeased(row)])
     return true
   } catch (error) {
     expect(lease.isLost(error)).toBe(true)
@@ -102,13 +103,13 @@ describe.each(Object.entries(KINDS))('the lease of %s', (_, it_) => {
     expect([await claim(it_, found), await commits(it_, first)]).toEqual([undefined, true])
     now += lease.milliseconds - 1
     expect(await claim(it_, found)).toBeUndefined()
-    await lease.extend(d1, first).run()
+    await commit(d1, [lease.extend(first)])
     now += lease.milliseconds - 1
     expect(await claim(it_, found)).toBeUndefined()
     now += 2
     const second = (await claim(it_, found))!
     expect([await commits(it_, first), await commits(it_, second)]).toEqual([false, true])
-    await d1.batch([lease.extend(d1, first), lease.release(d1, first)])
+    await commit(d1, [lease.extend(first), lease.release(first)])
     expect([await claim(it_, found), await commits(it_, second)]).toEqual([undefined, true])
   })
 
@@ -124,7 +125,7 @@ describe.each(Object.entries(KINDS))('the lease of %s', (_, it_) => {
     const row = (await claim(it_, found))!
     now += lease.milliseconds + 1
     const next = (await claim(it_, found))!
-    expect(await lease.work(d1, row, async () => void (await d1.batch([lease.assertLeased(d1, row)])) !== undefined)).toBe(true)
+    expect(await lease.work(d1, row, async () => void (await commit(d1, [lease.assertLeased(row)])) !== undefined)).toBe(true)
     expect(await commits(it_, next)).toBe(true)
   })
 })
@@ -152,10 +153,10 @@ it('any workers, of whom any die, hold a row one after the other', async () => {
           if (claimed) [mine[worker], holder, until] = [claimed, worker, now + lease.milliseconds]
         } else if (row && does === 'commit') expect(await commits(it_, row)).toBe(holder === worker)
         else if (row && does === 'extend') {
-          await lease.extend(d1, row).run()
+          await commit(d1, [lease.extend(row)])
           if (holder === worker) until = now + lease.milliseconds
         } else if (row && does === 'release') {
-          await lease.release(d1, row).run()
+          await commit(d1, [lease.release(row)])
           if (holder === worker) holder = -1
         }
       }

@@ -138,7 +138,7 @@ const routes: Record<string, Route> = {
     const sideStatements = (outcome: SliceOutcome) =>
       job === null || isIdle(outcome)
         ? []
-        : [...progressStatements(LEDGER_0, job, { ...outcome, counts: countSlice(outcome.changes, job.as_of, []), rejected_files: [] })]
+        : [...progressStatements(job, { ...outcome, counts: countSlice(outcome.changes, job.as_of, []), rejected_files: [] })]
     const target = { ledger: LEDGER_0, files: FILES, entity, rfc, now: new Date(), provenance: 'authority' as const, sideStatements }
     const slices = []
     for await (const { created, unchanged, rejected } of ingestZip(target, packages.get(name)!))

@@ -74,7 +74,7 @@ export const payInvoice = (
     const effects = await effectsOf(ctx, stored, { ...stored, oldest_due: await oldestOtherDue(ctx, row) }, resume)
     await change(ctx, { action, resource_id: invoice_id, changed: ['status'] }, [
       ...also,
-      assertInvoiceOpen(ctx.db, row),
+      assertInvoiceOpen(row),
       markPaid(ctx.db, row, ctx.now),
       ...effects.statements,
     ])

@@ -41,11 +41,7 @@ async function issuePage(system: System, timezone: string): Promise<boolean> {
   try {
     await commit(
       system.db.$client,
-      page.flatMap((one) => [
-        assertStillUnbilled(system.db, one),
-        markBilled(one, month),
-        ...invoiceStatements(system, one, timezone, day),
-      ]),
+      page.flatMap((one) => [assertStillUnbilled(one), markBilled(one, month), ...invoiceStatements(system, one, timezone, day)]),
     )
     return page.length === PAGE
   } catch (error) {

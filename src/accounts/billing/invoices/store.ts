@@ -47,9 +47,8 @@ export const insertInvoice = (row: Omit<InvoiceRow, 'sequence' | 'status' | 'pai
       where true on conflict do nothing`
 
 /** Refuses its batch unless the invoice is open. */
-export const assertInvoiceOpen = (db: Database, { organization_id, invoice_id }: InvoiceRow): D1PreparedStatement =>
+export const assertInvoiceOpen = ({ organization_id, invoice_id }: InvoiceRow): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${invoices} where ${invoices.invoice_id} = ${invoice_id} and ${invoices.organization_id} = ${organization_id}
       and ${invoices.status} = 'open')`,
     'invoice.open',
@@ -119,9 +118,8 @@ export const findUnbilled = (db: Database, zone: string, month: string, limit: n
   )
 
 /** Refuses its batch when the organization was billed since, or when its plan or suspension changed. */
-export const assertStillUnbilled = (db: Database, found: UnbilledOrganization): D1PreparedStatement =>
+export const assertStillUnbilled = (found: UnbilledOrganization): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${organizations} where ${id} = ${found.id} and ${billed_month} is ${found.billed_month}
       and ${plan} = ${found.plan} and ${suspension} is ${found.suspension})`,
     'organization.unbilled',

@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx, System } from '../../../platform/context.ts'
 import type { Database, Statement } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
@@ -55,7 +55,7 @@ async function carryOut(system: System, command: OperatorCommandRow, resume: Res
 }
 
 const finished = (ctx: Ctx, command: OperatorCommandRow): Statement[] => [
-  assertCommandOpen(ctx.db, command),
+  assertCommandOpen(command),
   finishCommand(ctx.db, command, ctx.now),
 ]
 
@@ -90,9 +90,8 @@ export const isOpen = async (db: Database, { command_id }: OperatorCommandRow): 
   (await db.select().from(operatorCommands).where(open(command_id)).limit(1)).length > 0
 
 /** Refuses its batch when the command was carried out. */
-export const assertCommandOpen = (db: Database, { command_id }: OperatorCommandRow): D1PreparedStatement =>
+export const assertCommandOpen = ({ command_id }: OperatorCommandRow): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${operatorCommands} where ${operatorCommands.command_id} = ${command_id}
       and ${operatorCommands.done_at} is null)`,
     APPLIED_ONCE,

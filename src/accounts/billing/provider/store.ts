@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
 import { APPLIED_ONCE } from '../subscription/store.ts'
@@ -19,9 +19,8 @@ export const isPaymentRecorded = async (db: Database, subject: string): Promise<
   (await db.select().from(providerEvents).where(eq(providerEvents.subject, subject)).limit(1)).length > 0
 
 /** Refuses its batch when this event, or another one about the same payment, was recorded. */
-export const assertPaymentUnrecorded = (db: Database, { event_id, subject }: ProviderEventRow): D1PreparedStatement =>
+export const assertPaymentUnrecorded = ({ event_id, subject }: ProviderEventRow): SQL =>
   assertThat(
-    db.$client,
     sql`not exists (select 1 from ${providerEvents} where ${providerEvents.event_id} = ${event_id}) and not exists (select 1
       from ${providerEvents} where ${providerEvents.subject} = ${subject})`,
     APPLIED_ONCE,

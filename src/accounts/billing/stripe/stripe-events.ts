@@ -112,10 +112,7 @@ const rowOf = ({ now }: System, { id, type, data }: StripeEvent): ProviderEventR
   created_at: now,
 })
 
-const recordedOnce = ({ db }: System, row: ProviderEventRow): Statement[] => [
-  assertPaymentUnrecorded(db, row),
-  insertProviderEvent(db, row),
-]
+const recordedOnce = ({ db }: System, row: ProviderEventRow): Statement[] => [assertPaymentUnrecorded(row), insertProviderEvent(db, row)]
 
 const matches = ({ currency, total }: InvoiceRow, paid: StripeEvent['data']['object']): boolean =>
   paid.currency === currency.toLowerCase() && paid.total === Number(centavosOf(total))

@@ -87,14 +87,7 @@ async function suspendTogether(system: System, subscriptions: readonly ListedSub
   const idsOf = (why: Suspension, of = begun) => of.flatMap(({ stored, suspension }) => (suspension === why ? [stored.id] : []))
   const owing = idsOf('payment', reviewed)
   const statements = [
-    ...(begun.length > 0
-      ? [
-          assertSubscriptions(
-            db,
-            begun.map(({ stored }) => stored),
-          ),
-        ]
-      : []),
+    ...(begun.length > 0 ? [assertSubscriptions(begun.map(({ stored }) => stored))] : []),
     ...SUSPENSIONS.flatMap((why) => suspend(system, idsOf(why), why)),
     ...(owing.length > 0 ? [clearReviews(owing, now)] : []),
   ]

@@ -75,16 +75,15 @@ export const listSubscriptions = async (db: Database, organization_ids: readonly
 export const APPLIED_ONCE = 'billing.applied_once'
 
 /** Refuses its batch unless the statements before it leave this subscription, and the stored suspension is still this one. */
-export const assertSubscription = (db: Database, id: string, read: Subscription, suspension: Suspension | null): D1PreparedStatement =>
-  assertSubscriptions(db, [{ ...read, id, suspension }])
+export const assertSubscription = (id: string, read: Subscription, suspension: Suspension | null): SQL =>
+  assertSubscriptions([{ ...read, id, suspension }])
 
 /** Refuses its batch unless each of these subscriptions and suspensions is as it was read. */
-export const assertSubscriptions = (db: Database, rows: readonly ListedSubscription[]): D1PreparedStatement => {
+export const assertSubscriptions = (rows: readonly ListedSubscription[]): SQL => {
   const read = rows.map((row) => [
     ...[row.id, row.plan, row.rfc_allowance, row.trial_ends_at?.getTime() ?? null, row.suspension, row.oldest_due],
   ])
   return assertThat(
-    db.$client,
     sql`${rows.length} = (
       select count(*) from json_each(${JSON.stringify(read)}) j cross join ${organizations}
       where ${id} = j.value->>0 and ${plan} = j.value->>1 and ${rfc_allowance} is j.value->>2 and ${trial_ends_at} is j.value->>3
@@ -97,13 +96,8 @@ export const assertSubscriptions = (db: Database, rows: readonly ListedSubscript
  * Refuses its batch unless the organization is not suspended and its other RFCs leave a seat of the plan free; a null allowance is
  * without limit. In the trial, every other RFC that was ever connected counts, and no other organization may have used the trial.
  */
-export const assertSeat = (
-  db: Database,
-  organization_id: string,
-  seat: { plan: string; rfc: string; allowance: number | null; isTrial: boolean },
-): D1PreparedStatement =>
+export const assertSeat = (organization_id: string, seat: { plan: string; rfc: string; allowance: number | null; isTrial: boolean }): SQL =>
   assertThat(
-    db.$client,
     sql`exists (select 1 from ${organizations} where ${id} = ${organization_id} and ${suspension} is null and ${plan} = ${seat.plan}
       ${seat.isTrial ? sql`and not ${IS_TRIAL_USED}` : undefined}
       and (${seat.allowance} is null

@@ -36,8 +36,8 @@ export async function effectsOf(
   next: Subscription,
   resume: Resume,
 ): Promise<SubscriptionEffects> {
-  const { db, organization, now } = ctx
-  const unchanged = assertSubscription(db, organization.id, next, suspension)
+  const { organization, now } = ctx
+  const unchanged = assertSubscription(organization.id, next, suspension)
   const status = subscriptionStatus(next, now)
   if (status.suspension === suspension) return { statements: [unchanged], afterCommit: nothing }
   if (status.suspension !== null)
@@ -141,7 +141,7 @@ export const changeSubscription = (
     const update =
       Object.keys(columns).length === 0
         ? []
-        : [assertSubscription(db, organization.id, stored, stored.suspension), updateOrganization(db, organization.id, columns)]
+        : [assertSubscription(organization.id, stored, stored.suspension), updateOrganization(db, organization.id, columns)]
     await change(ctx, what, [...also, ...update, ...effects.statements])
     await runAfterCommit(ctx, effects)
     return true

@@ -9,8 +9,8 @@ import { termDaysOf } from '../../../cfdi/payment-terms.ts'
 import { parseSum } from '../../../cfdi/population/population.ts'
 import { inMxn, rateOf } from '../../../cfdi/totals.ts'
 import type { System } from '../../../platform/context.ts'
-import { jsonChunks } from '../../../platform/db/commit.ts'
-import { prepared } from '../../../platform/db/statement.ts'
+import { commit, jsonChunks } from '../../../platform/db/commit.ts'
+import { readRows } from '../../../platform/db/statement.ts'
 import { micros } from '../../../platform/money.ts'
 import { dayOfEpoch, epochDayOf } from '../../../platform/time/calendar.ts'
 import { lastDayOf } from '../../../platform/time/months.ts'
@@ -178,8 +178,8 @@ async function* readParts(ledger: ScopedLedger, partition: Partition, rows: read
   for (let at = 0; at < groups.length; at += CHUNKS) {
     const page = groups.slice(at, at + CHUNKS)
     const statement = chunksStatement(partition, chunksOf(page.map(([row]) => row!)))
-    const { results } = await prepared(ledger.d1, statement).all<{ chunk: number; data: string }>()
-    const data = new Map(results.map((row) => [row.chunk, row.data]))
+    const rows = await readRows<{ chunk: number; data: string }>(ledger.d1, statement)
+    const data = new Map(rows.map((row) => [row.chunk, row.data]))
     for (const group of page) {
       const parts = partsOf(chunksOf(group.slice(0, 1)).map((chunk) => data.get(chunk)!))
       for (const row of group) yield { row, part: parts[row.chunk_at] }
@@ -231,7 +231,7 @@ export async function readMonth(reading: MonthReading, month: string): Promise<R
     return into
   })
   if (statements.length > 0) {
-    const results = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+    const results = await commit(ledger.d1, statements)
     for (const take of later) take(results)
   }
   const rate = await ratesFor(reading.system, read)

@@ -2,6 +2,7 @@ import type { SQL } from 'drizzle-orm'
 import { ObjectWriter } from '../../../platform/bytes/object-writer.ts'
 import type { System } from '../../../platform/context.ts'
 import type { Statement } from '../../../platform/db/commit.ts'
+import { changesOf } from '../../../platform/db/statement.ts'
 import { Unavailable } from '../../../platform/failures.ts'
 import { log } from '../../../platform/log.ts'
 import { clock } from '../../../platform/time/clock.ts'
@@ -82,7 +83,7 @@ export class LeasedConversation {
     if (this.#busyUntil - clock.now() > conversationLease.milliseconds / 2) return
     this.isChanged = true
     this.#busyUntil = conversationLease.end
-    await conversationLease.extend(this.ledger, this.lease).run()
+    await changesOf(this.ledger, conversationLease.extend(this.lease))
   }
 
   /** The authority does not answer: the rest of the session is left for later. */

@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import type { Statement } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
-import { bare, prepared } from '../../../platform/db/statement.ts'
+import { bare, readFirst, readRows } from '../../../platform/db/statement.ts'
 import type { Day } from '../../../platform/time/calendar.ts'
 import type { Room } from '../../ingest/ingest.ts'
 import { importTotals as totals, importUsage as usages } from './tables.ts'
@@ -21,16 +22,13 @@ export interface UsageLimit {
 }
 
 export const findTotals = (d1: D1Database, organization_id: string): Promise<ImportTotals | null> =>
-  prepared(d1, sql`select * from ${totals} where ${totals.organization_id} = ${organization_id}`).first<ImportTotals>()
+  readFirst(d1, sql<ImportTotals>`select * from ${totals} where ${totals.organization_id} = ${organization_id}`)
 
 /** Makes the totals of the organization those of this day. A day that is over by now changes nothing. */
-const beginDay = (d1: D1Database, organization_id: string, day: Day): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`insert into ${totals} (${bare(totals.organization_id)}, ${BYTES}, ${DOCUMENTS}, ${DAY}, ${DAY_BYTES}, ${DAY_DOCUMENTS}, ${LAST_TURN})
+const beginDay = (organization_id: string, day: Day): SQL =>
+  sql`insert into ${totals} (${bare(totals.organization_id)}, ${BYTES}, ${DOCUMENTS}, ${DAY}, ${DAY_BYTES}, ${DAY_DOCUMENTS}, ${LAST_TURN})
       values (${organization_id}, 0, 0, ${day}, 0, 0, 0)
-      on conflict do update set ${DAY} = excluded.${DAY}, ${DAY_BYTES} = 0, ${DAY_DOCUMENTS} = 0 where ${totals.day} < excluded.${DAY}`,
-  )
+      on conflict do update set ${DAY} = excluded.${DAY}, ${DAY_BYTES} = 0, ${DAY_DOCUMENTS} = 0 where ${totals.day} < excluded.${DAY}`
 
 const USAGE = [
   ...[usages.import_id, usages.organization_id, usages.shard, usages.bytes, usages.documents, usages.counted_bytes, usages.counted],
@@ -39,47 +37,36 @@ const USAGE = [
 
 /** Takes room for the bytes of an upload. Its guards are `import.bytes` and `import.day_bytes`. */
 export const takeBytes = (
-  d1: D1Database,
   usage: { import_id: string; organization_id: string; shard: number; bytes: number; created_at: number },
   { limit, daily, day }: UsageLimit & { day: Day },
-): D1PreparedStatement[] => {
+): Statement[] => {
   const { import_id, organization_id, shard, bytes, created_at } = usage
   const fits = (column: 'bytes' | 'day_bytes', most: number | null) =>
     assertThat(
-      d1,
       sql`${most} is null or (select ${totals[column]} from ${totals} where ${totals.organization_id} = ${organization_id}) + ${bytes} <= ${most}`,
       `import.${column}`,
     )
   return [
-    beginDay(d1, organization_id, day),
+    beginDay(organization_id, day),
     fits('bytes', limit),
     fits('day_bytes', daily),
-    prepared(
-      d1,
-      sql`update ${totals} set ${BYTES} = ${totals.bytes} + ${bytes}, ${DAY_BYTES} = ${totals.day_bytes} + ${bytes}
+    sql`update ${totals} set ${BYTES} = ${totals.bytes} + ${bytes}, ${DAY_BYTES} = ${totals.day_bytes} + ${bytes}
         where ${totals.organization_id} = ${organization_id}`,
-    ),
-    prepared(
-      d1,
-      sql`insert into ${usages} ${USAGE}
+    sql`insert into ${usages} ${USAGE}
         values (${import_id}, ${organization_id}, ${shard}, ${bytes}, 0, ${bytes}, 0, 1, 0, ${created_at})`,
-    ),
   ]
 }
 
 /** Gives back everything that an import uses in all, once. */
-export const giveBack = (d1: D1Database, import_id: string): D1PreparedStatement[] => [
-  prepared(
-    d1,
-    sql`update ${totals} set ${BYTES} = ${totals.bytes} - ${u.counted_bytes}, ${DOCUMENTS} = ${totals.documents} - ${u.counted}
+export const giveBack = (import_id: string): SQL[] => [
+  sql`update ${totals} set ${BYTES} = ${totals.bytes} - ${u.counted_bytes}, ${DOCUMENTS} = ${totals.documents} - ${u.counted}
       from ${usages} ${u}
       where ${u.import_id} = ${import_id} and ${totals.organization_id} = ${u.organization_id}`,
-  ),
-  prepared(d1, sql`delete from ${usages} where ${usages.import_id} = ${import_id}`),
+  sql`delete from ${usages} where ${usages.import_id} = ${import_id}`,
 ]
 
 /** Adds the changes in the usage of imports to the totals, and to those of the day when they are of that day. */
-const countUsage = (d1: D1Database, organization_id: string, import_ids: readonly string[], day: Day | null): D1PreparedStatement[] => {
+const countUsage = (organization_id: string, import_ids: readonly string[], day: Day | null): SQL[] => {
   const ids = JSON.stringify(import_ids)
   const change = (
     used: 'bytes' | 'documents',
@@ -90,17 +77,11 @@ const countUsage = (d1: D1Database, organization_id: string, import_ids: readonl
   const ofDay = (column: 'day_bytes' | 'day_documents', more: SQL) =>
     sql`${bare(totals[column])} = iif(${totals.day} = ${day}, max(0, ${totals[column]} + ${more}), ${totals[column]})`
   return [
-    prepared(
-      d1,
-      sql`update ${totals} set ${BYTES} = ${totals.bytes} + ${bytes}, ${DOCUMENTS} = ${totals.documents} + ${documents},
+    sql`update ${totals} set ${BYTES} = ${totals.bytes} + ${bytes}, ${DOCUMENTS} = ${totals.documents} + ${documents},
           ${ofDay('day_bytes', bytes)}, ${ofDay('day_documents', documents)}
         where ${totals.organization_id} = ${organization_id}`,
-    ),
-    prepared(
-      d1,
-      sql`update ${usages} set ${bare(usages.counted_bytes)} = ${usages.bytes}, ${bare(usages.counted)} = ${usages.documents}
+    sql`update ${usages} set ${bare(usages.counted_bytes)} = ${usages.bytes}, ${bare(usages.counted)} = ${usages.documents}
         where ${usages.import_id} in (select value from json_each(${ids}))`,
-    ),
   ]
 }
 
@@ -109,12 +90,11 @@ const countUsage = (d1: D1Database, organization_id: string, import_ids: readonl
  * have, in the only row. It may lose what it does not need.
  */
 export const takeRoom = (
-  d1: D1Database,
   { import_id, organization_id }: { import_id: string; organization_id: string },
   wanted: Room,
   limits: Record<keyof Room, UsageLimit>,
   day: Day,
-): D1PreparedStatement[] => {
+): SQL[] => {
   const within = (what: keyof Room) => {
     const { limit, daily } = limits[what]
     const today = sql`iif(${t.day} = ${day}, ${what === 'bytes' ? t.day_bytes : t.day_documents}, 0)`
@@ -122,33 +102,22 @@ export const takeRoom = (
         coalesce(${limit} - ${t[what]}, ${wanted[what]}), coalesce(${daily} - ${today}, ${wanted[what]}))))`
   }
   return [
-    beginDay(d1, organization_id, day),
-    prepared(
-      d1,
-      // The bytes of the upload stay taken until the import is completed.
-      sql`update ${usages} set ${bare(usages.documents)} = ${within('documents')}, ${bare(usages.bytes)} = max(${usages.bytes}, ${within('bytes')})
+    beginDay(organization_id, day),
+    // The bytes of the upload stay taken until the import is completed.
+    sql`update ${usages} set ${bare(usages.documents)} = ${within('documents')}, ${bare(usages.bytes)} = max(${usages.bytes}, ${within('bytes')})
         from ${totals} ${t} where ${t.organization_id} = ${usages.organization_id} and ${usages.import_id} = ${import_id}
         returning ${bare(usages.documents)}, ${bare(usages.bytes)}`,
-    ),
-    ...countUsage(d1, organization_id, [import_id], day),
+    ...countUsage(organization_id, [import_id], day),
   ]
 }
 
 /** Sets what imports of an organization use, beside any limit, and for completed ones that they are. */
-export const setUsage = (
-  d1: D1Database,
-  organization_id: string,
-  used: ReadonlyMap<string, Partial<Room>>,
-  areCompleted: boolean,
-): D1PreparedStatement[] => [
-  prepared(
-    d1,
-    sql`update ${usages} set ${bare(usages.documents)} = coalesce(j.documents, ${usages.documents}),
+export const setUsage = (organization_id: string, used: ReadonlyMap<string, Partial<Room>>, areCompleted: boolean): SQL[] => [
+  sql`update ${usages} set ${bare(usages.documents)} = coalesce(j.documents, ${usages.documents}),
         ${bare(usages.bytes)} = coalesce(j.bytes, ${usages.bytes}), ${bare(usages.is_open)} = iif(${areCompleted ? 1 : 0}, 0, ${usages.is_open})
       from (select value->>0 as id, value->>1 as documents, value->>2 as bytes
         from json_each(${JSON.stringify([...used].map(([id, { documents, bytes }]) => [id, documents, bytes]))})) j where ${usages.import_id} = j.id`,
-  ),
-  ...countUsage(d1, organization_id, [...used.keys()], null),
+  ...countUsage(organization_id, [...used.keys()], null),
 ]
 
 const WAITING = sql`${usages} indexed by import_usage_turns where ${usages.is_open} = 1`
@@ -157,10 +126,8 @@ const WAITING = sql`${usages} indexed by import_usage_turns where ${usages.is_op
  * Takes the oldest import that waits, of the organization that waits for the longest time since its last turn, until an instant. Seeks two
  * entries of an index for each organization with imports that are not completed.
  */
-export const takeTurn = (d1: D1Database, now: number, until: number): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`with recursive waiting (id) as (
+export const takeTurn = (now: number, until: number): SQL =>
+  sql`with recursive waiting (id) as (
         select min(${usages.organization_id}) from ${WAITING}
         union all select (select min(${usages.organization_id}) from ${WAITING} and ${usages.organization_id} > id) from waiting where id is not null)
       update ${usages} set ${bare(usages.turn_until)} = ${until} where ${usages.import_id} = (
@@ -170,46 +137,38 @@ export const takeTurn = (d1: D1Database, now: number, until: number): D1Prepared
             (select ${totals.last_turn} from ${totals} where ${totals.organization_id} = id) as last_turn
           from waiting where id is not null)
         where next is not null order by last_turn, next limit 1)
-      returning ${bare(usages.import_id)}, ${bare(usages.organization_id)}, ${bare(usages.shard)}`,
-  )
+      returning ${bare(usages.import_id)}, ${bare(usages.organization_id)}, ${bare(usages.shard)}`
 
-export const noteTurn = (d1: D1Database, organization_id: string, now: number): D1PreparedStatement =>
-  prepared(d1, sql`update ${totals} set ${LAST_TURN} = ${now} where ${totals.organization_id} = ${organization_id}`)
+export const noteTurn = (organization_id: string, now: number): SQL =>
+  sql`update ${totals} set ${LAST_TURN} = ${now} where ${totals.organization_id} = ${organization_id}`
 
 /** Ends the turn of an import: it may have another one from an instant on. */
-export const endTurn = (d1: D1Database, import_id: string, until: number): D1PreparedStatement =>
-  prepared(d1, sql`update ${usages} set ${bare(usages.turn_until)} = ${until} where ${usages.import_id} = ${import_id}`)
+export const endTurn = (import_id: string, until: number): SQL =>
+  sql`update ${usages} set ${bare(usages.turn_until)} = ${until} where ${usages.import_id} = ${import_id}`
 
 /** An import that was completed is to be worked on once more. */
-export const reopen = (d1: D1Database, import_id: string): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update ${usages} set ${bare(usages.is_open)} = 1, ${bare(usages.turn_until)} = 0 where ${usages.import_id} = ${import_id}`,
-  )
+export const reopen = (import_id: string): SQL =>
+  sql`update ${usages} set ${bare(usages.is_open)} = 1, ${bare(usages.turn_until)} = 0 where ${usages.import_id} = ${import_id}`
 
 /** Whether an import is to be worked on. `is_waiting` of the only row; no row for an import that uses nothing. */
-export const selectWaiting = (d1: D1Database, import_id: string): D1PreparedStatement =>
-  prepared(d1, sql`select ${usages.is_open} as is_waiting from ${usages} where ${usages.import_id} = ${import_id}`)
+export const selectWaiting = (import_id: string): SQL<{ is_waiting: number }> =>
+  sql`select ${usages.is_open} as is_waiting from ${usages} where ${usages.import_id} = ${import_id}`
 
 /** Whether another organization waits for its turn. */
 export const isAnotherWaiting = async (d1: D1Database, organization_id: string, now: number): Promise<boolean> => {
   const waiting = (side: SQL) =>
     sql`exists (select 1 from ${WAITING} and ${usages.organization_id} ${side} and ${usages.turn_until} < ${now})`
-  const found = await prepared(
+  const found = await readFirst<{ is_waiting: number }>(
     d1,
     sql`select ${waiting(sql`< ${organization_id}`)} or ${waiting(sql`> ${organization_id}`)} as is_waiting`,
-  ).first<{
-    is_waiting: number
-  }>()
+  )
   return found?.is_waiting === 1
 }
 
 /** Returns uploads from before an instant, in milliseconds, that are not completed. */
-export const listOpen = async (d1: D1Database, before: number, limit: number): Promise<OpenUsage[]> =>
-  (
-    await prepared(
-      d1,
-      sql`select ${usages.import_id}, ${usages.organization_id}, ${usages.shard} from ${usages} indexed by import_usage_open
+export const listOpen = (d1: D1Database, before: number, limit: number): Promise<OpenUsage[]> =>
+  readRows(
+    d1,
+    sql<OpenUsage>`select ${usages.import_id}, ${usages.organization_id}, ${usages.shard} from ${usages} indexed by import_usage_open
         where ${usages.is_open} = 1 and ${usages.created_at} < ${before} order by ${usages.created_at} limit ${limit}`,
-    ).all<OpenUsage>()
-  ).results
+  )

@@ -4,6 +4,7 @@ import { limitsNow, warnStatements } from '../../../accounts/plans/reserve-quota
 import type { Ctx, System } from '../../../platform/context.ts'
 import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { isGuardViolation } from '../../../platform/db/guard.ts'
+import { changesOf, readFirst } from '../../../platform/db/statement.ts'
 import type { Failure } from '../../../platform/failures.ts'
 import { localDayOf } from '../../../platform/time/calendar.ts'
 import { clock } from '../../../platform/time/clock.ts'
@@ -51,12 +52,12 @@ export async function takeUploadRoom(
   upload: { import_id: string; shard: number; bytes: number },
   commitWith: (statements: Statement[]) => Promise<unknown>,
 ): Promise<void> {
-  const { db, organization } = importer
+  const { organization } = importer
   const limits = limitsNow(importer)
   const usage = { ...upload, organization_id: organization.id, created_at: clock.now() }
   const room = { limit: limits.import_bytes, daily: limits.import_bytes_per_day, day: todayOf(importer) }
   try {
-    await commitWith([...takeBytes(db.$client, usage, room), ...warnOfTotals(importer, ['bytes', 'day_bytes'])])
+    await commitWith([...takeBytes(usage, room), ...warnOfTotals(importer, ['bytes', 'day_bytes'])])
   } catch (error) {
     const quota = isGuardViolation(error, 'import.bytes')
       ? 'import_bytes'
@@ -95,7 +96,6 @@ export async function takeImportRoom(importer: Importer, import_id: string, has:
   const limits = limitsNow(importer)
   const results = await commit<Room>(db.$client, [
     ...takeRoom(
-      db.$client,
       { import_id, organization_id: organization.id },
       { documents: has.documents + more.documents, bytes: has.bytes + more.bytes },
       {
@@ -126,7 +126,7 @@ const leftOf = (quota: ImportQuota, limits: Limits, used: Record<ImportQuota, nu
 
 /** Sets what each of these imports of an organization uses, once their ledger says so. */
 export const recordUsage = ({ db }: System, organization_id: string, used: ReadonlyMap<string, Partial<Room>>, areCompleted = false) =>
-  commit(db.$client, setUsage(db.$client, organization_id, used, areCompleted))
+  commit(db.$client, setUsage(organization_id, used, areCompleted))
 
 /** How long nobody else takes an import whose turn it is: longer than an invocation works. */
 const TURN_MS = 60_000
@@ -142,28 +142,25 @@ export type Turn = Pick<OpenUsage, 'import_id' | 'shard'>
 export async function beginTurn({ db }: System, import_id: string): Promise<{ next: OpenUsage | null; isWaiting: boolean }> {
   const d1 = db.$client
   const now = clock.now()
-  const [hinted, taken] = await d1.batch<OpenUsage & { is_waiting: number }>([
-    selectWaiting(d1, import_id),
-    takeTurn(d1, now, now + TURN_MS),
-  ])
+  const [hinted, taken] = await commit<OpenUsage & { is_waiting: number }>(d1, [selectWaiting(import_id), takeTurn(now, now + TURN_MS)])
   const next = taken!.results[0] ?? null
-  if (next !== null) await noteTurn(d1, next.organization_id, now).run()
+  if (next !== null) await changesOf(d1, noteTurn(next.organization_id, now))
   return { next, isWaiting: hinted!.results[0]?.is_waiting === 1 }
 }
 
 /** Ends the turn of an import that is to have another one, at once or soon. */
 export const leaveTurn = ({ db }: System, import_id: string, isWorkedOn: boolean) =>
-  endTurn(db.$client, import_id, isWorkedOn ? 0 : clock.now() + RETRY_MS).run()
+  changesOf(db.$client, endTurn(import_id, isWorkedOn ? 0 : clock.now() + RETRY_MS))
 
 /** Whether another organization waits for its turn. */
 export const isTurnOver = ({ db, organization }: Importer): Promise<boolean> => isAnotherWaiting(db.$client, organization.id, clock.now())
 
 /** Whether an import uses something: it has been begun and is not deleted. */
 export const isKnown = async ({ db }: System, import_id: string): Promise<boolean> =>
-  (await selectWaiting(db.$client, import_id).first()) !== null
+  (await readFirst(db.$client, selectWaiting(import_id))) !== null
 
 /** Gives back the total usage of a deleted import. Its usage of the day stays. */
-export const leaveRoom = ({ db }: System, import_id: string) => commit(db.$client, giveBack(db.$client, import_id))
+export const leaveRoom = ({ db }: System, import_id: string) => commit(db.$client, giveBack(import_id))
 
 /** The uploads that were begun before an instant, in milliseconds, and are not known to be completed, up to `limit`. */
 export const openUploads = ({ db }: System, before: number, limit: number): Promise<OpenUsage[]> => listOpen(db.$client, before, limit)

@@ -1,7 +1,7 @@
 import { readerOf } from '../../../accounts/organization/organization.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
-import { assignments, readColumn } from '../../../platform/db/statement.ts'
+import { assignments, changesOf, readColumn } from '../../../platform/db/statement.ts'
 import { memory } from '../../../platform/memory-limiter.ts'
 import { clock } from '../../../platform/time/clock.ts'
 import type { Leased } from '../../../platform/work/lease.ts'
@@ -51,7 +51,7 @@ export const workOnExport = (system: System, export_id: string, limits = LIMITS)
     const work = () => (row.status === 'deleting' ? remove(system, row) : make(system, row, limits))
     const isMore = await exportLease.work(system.db.$client, row, work).catch(async (error: unknown) => {
       // The number of attempts is limited: the next one need not wait for the end of the lease.
-      await exportLease.release(system.db.$client, row).run()
+      await changesOf(system.db.$client, exportLease.release(row))
       throw error
     })
     if (isMore) await wakeExports(system, [export_id])
@@ -144,11 +144,7 @@ async function save(system: System, row: Leased<ExportRow>, maker: Maker): Promi
   const [before, state] = [row.state, key('state')]
   await putState(FILES, state, saved)
   await exportLease.commit(d1, row, [
-    exportLease.extend(
-      d1,
-      row,
-      assignments(exports_, { state, ...counts, scanned_through: after === null ? null : after[0], attempts: 0 }),
-    ),
+    exportLease.extend(row, assignments(exports_, { state, ...counts, scanned_through: after === null ? null : after[0], attempts: 0 })),
   ])
   row.state = state
   if (before !== null) await FILES.delete(before)
@@ -160,7 +156,7 @@ async function complete(system: System, row: Leased<ExportRow>, maker: Maker): P
   const now = clock.now()
   const ready = { status: 'ready', object: key, etag, bytes: size }
   await exportLease.commit(d1, row, [
-    exportLease.set(d1, row, assignments(exports_, { ...ready, state: null, completed_at: now, expires_at: now + KEPT_MS })),
+    exportLease.set(row, assignments(exports_, { ...ready, state: null, completed_at: now, expires_at: now + KEPT_MS })),
   ])
   const { objects } = await system.env.FILES.list({ prefix: prefixOf(row), limit: LISTED_OBJECTS })
   const left = objects.map((one) => one.key).filter((one) => one !== key)
@@ -171,7 +167,7 @@ async function fail(system: System, row: Leased<ExportRow>, code: string): Promi
   const d1 = system.db.$client
   await removeObjects(system, row)
   await exportLease.commit(d1, row, [
-    exportLease.set(d1, row, assignments(exports_, { status: 'failed', error_code: code, state: null, completed_at: clock.now() })),
+    exportLease.set(row, assignments(exports_, { status: 'failed', error_code: code, state: null, completed_at: clock.now() })),
   ])
   return false
 }

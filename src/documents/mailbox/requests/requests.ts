@@ -3,7 +3,7 @@ import { auditedFound, change } from '../../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
 import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../../platform/db/guard.ts'
-import { prepared, readRows } from '../../../platform/db/statement.ts'
+import { readFirst, readRows } from '../../../platform/db/statement.ts'
 import { Failure } from '../../../platform/failures.ts'
 import { clock } from '../../../platform/time/clock.ts'
 import type { Leased } from '../../../platform/work/lease.ts'
@@ -51,7 +51,7 @@ export const announceRequests = (system: System, calls: readonly MailboxCall[], 
 
 /** Whether the organization has acknowledged the opening already, and somebody stands behind that. */
 export const isOpeningRequested = async ({ db, now }: System, asked: Asked): Promise<boolean> =>
-  (await prepared(db.$client, sql`select 1 where ${isOpening(asked, now)}`).first()) !== null
+  (await readFirst(db.$client, sql`select 1 where ${isOpening(asked, now)}`)) !== null
 
 /** The refusal to fetch or open anything without an active connection. */
 export const notFetchable = (): Failure =>
@@ -63,15 +63,14 @@ export const notFetchable = (): Failure =>
  * when the connection has stopped being active since.
  */
 export async function requestOpening(ctx: Ctx, api_key: string, asked: Asked): Promise<void> {
-  const d1 = ctx.db.$client
   const { organization_id, entity } = asked
   const active = sql`select 1 from ${connections} where ${connections.organization_id} = ${organization_id} and ${connections.entity} = ${entity}
     and ${connections.state} = 'active'`
   await change(ctx, { action: 'notification.opening_requested', resource_id: asked.notification_id, changed: ['opened_at'] }, [
-    assertThat(d1, mayAcknowledge(sql`${api_key}`, ctx.now), MAY_ACKNOWLEDGE),
-    assertThat(d1, sql`exists (${active})`, IS_ACTIVE),
+    assertThat(mayAcknowledge(sql`${api_key}`, ctx.now), MAY_ACKNOWLEDGE),
+    assertThat(sql`exists (${active})`, IS_ACTIVE),
     ...withdrawOpenings(ctx),
-    assertThat(d1, sql`not ${isOpening(asked, ctx.now)}`, NOT_OPENING),
+    assertThat(sql`not ${isOpening(asked, ctx.now)}`, NOT_OPENING),
     insertOpening(asked, api_key, clock.now()),
   ]).catch((error: unknown) => {
     if (isGuardViolation(error, MAY_ACKNOWLEDGE))

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { bare, insertion, prepared } from '../../../platform/db/statement.ts'
+import { bare, insertion, readFirst } from '../../../platform/db/statement.ts'
 import { clock } from '../../../platform/time/clock.ts'
 import { type Leased, RowLease } from '../../../platform/work/lease.ts'
 import { connections } from '../../../taxpayers/tables.ts'
@@ -79,17 +79,17 @@ export const isLeasedOpening = (request: Leased<MailboxRequest>): SQL =>
 
 /** Whether an opening still waits, and somebody stands behind it. */
 export const isStillOpening = async (d1: D1Database, request: Leased<MailboxRequest>, now: Date): Promise<boolean> =>
-  (await prepared(
+  (await readFirst(
     d1,
     sql`select 1 from ${mailboxRequests} where ${isLeasedOpening(request)} and ${mayAcknowledge(sql`${acknowledged_by}`, now)}`,
-  ).first()) !== null
+  )) !== null
 
 /** Makes an opening that is recorded a request for its document. */
 export const endOpening = (request: Leased<MailboxRequest>): SQL =>
   sql`update ${mailboxRequests} set ${bare(acknowledged_by)} = null where ${isLeasedOpening(request)}`
 
-export const postponeRequest = (d1: D1Database, request: Leased<MailboxRequest>, until: number): D1PreparedStatement =>
-  requestLease.release(d1, request, sql`${bare(attempts)} = ${attempts} + 1, ${bare(not_before)} = ${until}`)
+export const postponeRequest = (request: Leased<MailboxRequest>, until: number): SQL =>
+  requestLease.release(request, sql`${bare(attempts)} = ${attempts} + 1, ${bare(not_before)} = ${until}`)
 
 /** An active connection whose organization may read a notification, and the organization's events shard. */
 export interface NotificationReader {
