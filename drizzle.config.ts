@@ -1,13 +1,13 @@
 import { globSync } from 'node:fs'
 import { defineConfig } from 'drizzle-kit'
 
-const LEDGER = ['cfdi', 'downloads/jobs', 'documents', 'cfdi/imports', 'documents/mailbox', 'cfdi/checks'].map(
+const LEDGER = ['cfdi', 'downloads/jobs', 'documents', 'cfdi/imports'].map(
   (domain) => `src/${domain}/tables.ts`,
 )
 LEDGER.push('src/authority/sat/conversation/tables.ts', 'src/authority/fetcher/tables.ts')
 const REPORTS = 'src/analytics/reports/tables.ts'
 const EVENTS = [
-  ...globSync('src/delivery/**/tables.ts'),
+  'src/delivery/tables.ts',
   'src/platform/alerts/tables.ts',
   'src/copies/tables.ts',
   'src/platform/receipts/tables.ts',

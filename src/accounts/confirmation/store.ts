@@ -4,8 +4,7 @@ import { assertThat } from '../../platform/db/guard.ts'
 import { bare, readFirst, readRows } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
-import { members } from '../team/tables.ts'
-import { confirmations } from './tables.ts'
+import { confirmations, members } from '../tables.ts'
 
 type Stored = typeof confirmations.$inferSelect
 /** A confirmation as a query returns it: instants are milliseconds since 1970. */

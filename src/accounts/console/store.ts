@@ -1,8 +1,7 @@
-import { eq, type SQL, sql } from 'drizzle-orm'
+import { type SQL, eq, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { changesOf } from '../../platform/db/statement.ts'
-import { credentials } from '../credentials/tables.ts'
-import { consoleSessions } from './tables.ts'
+import { consoleSessions, credentials } from '../tables.ts'
 
 const s = consoleSessions
 

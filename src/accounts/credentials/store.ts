@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { type SQL, and, asc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
@@ -6,8 +6,7 @@ import { readRows, rendered } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { type Connection, type Role, rolesAbove } from '../../platform/tenant/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
-import { consoleSessions } from '../console/tables.ts'
-import { credentials } from './tables.ts'
+import { consoleSessions, credentials } from '../tables.ts'
 
 const [c, o, other] = [alias(credentials, 'c'), alias(organizations, 'o'), alias(credentials, 'other')]
 const [n, s] = [alias(connections, 'n'), alias(consoleSessions, 's')]

@@ -1,11 +1,10 @@
-import { and, asc, count, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
+import { type SQL, and, asc, count, eq, gt, inArray, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare } from '../../platform/db/statement.ts'
 import type { Role } from '../../platform/tenant/tenant.ts'
-import { credentials } from '../credentials/tables.ts'
-import { invitations, members } from './tables.ts'
+import { credentials, invitations, members } from '../tables.ts'
 
 const [c, m, o] = [alias(credentials, 'c'), alias(credentials, 'm'), alias(members, 'o')]
 

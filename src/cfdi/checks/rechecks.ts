@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { bare } from '../../platform/db/statement.ts'
-import { statusRechecks } from './tables.ts'
+import { statusRechecks } from '../tables.ts'
 
 /** A document about whose status something is left to do. */
 export type Recheck = typeof statusRechecks.$inferSelect

@@ -1,6 +1,6 @@
 import type { Fault } from '../../platform/failures.ts'
 import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../../platform/time/calendar.ts'
-import type { extractors } from './tables.ts'
+import type { extractors } from '../tables.ts'
 
 type Stored = typeof extractors.$inferSelect
 export type ScheduleKind = NonNullable<Stored['schedule_kind']>

@@ -4,7 +4,7 @@ import { assertThat } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { bare, changesOf, readFirst, readRows } from '../../platform/db/statement.ts'
 import type { Day } from '../../platform/time/calendar.ts'
-import { extractors, runs, tickPages, zones } from './tables.ts'
+import { extractors, runs, tickPages, zones } from '../tables.ts'
 
 export type ExtractorRow = typeof extractors.$inferSelect
 

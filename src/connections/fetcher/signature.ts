@@ -1,9 +1,9 @@
 import { lt } from 'drizzle-orm'
 import type { System } from '../../platform/context.ts'
-import { base64ToBytes, type Keyring } from '../../platform/crypto/keyring.ts'
-import { commit, type Database } from '../../platform/db/commit.ts'
+import { type Keyring, base64ToBytes } from '../../platform/crypto/keyring.ts'
+import { type Database, commit } from '../../platform/db/commit.ts'
 import { Failure } from '../../platform/failures.ts'
-import { fetcherSignatures } from './tables.ts'
+import { fetcherSignatures } from '../tables.ts'
 
 /** The signed parts of a request. */
 export interface SignedRequest {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { GivenInstant, Id, Instant, Paging } from '../../platform/http/shapes.ts'
 import { EventKey, SentEventKey } from '../catalog/payload-contract.ts'
-import { DELIVERY_STATUSES } from './tables.ts'
+import { DELIVERY_STATUSES } from '../tables.ts'
 
 const DeliveryStatus = z.enum(DELIVERY_STATUSES).meta({
   id: 'DeliveryStatus',

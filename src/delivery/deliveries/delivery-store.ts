@@ -5,9 +5,7 @@ import { assertThat } from '../../platform/db/guard.ts'
 import { bare, readRows } from '../../platform/db/statement.ts'
 import { RowLease } from '../../platform/work/lease.ts'
 import type { WebhookRow } from '../endpoints/store.ts'
-import { webhooks } from '../endpoints/tables.ts'
-import { events } from '../events/tables.ts'
-import { type AttemptRecord, type DeliveryStatus, deliveries } from './tables.ts'
+import { type AttemptRecord, type DeliveryStatus, deliveries, events, webhooks } from '../tables.ts'
 
 const [d, e, w] = [alias(deliveries, 'd'), alias(events, 'e'), alias(webhooks, 'w')]
 

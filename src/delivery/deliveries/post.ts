@@ -1,6 +1,6 @@
 import { answerStatus, faultOf } from '../../platform/egress/answer-status.ts'
 import { clock } from '../../platform/time/clock.ts'
-import type { AttemptRecord } from './tables.ts'
+import type { AttemptRecord } from '../tables.ts'
 
 /** Seconds to wait before each attempt, counted from the end of the previous one. */
 const WAITS = [0, 60, 300, 1_800, 7_200, 21_600] as const

@@ -1,8 +1,8 @@
-import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { type SQL, and, asc, eq, getTableColumns, gt, isNull, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare } from '../../platform/db/statement.ts'
-import { webhooks } from './tables.ts'
+import { webhooks } from '../tables.ts'
 
 export type WebhookRow = typeof webhooks.$inferSelect
 

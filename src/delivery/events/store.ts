@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { bare } from '../../platform/db/statement.ts'
 import { type Scan, scan, storedOf, timeOf } from './stored-body.ts'
-import { events } from './tables.ts'
+import { events } from '../tables.ts'
 
 export interface EventRow {
   seq: number

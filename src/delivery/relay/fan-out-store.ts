@@ -7,8 +7,7 @@ import type { Connection } from '../../platform/tenant/tenant.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { connections } from '../../taxpayers/tables.ts'
 import { type Appended, ofAppended } from '../deliveries/insert-store.ts'
-import { webhooks } from '../endpoints/tables.ts'
-import { fanOuts, relays } from './tables.ts'
+import { fanOuts, relays, webhooks } from '../tables.ts'
 
 const [c, o] = [alias(connections, 'c'), alias(organizations, 'o')]
 const { connection, entity, state } = connections

@@ -5,7 +5,7 @@ import { jsonChunks } from '../../platform/db/commit.ts'
 import { all, bare } from '../../platform/db/statement.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { NotificationStatus } from './deadlines.ts'
-import { mailboxNotifications } from './tables.ts'
+import { mailboxNotifications } from '../tables.ts'
 
 export type NotificationRow = typeof mailboxNotifications.$inferSelect
 export type NotificationKey = Pick<NotificationRow, 'entity' | 'sent_at' | 'notification'>

@@ -1,8 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { StatusCheck } from '../../cfdi/checks/checks.ts'
 import type { Recheck } from '../../cfdi/checks/rechecks.ts'
-import { statusRechecks } from '../../cfdi/checks/tables.ts'
-import { cfdi } from '../../cfdi/tables.ts'
+import { cfdi, statusRechecks } from '../../cfdi/tables.ts'
 import { bare, readColumn } from '../../platform/db/statement.ts'
 
 const { status_checks } = cfdi

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { GENERIC_RFCS, isRfc } from '../../taxpayers/rfc.ts'
-import { repseRecords } from './tables.ts'
+import { repseRecords } from '../tables.ts'
 
 export { findSupplierRows, requestLookups, type SupplierStatusRow } from './store.ts'
 

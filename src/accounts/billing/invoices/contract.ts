@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Id, Instant, Paging } from '../../../platform/http/shapes.ts'
-import { INVOICE_STATUSES } from '../tables.ts'
+import { INVOICE_STATUSES } from '../../tables.ts'
 
 export const Amount = z.string().meta({ description: 'A decimal amount with two places.', examples: ['1160.00'] })
 

@@ -4,7 +4,7 @@ import { assertThat } from '../../../platform/db/guard.ts'
 import { bare, readColumn, readRows } from '../../../platform/db/statement.ts'
 import { organizations } from '../../../platform/tenant/tables.ts'
 import { connections } from '../../../taxpayers/tables.ts'
-import { invoices } from '../tables.ts'
+import { invoices } from '../../tables.ts'
 
 export type InvoiceRow = typeof invoices.$inferSelect
 

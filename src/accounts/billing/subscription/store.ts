@@ -6,7 +6,7 @@ import { bare, readColumn, readFirst, readRows } from '../../../platform/db/stat
 import { organizations } from '../../../platform/tenant/tables.ts'
 import type { Suspension } from '../../../platform/tenant/tenant.ts'
 import { connections } from '../../../taxpayers/tables.ts'
-import { trials } from '../tables.ts'
+import { trials } from '../../tables.ts'
 import type { Subscription } from './status.ts'
 
 /** An organization's subscription as it is stored, with the connections that count against it. */

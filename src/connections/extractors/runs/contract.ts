@@ -3,7 +3,7 @@ import { DATA_SOURCE_KEYS } from '../../../authority/port/authority.ts'
 import { JobState, SyncJobQuery } from '../../../downloads/contract.ts'
 import { GivenDay, Id, Instant, Paging } from '../../../platform/http/shapes.ts'
 import { CfdiWindows } from '../../../taxpayers/visibility/contract.ts'
-import { RUN_STATES, RUN_TRIGGERS } from '../tables.ts'
+import { RUN_STATES, RUN_TRIGGERS } from '../../tables.ts'
 
 const counts = {
   months: z.int().meta({ description: 'Months of CFDIs that the run covers. A month that others have downloaded meanwhile is joined.' }),

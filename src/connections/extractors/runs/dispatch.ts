@@ -28,7 +28,7 @@ import {
   saveCheckpoint,
   unfinishedRuns,
 } from '../store.ts'
-import type { AskedRange } from '../tables.ts'
+import type { AskedRange } from '../../tables.ts'
 import type { ExtractorRun } from './contract.ts'
 import { isCfdiSource, sourcesFetched } from './preview.ts'
 import { askedRange, firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'

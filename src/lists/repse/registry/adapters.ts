@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { System } from '../../../platform/context.ts'
 import type { Database } from '../../../platform/db/commit.ts'
-import { sandboxRepseRecords } from '../tables.ts'
+import { sandboxRepseRecords } from '../../tables.ts'
 import { liveRegistry } from './live.ts'
 import { type RecordOverrides, type Registry, type RegistryRecord, sandboxRegistry } from './registry.ts'
 

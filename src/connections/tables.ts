@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { DataSourceKey } from '../../authority/port/authority.ts'
-import { flag, instant } from '../../platform/db/columns.ts'
+import type { DataSourceKey } from '../authority/port/authority.ts'
+import { flag, instant } from '../platform/db/columns.ts'
 
 export const TRIGGER_KINDS = ['connection_created', 'connection_reactivated', 'schedule'] as const
 export const SCHEDULE_KINDS = ['daily', 'every_n_days', 'nth_weekday_monthly'] as const
@@ -110,5 +110,20 @@ export const runs = sqliteTable(
     index('runs_extractor').on(table.extractor_id, table.run_id),
     // One run per extractor and local date.
     uniqueIndex('runs_local_date').on(table.extractor_id, table.local_date).where(sql`local_date is not null`),
+  ],
+)
+
+/** Signatures of requests for a lease, kept while their timestamps are good: none of them gets another one. */
+export const fetcherSignatures = sqliteTable(
+  'fetcher_signatures',
+  {
+    /** The MAC in hexadecimal. */
+    mac: text('mac').primaryKey(),
+    /** When its timestamp is good no more, in milliseconds since 1970. */
+    until: integer('until').notNull(),
+  },
+  (table) => [
+    // Forgetting.
+    index('fetcher_signatures_until').on(table.until),
   ],
 )
