@@ -59,11 +59,16 @@ const numberOf = ({ digits, unit }: { digits: string; unit: string }) => ({
   format: FORMATS[unit] ?? `#,##0.00####${unit === 'MXN' ? '' : ` "${unit}"`}`,
 })
 
-/** The rows as a workbook, with a closing total under each column of amounts in one currency. */
-export function workbookOf(name: string, total: string, { headings, rows }: ReturnType<typeof readTables>): Promise<Blob> {
-  const totals = headings.map((_, at) => totalOf(rows.map((row) => row[at]!)))
+interface Sheet {
+  name: string
+  table: ReturnType<typeof readTables>
+  isSummed: boolean
+}
+
+function sheetOf({ name, table: { headings, rows }, isSummed }: Sheet, total: string, n: number, all: readonly Sheet[]) {
+  const totals = headings.map((_, at) => (isSummed ? totalOf(rows.map((row) => row[at]!)) : null))
   const last = totals.map((sum, at) => ({ fontWeight: 'bold' as const, ...(sum ? numberOf(sum) : { value: at === 0 ? total : '' }) }))
-  const cells = [
+  const data = [
     headings.map((value) => ({ value, fontWeight: 'bold' as const })),
     ...rows.map((row) => row.map(({ text, figure }) => (figure ? numberOf(figure) : { type: String, value: text }))),
     ...(totals.some(Boolean) ? [last] : []),
@@ -71,10 +76,15 @@ export function workbookOf(name: string, total: string, { headings, rows }: Retu
   const columns = headings.map((heading, at) => ({
     width: Math.min(60, Math.max(heading.length, ...rows.map((row) => row[at]!.text.length)) + 3),
   }))
-  // The name of a sheet has 31 characters at most, and none of these.
-  const sheet = name.replace(/[\\/?*[\]:]/g, ' ').slice(0, 31)
-  return writeExcelFile(cells, { sheet, columns, stickyRowsCount: 1 }).toBlob()
+  // The name of a sheet has 31 characters at most, and none of these. Of several, none has that of another.
+  const plain = name.replace(/[\\/?*[\]:]/g, ' ')
+  const sheet = all.length === 1 ? plain.slice(0, 31) : `${n + 1} ${plain}`.slice(0, 31)
+  return { data, sheet, columns, stickyRowsCount: 1 }
 }
+
+/** Tables as a workbook, a sheet for each, with a closing total under each column of amounts in one currency. */
+export const workbookOf = (total: string, sheets: readonly Sheet[]): Promise<Blob> =>
+  writeExcelFile(sheets.map((sheet, n) => sheetOf(sheet, total, n, sheets))).toBlob()
 
 /** The rows as CSV, with figures as plain digits. */
 export function csvOf({ headings, rows }: ReturnType<typeof readTables>): Blob {

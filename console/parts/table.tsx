@@ -28,12 +28,14 @@ interface Props<Row> {
   list?: Endless
   /** False where a table of the same name goes on below, which saves the rows of all of them. */
   isLast?: boolean
+  /** False where the sum of a column means nothing. */
+  isSummed?: boolean
 }
 
 const FORMATS = ['Excel', 'CSV'] as const
 
 /** Saves the rows of a table as they are shown, after the pages that are still to be loaded. */
-function Saving({ label, list }: { label: string; list: Endless | undefined }) {
+function Saving({ label, list, isSummed }: { label: string; list: Endless | undefined; isSummed: boolean }) {
   const t = useWords(words)
   const [busy, be] = useState<(typeof FORMATS)[number] | null>(null)
   const [error, fail] = useState<Error | null>(null)
@@ -51,7 +53,7 @@ function Saving({ label, list }: { label: string; list: Endless | undefined }) {
       await new Promise(requestAnimationFrame)
       const table = readTables(document.querySelectorAll<HTMLTableElement>(`[aria-label=${CSS.escape(label)}] > table`))
       if (format === 'CSV') save(`${label}.csv`, csvOf(table))
-      else save(`${label}.xlsx`, await workbookOf(label, t.total, table))
+      else save(`${label}.xlsx`, await workbookOf(t.total, [{ name: label, table, isSummed }]))
     } catch (reason) {
       fail(reason as Error)
     }
@@ -71,7 +73,7 @@ function Saving({ label, list }: { label: string; list: Endless | undefined }) {
 }
 
 /** A table that scrolls sideways where it is too wide; on a phone its rows are cards. The first column names the row, and stays in sight. */
-export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true }: Props<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true, isSummed = true }: Props<Row>) {
   const [order, setOrder] = useState<Order | null>(null)
   // An order of the rows that were loaded is none of the list.
   const isWhole = !list?.hasNextPage
@@ -119,7 +121,7 @@ export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true }:
           </tbody>
         </table>
       </section>
-      {isLast && <Saving label={label} list={list} />}
+      {isLast && <Saving label={label} list={list} isSummed={isSummed} />}
     </>
   )
 }

@@ -15,7 +15,7 @@ interface Table {
 const { cellOf, totalOf, workbookOf, csvOf } = (await import(FILE)) as {
   cellOf: (text: string, isFigure: boolean) => Cell
   totalOf: (cells: readonly Cell[]) => Cell['figure']
-  workbookOf: (name: string, total: string, table: Table) => Promise<Blob>
+  workbookOf: (total: string, sheets: readonly { name: string; table: Table; isSummed: boolean }[]) => Promise<Blob>
   csvOf: (table: Table) => Blob
 }
 
@@ -68,12 +68,20 @@ const table: Table = {
 
 describe('a file of a table', () => {
   it('is a workbook with numbers and a total', async () => {
-    const files = unzip(new Uint8Array(await (await workbookOf('IVA: [2026]', 'Total', table)).arrayBuffer()))
+    const files = unzip(new Uint8Array(await (await workbookOf('Total', [{ name: 'IVA: [2026]', table, isSummed: true }])).arrayBuffer()))
     const text = (name: string) => files.get(name) ?? ''
     expect(text('xl/workbook.xml')).toContain('name="IVA   2026 "')
     const sheet = text('xl/worksheets/sheet1.xml')
     expect([...sheet.matchAll(/<v>(0\.\d+)<\/v>/g)].map(([, value]) => value)).toEqual(['0.1', '0.2', '0.3'])
     expect(sheet).not.toContain('<f>')
+  })
+  it('is one workbook of several tables, whose sheets have names of their own, and totals where they mean something', async () => {
+    const name = 'Documentos de ingresos que se cobraron'
+    const sheets = [false, true].map((isSummed) => ({ name, table, isSummed }))
+    const files = unzip(new Uint8Array(await (await workbookOf('Total', sheets)).arrayBuffer()))
+    const names = [...files.get('xl/workbook.xml')!.matchAll(/ name="(\d [^"]+)"/g)].map(([, one]) => one!)
+    expect(names).toEqual(['1 Documentos de ingresos que se', '2 Documentos de ingresos que se'])
+    expect([1, 2].map((n) => files.get(`xl/worksheets/sheet${n}.xml`)!.includes('<v>0.3</v>'))).toEqual([false, true])
   })
   it('is CSV with plain digits, in which nothing is a formula', async () => {
     const bytes = new Uint8Array(await csvOf(table).arrayBuffer())

@@ -3,6 +3,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { stepsOf } from '../../console/pages/insight/vat/steps.ts'
 import { chromiumPath, openBrowser } from '../../scripts/browser.ts'
+import { unzip } from '../authority/support/unzip.ts'
 import { ConsoleWorld } from './support/console-world.ts'
 import { discard } from './support/runner.ts'
 
@@ -133,6 +134,61 @@ describe.skipIf(isMissing)(name, () => {
     await expect
       .poll(async () => plain((await page.locator('[data-step=retenido_antes] > span').last().textContent())!.replace('−', '')))
       .toBe(data[0]!.month_before.withheld_credited)
+    await context.close()
+  }, 120_000)
+
+  it('what do I owe in ISR: each line is the API’s text, an input changes it, and it is printed and saved with its documents', async () => {
+    const { context, page } = await open('/analytics/isr-provisional')
+    await page.addInitScript('globalThis.print = () => { globalThis.printed = document.querySelectorAll("main table").length }')
+    await page.reload()
+    const amountOf = (line: string) =>
+      page
+        .getByRole('row')
+        .filter({ hasText: new RegExp(`^${line}`) })
+        .locator('td[data-name=Importe]')
+    await page.getByRole('cell', { name: 'Ingresos nominales × coeficiente de utilidad.' }).waitFor()
+    expect(await amountOf('Utilidad fiscal').textContent()).toBe('—')
+    await page.getByText('Escriba el coeficiente de utilidad').waitFor()
+    await page.getByLabel('Coeficiente de utilidad').fill('2')
+    await page.keyboard.press('Enter')
+    expect(await page.getByLabel('Coeficiente de utilidad').getAttribute('aria-invalid')).toBe('true')
+    await page.getByLabel('Coeficiente de utilidad').fill('0.1234')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/coefficient=0.1234/)
+    const period = await page.getByLabel('Mes', { exact: true }).inputValue()
+    const asked = `fiscal_entity_id=${entity}&period=${period}&regimen=601`
+    const { data, a_pagar, declarado, diferencia } = await ask<{
+      data: { line: string; value: string }[]
+      a_pagar: string
+      declarado: { isr_a_cargo: string }
+      diferencia: string
+    }>(`/v1/analytics/isr-provisional?${asked}&coefficient=0.1234`)
+    await expect.poll(async () => plain(await amountOf('ISR a pagar').textContent())).toBe(a_pagar)
+    const shown = await page.locator('main tbody td[data-name=Importe]').allTextContents()
+    expect(shown.map((text) => (text.endsWith('%') ? '0.30' : plain(text)))).toEqual(data.map(({ value }) => value))
+    expect((await page.locator('main dd').allTextContents()).slice(0, 3).map((text) => plain(text.split(' ')[0]!))).toEqual([
+      ...[a_pagar, declarado.isr_a_cargo, diferencia],
+    ])
+
+    // All documents of the lines, in one workbook and on paper.
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Excel con documentos' }).click()])
+    expect(file.suggestedFilename()).toBe(`DEM050101AB9 ISR ${period}.xlsx`)
+    const sheets = unzip(readFileSync(await file.path()))
+    const income = data.find(({ line }) => line === 'ingresos')!.value
+    expect(sheets.get('xl/worksheets/sheet1.xml')).toContain(`<v>${Number(income)}</v>`)
+    const totals = sheets.get('xl/worksheets/sheet2.xml')!.match(/<v>[\d.]+<\/v>/g)!
+    const documents = page.getByRole('region', { name: 'Documentos de Ingresos', exact: true }).locator('data')
+    const amounts = await documents.evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''))
+    expect([added(amounts), totals.at(-1)]).toEqual([income, `<v>${Number(income)}</v>`])
+    await page.getByRole('button', { name: 'Imprimir o guardar en PDF' }).click()
+    await expect.poll(() => page.evaluate('globalThis.printed')).toBeGreaterThan(2)
+
+    // Its documents lead back to the same payment.
+    await amountOf('Ingresos').first().locator('a').click()
+    await page.getByRole('heading', { level: 1, name: /^Ingresos/ }).waitFor()
+    expect(await textOf(page.locator('main dd').first())).toBe(income)
+    await page.getByRole('link', { name: 'Volver' }).click()
+    await expect.poll(() => page.getByLabel('Coeficiente de utilidad').inputValue()).toBe('0.1234')
     await context.close()
   }, 120_000)
 

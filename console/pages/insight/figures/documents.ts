@@ -1,5 +1,6 @@
-import { useQueries } from '@tanstack/preact-query'
+import { queryOptions, useQueries } from '@tanstack/preact-query'
 import { answer, api } from '../../../api/client.ts'
+import { queries } from '../../../api/queries.ts'
 import type { Cfdi } from '../../../api/routes.d.ts'
 
 /** What rows of figures, which name documents by their UUID, do not say of them. */
@@ -7,6 +8,7 @@ export type Document = Pick<Cfdi, 'uuid' | 'fecha' | 'serie' | 'folio' | 'curren
 
 /** As many as a search takes. */
 const MOST = 100
+const RETRIES = 3
 
 async function read(fiscal_entity_id: string, uuids: readonly string[]): Promise<Document[]> {
   const query = { fiscal_entity_id, uuid: uuids.join(), limit: MOST }
@@ -14,19 +16,25 @@ async function read(fiscal_entity_id: string, uuids: readonly string[]): Promise
   return data
 }
 
-/** The documents that rows name. Those of a list that grows are asked for page by page, so that none is asked for twice. */
-export function useDocuments(fiscal_entity_id: string, uuids: readonly string[], page = MOST): Map<string, Document> {
+const piecesOf = (uuids: readonly string[], page: number): string[][] => {
   const all = [...new Set(uuids)]
-  const pieces = Array.from(all.keys())
+  return Array.from(all.keys())
     .filter((n) => n % page === 0)
     .map((n) => all.slice(n, n + page))
-  const found = useQueries({
-    queries: pieces.map((piece) => ({
-      queryKey: ['cfdi-of-entries', fiscal_entity_id, piece],
-      queryFn: () => read(fiscal_entity_id, piece),
-    })),
-  })
+}
+
+const pieceQuery = (fiscal_entity_id: string, piece: readonly string[]) =>
+  queryOptions({ queryKey: ['cfdi-of-entries', fiscal_entity_id, piece], queryFn: () => read(fiscal_entity_id, piece) })
+
+/** The documents that rows name. Those of a list that grows are asked for page by page, so that none is asked for twice. */
+export function useDocuments(fiscal_entity_id: string, uuids: readonly string[], page = MOST): Map<string, Document> {
+  const found = useQueries({ queries: piecesOf(uuids, page).map((piece) => pieceQuery(fiscal_entity_id, piece)) })
   return new Map(found.flatMap(({ data }) => data?.map((one) => [one.uuid, one] as const) ?? []))
+}
+
+/** Reads them before `useDocuments` asks for them. */
+export async function loadDocuments(fiscal_entity_id: string, uuids: readonly string[]): Promise<void> {
+  for (const piece of piecesOf(uuids, MOST)) await queries.fetchQuery({ ...pieceQuery(fiscal_entity_id, piece), retry: RETRIES })
 }
 
 /** What a document is called, as everywhere: by its series and folio, else by the beginning of its UUID. */

@@ -39,6 +39,7 @@ const FIRST: Record<string, Own> = {
   '/analytics/concepts': { figure: 'total' },
   '/analytics/efos-exposure': { figure: 'total_purchases' },
   '/analytics/fx-exposure': { figure: 'total_sales' },
+  '/analytics/isr-provisional': { figure: 'ingresos' },
   '/analytics/vat-position': { figure: 'cobrado.iva_16' },
   '/analytics/financing': { figure: 'receivables.outstanding' },
   '/cfdi/withholdings': { figure: 'isr_por_enterar' },
@@ -46,12 +47,21 @@ const FIRST: Record<string, Own> = {
 }
 
 /** The zone whose days figures are of. */
-const CENTRAL = 'America/Mexico_City'
+export const CENTRAL = 'America/Mexico_City'
 
 /** What a figure of a past day is made of is shown as it stood then; that of today as it stands. */
 const dayOf = ({ as_of }: Own): Own => (as_of && as_of < dayIn(new Date().toISOString(), CENTRAL) ? { as_of } : {})
 
-function Rows({ own, rows, list, isLast }: { own: Own; rows: readonly InsightEntry[]; list: Endless; isLast: boolean }) {
+interface RowsProps {
+  label?: string
+  own: Own
+  rows: readonly InsightEntry[]
+  list?: Endless
+  isLast?: boolean
+}
+
+/** Entries, with what is known of their documents. */
+export function Rows({ label, own, rows, list, isLast = true }: RowsProps) {
   const t = useWords(words)
   const { fiscal_entity_id = '', figure = '', currency } = own
   const documents = useDocuments(
@@ -80,10 +90,10 @@ function Rows({ own, rows, list, isLast }: { own: Own; rows: readonly InsightEnt
   }
   return (
     <Table<InsightEntry>
-      label={t.entries}
+      label={label ?? t.entries}
       rows={rows}
       keyOf={({ uuid, applies_to }) => `${uuid} ${applies_to}`}
-      list={list}
+      {...(list && { list })}
       isLast={isLast}
       columns={[
         { name: t.document, cell: ({ uuid }) => linkOf(uuid) },
@@ -157,10 +167,12 @@ interface Props {
   about?: (own: Own) => readonly (string | undefined)[]
   /** Whether the formula of the API stands beside the sum. */
   isExplained?: boolean
+  /** What the page of the surface was given beside what the address of a figure says. */
+  backTo?: (own: Own) => Own
 }
 
 /** The documents behind a figure of a surface: `/cfdi/concentration/entries` shows what `GET /v1/cfdi/concentration/entries` answers. */
-export default function Entries({ names = {}, about, isExplained = false }: Props) {
+export default function Entries({ names = {}, about, isExplained = false, backTo }: Props) {
   const t = useWords(words)
   const [path] = useLocation()
   const { entity, entities, error, refetch, params } = useEntity()
@@ -183,7 +195,7 @@ export default function Entries({ names = {}, about, isExplained = false }: Prop
   return (
     <>
       <Title text={[name, ...of].join(' · ')} lead={`${entity.rfc} · ${t.entriesLead}`}>
-        <ButtonLink href={`${surface}?${new URLSearchParams(surfaceOf(surface, own))}`}>{t.back}</ButtonLink>
+        <ButtonLink href={`${surface}?${new URLSearchParams({ ...surfaceOf(surface, own), ...backTo?.(own) })}`}>{t.back}</ButtonLink>
       </Title>
       <Whole path={surface} own={own} isExplained={isExplained} />
       <FilterWords.Provider value={(one, value) => ({ label: t.names[one] ?? one, value })}>

@@ -28,6 +28,10 @@ function isAddressOf(href: unknown, own: Own): boolean {
   return said.length === Object.keys(own).length && said.every(([name, value]) => own[name] === value)
 }
 
+/** The value of a line of a payment. */
+const lineOf = (data: unknown, line: string): unknown =>
+  Array.isArray(data) ? data.find((one) => isPart(one) && one['line'] === line)?.value : undefined
+
 /** What `cobrado.iva_16` names: a member of a member, or of a list the amount of a month. */
 function valueAt(part: unknown, key: string): unknown {
   if (!isPart(part)) return undefined
@@ -35,7 +39,7 @@ function valueAt(part: unknown, key: string): unknown {
   const [head = '', ...rest] = key.split('.')
   const next = part[head]
   if (Array.isArray(next)) return next.find((one) => isPart(one) && one['month'] === rest.join('.'))?.amount
-  return rest.length > 0 ? valueAt(next, rest.join('.')) : undefined
+  return rest.length > 0 ? valueAt(next, rest.join('.')) : lineOf(part['data'], key)
 }
 
 /** Every value of an answer whose documents the address lists. */

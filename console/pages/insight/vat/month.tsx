@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/preact-query'
 import type { VatMonth } from '../../../api/routes.d.ts'
 import { Waterfall } from '../../../charts/waterfall.tsx'
 import { day, decimal, money, month as monthName, NOTHING, unsigned } from '../../../format.ts'
@@ -8,7 +7,7 @@ import { ButtonLink } from '../../../parts/button.tsx'
 import { Figures, Panel } from '../../../parts/page.tsx'
 import { Formulas } from '../figures/basis.tsx'
 import { Drill } from '../figures/drill.tsx'
-import { readReturn } from './read.ts'
+import { Operation } from '../figures/operation.tsx'
 import { stepsOf } from './steps.ts'
 import css from './vat.module.css'
 import { words } from './words.ts'
@@ -45,20 +44,6 @@ export function Status({ row, isShort = false }: { row: VatMonth; isShort?: bool
         </Badge>
       ))}
     </span>
-  )
-}
-
-/** The number of the return, which leads to its file where the service has it. */
-function Operation({ entity, period, number }: { entity: string; period: string; number: string }) {
-  const t = useWords(words)
-  const { data } = useQuery({ queryKey: ['return', entity, period, number], queryFn: () => readReturn(entity, period, number) })
-  const text = t.operation(number)
-  return data ? (
-    <a href={data.href} download={data.name} aria-label={`${t.download}: ${text}`}>
-      {text}
-    </a>
-  ) : (
-    <span>{text}</span>
   )
 }
 
