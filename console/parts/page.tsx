@@ -1,18 +1,32 @@
 import type { ComponentChildren } from 'preact'
 import { useWords } from '../language.ts'
 import css from './page.module.css'
+import { useTab } from './tab.ts'
 import { words } from './words.ts'
 
+interface TitleProps {
+  text: string
+  lead?: ComponentChildren
+  /** Whether it is the name of a thing, as which the tab is known. */
+  isThing?: boolean
+  /** The RFC that the page is of. */
+  of?: string | undefined
+  children?: ComponentChildren
+}
+
 /** The head of a page: its name, a sentence, and what can be done on the right. */
-export const Title = ({ text, lead, children }: { text: string; lead?: ComponentChildren; children?: ComponentChildren }) => (
-  <header class={css.title}>
-    <div>
-      <h1>{text}</h1>
-      {lead && <p>{lead}</p>}
-    </div>
-    {children && <div class={css.actions}>{children}</div>}
-  </header>
-)
+export function Title({ text, lead, isThing = false, of, children }: TitleProps) {
+  useTab(isThing ? text : undefined, of)
+  return (
+    <header class={css.title}>
+      <div>
+        <h1>{text}</h1>
+        {lead && <p>{lead}</p>}
+      </div>
+      {children && <div class={css.actions}>{children}</div>}
+    </header>
+  )
+}
 
 /** A surface with a heading. `flush` lets a table reach its edges. */
 export const Panel = ({

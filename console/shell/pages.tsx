@@ -1,11 +1,12 @@
 import { Component, type ComponentChildren, type ComponentType } from 'preact'
 import { lazy, Suspense } from 'preact/compat'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { Route, Switch, useLocation } from 'wouter-preact'
 import { useWords, type Words } from '../language.ts'
 import { PAGES } from '../pages.ts'
 import { Button } from '../parts/button.tsx'
 import { Empty, Skeleton } from '../parts/states.tsx'
+import { TabContext } from '../parts/tab.ts'
 import { rememberPlaces } from './scroll.ts'
 import css from './shell.module.css'
 import { words } from './words.ts'
@@ -13,12 +14,14 @@ import { words } from './words.ts'
 const ROUTES = PAGES.map((page) => ({ ...page, Page: lazy(page.load) as unknown as ComponentType<Record<string, string>> }))
 
 function Titled({ name, children }: { name: Words<string>; children: ComponentChildren }) {
-  const title = useWords(name)
+  const page = useWords(name)
   const { product } = useWords(words)
-  useEffect(() => {
-    document.title = `${title} · ${product}`
-  }, [title, product])
-  return <>{children}</>
+  const tab = useMemo(() => ({ page, product }), [page, product])
+  // Before the page, which may name a thing.
+  useLayoutEffect(() => {
+    document.title = `${page} · ${product}`
+  }, [page, product])
+  return <TabContext.Provider value={tab}>{children}</TabContext.Provider>
 }
 
 function Missing() {

@@ -238,6 +238,54 @@ describe.skipIf(isMissing)(name, () => {
     await context.close()
   }, 60_000)
 
+  it('a zero of a month that was not downloaded is shown as no figure, on screen and in files; other zeros are', async () => {
+    const { context, page } = await world.enter(browser)
+    type Vat = { data: Month[] }
+    type Row = { month: string; direction: string }
+    const zeros = <T extends object>(row: T) =>
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, /^\d+\.\d\d$/.test(String(value)) ? '0.00' : value])) as T
+    const vat = await ask<Vat>(`/v1/analytics/vat-position?fiscal_entity_id=${entity}`)
+    const months = await ask<{ data: Row[] }>(`/v1/cfdi/summary/monthly?fiscal_entity_id=${entity}`)
+    await page.route('**/v1/analytics/vat-position?*', (route) => {
+      const data = vat.data.map((row) => ({
+        ...{ ...row, cobrado: zeros(row.cobrado), pagado: zeros(row.pagado), at_risk_69b: '0.00' },
+        data_status: { issued: 'complete', received: 'missing' },
+      }))
+      return route.fulfill({ json: { ...vat, data } })
+    })
+    await page.route('**/v1/cfdi/summary/monthly?*', (route) =>
+      route.fulfill({
+        json: {
+          ...months,
+          data: months.data.map((row) => ({ ...zeros(row), data_status: row.direction === 'issued' ? 'complete' : 'missing' })),
+        },
+      }),
+    )
+    await page.goto(world.addressOf('/analytics/vat-position'))
+    const step = (name: string) => page.locator(`[data-step="${name}"] > span`).last().textContent()
+    await page.locator('[data-step=saldo]').waitFor()
+    expect([await step('cobrado.iva_16'), await step('pagado.iva_16')]).toEqual(['+$0.00', '−—'])
+    const paid = page.locator('td[data-name="Pagado al 16 %"]')
+    expect(new Set(await paid.allTextContents())).toEqual(new Set(['—']))
+    await page.goto(world.addressOf('/cfdi/summary/monthly'))
+    await page.locator('tbody tr').first().waitFor()
+    const net = (direction: string) => page.getByRole('row').filter({ hasText: direction }).locator('td[data-name=Neto]').allTextContents()
+    expect([new Set(await net('Emitidos')), new Set(await net('Recibidos'))]).toEqual([new Set(['$0.00']), new Set(['—'])])
+
+    // Without a month there is no figure at all.
+    type Concentration = { data_quality: object }
+    const all = await ask<Concentration>(`/v1/cfdi/concentration?direction=issued&fiscal_entity_id=${entity}`)
+    await page.route('**/v1/cfdi/concentration?*', (route) =>
+      route.fulfill({
+        json: { ...all, data: [], total: '0.00', data_quality: { ...all.data_quality, cfdi_total: 0, months_missing: 12 } },
+      }),
+    )
+    await page.goto(world.addressOf('/cfdi/concentration'))
+    await page.getByRole('heading', { name: 'De estos meses no se ha descargado nada' }).waitFor()
+    expect(await page.locator('main').textContent()).not.toContain('$0.00')
+    await context.close()
+  }, 60_000)
+
   it('an address with wrong filters names each of them and takes it out, with figures and with their documents', async () => {
     const { context, page } = await open('/cfdi/concentration?direction=sideways&from=ayer')
     await page.getByRole('heading', { name: 'Un filtro de la dirección no vale' }).waitFor()

@@ -72,7 +72,7 @@ export default function OneConnector({ connector_id = '' }: { connector_id?: str
   const refused = testing.error ?? filling.error ?? setting.error
   return (
     <>
-      <Title text={data.name} lead={t.providers[data.provider]}>
+      <Title isThing text={data.name} lead={t.providers[data.provider]}>
         <Button kind="primary" needs="admin" isBusy={testing.isPending} onClick={() => testing.mutate(undefined)}>
           {t.test}
         </Button>

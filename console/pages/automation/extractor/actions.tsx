@@ -39,7 +39,7 @@ export function Head({ extractor }: { extractor: Extractor }) {
   const { data: ran } = running
   return (
     <>
-      <Title text={name} lead={`${whenOf(extractor)} · ${scopeOf(extractor)}`}>
+      <Title isThing text={name} lead={`${whenOf(extractor)} · ${scopeOf(extractor)}`}>
         <Button kind="primary" needs="admin" disabled={!is_enabled} isBusy={running.isPending} onClick={() => running.mutate(undefined)}>
           <Play size={16} aria-hidden="true" />
           {t.run}

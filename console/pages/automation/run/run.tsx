@@ -52,7 +52,7 @@ export default function OneRun({ run_id = '' }: { run_id?: string }) {
   const labels = run.data_source_keys?.map((key) => sources?.find((one) => one.key === key)?.label ?? key)
   return (
     <>
-      <Title text={t.runOf(instant(run.started_at, zone))} lead={t.triggers[run.trigger]}>
+      <Title isThing text={t.runOf(instant(run.started_at, zone))} lead={t.triggers[run.trigger]}>
         {run.outcome === null && (
           <Button kind="danger" needs="admin" onClick={() => ask(true)}>
             {t.stop}

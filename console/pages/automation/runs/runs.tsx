@@ -47,7 +47,7 @@ export default function Runs() {
   const nameOf = (id: string | null) => extractors?.find(({ extractor_id }) => extractor_id === id)?.name
   return (
     <>
-      <Title text={t.title} lead={t.lead}>
+      <Title of={entity?.rfc} text={t.title} lead={t.lead}>
         <EntityPicker entities={entities} entity={entity} choose={choose} />
         <Button kind="primary" needs="admin" disabled={entity.status !== 'active'} onClick={() => ask(true)}>
           {t.download}

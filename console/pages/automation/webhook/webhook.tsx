@@ -89,7 +89,7 @@ export default function OneWebhook({ webhook_id = '' }: { webhook_id?: string })
   } = webhook
   return (
     <>
-      <Title text={name} lead={<span class={css.wrap}>{url}</span>}>
+      <Title isThing text={name} lead={<span class={css.wrap}>{url}</span>}>
         <Button kind="primary" needs="admin" disabled={!is_enabled} onClick={() => ask('test')}>
           <Send size={16} aria-hidden="true" />
           {t.test}

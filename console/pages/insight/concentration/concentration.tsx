@@ -140,10 +140,9 @@ function All({ own }: { own: Own }) {
         const rows = pages.flatMap(({ data }) => data)
         if (rows.length === 0)
           return (
-            <>
-              <State of={first} />
+            <State of={first}>
               <Empty title={t.none} lead={t.noneLead} />
-            </>
+            </State>
           )
         const nameOf = ({ rfc, name }: ConcentrationRow) => name ?? rfc
         const parts = rows.flatMap((row) => {
@@ -153,8 +152,7 @@ function All({ own }: { own: Own }) {
           return [{ key: rfc, href: pageOf(drilldown['total']), says, share, cumulative: cumulative_share }]
         })
         return (
-          <>
-            <State of={first} />
+          <State of={first}>
             <Head of={first} />
             {parts.length > 0 && (
               <Panel title={t.curve} lead={t.curveLead}>
@@ -175,7 +173,7 @@ function All({ own }: { own: Own }) {
               }))}
             />
             <Basis of={first} labels={t.formulas} />
-          </>
+          </State>
         )
       }}
     </Loaded>

@@ -158,10 +158,9 @@ function All({ own }: { own: Own }) {
         const rows = pages.flatMap(({ data }) => data)
         if (rows.length === 0)
           return (
-            <>
-              <State of={first} />
+            <State of={first}>
               <Empty title={t.none} lead={t.noneLead} />
-            </>
+            </State>
           )
         const nameOf = ({ key, label }: ConceptRow) => label ?? key ?? t.noKey
         const bars = rows.slice(0, DRAWN).map((row, n): Bar => {
@@ -175,8 +174,7 @@ function All({ own }: { own: Own }) {
           }
         })
         return (
-          <>
-            <State of={first} />
+          <State of={first}>
             <Head of={first} />
             <Panel title={t.chart[direction]} lead={t.chartLead}>
               <Bars label={t.chart[direction]} bars={bars} />
@@ -195,7 +193,7 @@ function All({ own }: { own: Own }) {
               }))}
             />
             <Basis of={first} labels={t.formulas} />
-          </>
+          </State>
         )
       }}
     </Loaded>

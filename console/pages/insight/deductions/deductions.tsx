@@ -139,8 +139,7 @@ function All({ own }: { own: Own }) {
         const first = pages[0]!
         const rows = pages.flatMap(({ data }) => data)
         return (
-          <>
-            <State of={first} />
+          <State of={first}>
             {first.cap_unknown && <p class={css.note}>{t.capUnknown}</p>}
             {first.totals.length > 0 && <Totals rows={first.totals} />}
             {rows.length > 0 ? (
@@ -152,7 +151,7 @@ function All({ own }: { own: Own }) {
               <More list={list} />
             </div>
             <Basis of={first} labels={t.formulas} />
-          </>
+          </State>
         )
       }}
     </Loaded>

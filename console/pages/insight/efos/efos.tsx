@@ -150,8 +150,7 @@ function All({ own }: { own: Own }) {
         const { direction } = first
         const rows = pages.flatMap(({ data }) => data)
         return (
-          <>
-            <State of={first} />
+          <State of={first}>
             <Head of={first} rows={rows} isPast={'as_of' in own} />
             <p>
               {t.others} <Link href={`/cfdi/repse-suppliers?fiscal_entity_id=${first.fiscal_entity_id}`}>{t.suppliers}</Link>
@@ -169,7 +168,7 @@ function All({ own }: { own: Own }) {
               </>
             )}
             <Basis of={first} labels={t.formulas} />
-          </>
+          </State>
         )
       }}
     </Loaded>

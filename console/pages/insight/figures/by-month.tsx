@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
-import { type Bar, Bars, type Series } from '../../../charts/bars.tsx'
+import { type Bar, Bars } from '../../../charts/bars.tsx'
 import { money, month as monthName } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Drill, pageOf } from './drill.tsx'
 import css from './figures.module.css'
+import { useShown } from './state.tsx'
 import { words } from './words.ts'
 
 export interface Course {
@@ -15,8 +16,9 @@ export interface Course {
 }
 
 /** What one row was month by month: one is chosen of those that the page shows. */
-export function ByMonth({ of, which, series }: { of: readonly Course[]; which: string; series: Series }) {
+export function ByMonth({ of, which, series }: { of: readonly Course[]; which: string; series: 'issued' | 'received' }) {
   const t = useWords(words)
+  const shown = useShown()
   const [chosen, choose] = useState<string | null>(null)
   const one = of.find(({ key }) => key === chosen) ?? of[0]
   if (!one) return null
@@ -26,7 +28,7 @@ export function ByMonth({ of, which, series }: { of: readonly Course[]; which: s
       key: month,
       label: monthName(month),
       ...(href && { href }),
-      says: `${monthName(month, 'long')}: ${money(amount)}`,
+      says: `${monthName(month, 'long')}: ${shown(money(amount), month, series)}`,
       parts: [{ series, amount }],
     }
   })
@@ -57,7 +59,9 @@ export function ByMonth({ of, which, series }: { of: readonly Course[]; which: s
               name: t.amount,
               end: true,
               by: ({ amount }) => amount,
-              cell: ({ month, amount, to }) => <Drill to={to} label={monthName(month, 'long')} text={money(amount)} />,
+              cell: ({ month, amount, to }) => (
+                <Drill to={to} label={monthName(month, 'long')} text={shown(money(amount), month, series)} />
+              ),
             },
           ]}
         />

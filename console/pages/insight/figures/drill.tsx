@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import type { DataStatus } from '../../../api/routes.d.ts'
 import { decimal, NOTHING } from '../../../format.ts'
 import { PAGES } from '../../../pages.ts'
 import css from './figures.module.css'
@@ -24,6 +25,12 @@ interface Props {
 
 /** Zero in whatever way it is written: it leads to its documents, and calls less. */
 const isNothing = (text: string): boolean => !/[1-9]/.test(text)
+
+/** A figure as it is shown: a zero of what was not downloaded is none. */
+export const unlessUnknown = (text: string, isKnown: boolean): string => (isKnown || !isNothing(text) ? text : NOTHING)
+
+/** Whether everything of a month was downloaded. */
+export const isDownloaded = (status: DataStatus): boolean => status !== 'missing' && status !== 'downloading'
 
 /** A figure that leads to its documents, where the API says which they are. */
 export function Drill({ to, label, text, children = text }: Props) {

@@ -194,7 +194,7 @@ export default function Entries({ names = {}, about, isExplained = false, backTo
   const of = [...(about?.(own) ?? []), rfc, key, currency, ...months].filter(Boolean)
   return (
     <>
-      <Title text={[name, ...of].join(' · ')} lead={`${entity.rfc} · ${t.entriesLead}`}>
+      <Title isThing of={entity.rfc} text={[name, ...of].join(' · ')} lead={`${entity.rfc} · ${t.entriesLead}`}>
         <ButtonLink href={`${surface}?${new URLSearchParams({ ...surfaceOf(surface, own), ...backTo?.(own) })}`}>{t.back}</ButtonLink>
       </Title>
       <Whole path={surface} own={own} isExplained={isExplained} />

@@ -36,6 +36,8 @@ interface Props {
   controls?: (asked: Asked) => ComponentChildren
   /** Beside the choice of the RFC. */
   actions?: (at: At) => ComponentChildren
+  /** Whether the page is one of several that show things of a kind. */
+  isThing?: boolean
   children: (at: At) => ComponentChildren
 }
 
@@ -69,7 +71,7 @@ function Range({ own, change, names }: Asked & { names: readonly string[] }) {
 }
 
 /** A page with figures of one RFC: its head, the months and whatever else is chosen, and what was read. */
-export function Surface({ title, lead, path, names = [], otherwise = {}, controls, actions, children }: Props) {
+export function Surface({ title, lead, path, names = [], otherwise = {}, controls, actions, isThing = false, children }: Props) {
   const t = useWords(words)
   const { entity, entities, error, refetch, choose, params, set } = useEntity()
   if (error && !entities) return <Failed isPage error={error} retry={refetch} />
@@ -90,7 +92,7 @@ export function Surface({ title, lead, path, names = [], otherwise = {}, control
   const asked: Asked = { own, said, change }
   return (
     <>
-      <Title text={title} lead={lead}>
+      <Title text={title} lead={lead} of={entity?.rfc} isThing={isThing}>
         <EntityPicker entities={entities} entity={entity} choose={choose} />
         {entity && actions?.({ ...asked, entity })}
       </Title>

@@ -177,8 +177,7 @@ function All({ own }: { own: Own }) {
         const first = pages[0]!
         const rows = pages.flatMap(({ data }) => data)
         return (
-          <>
-            <State of={first} />
+          <State of={first}>
             {rows.length === 0 ? (
               <Empty title={t.none} lead={t.noneLead} />
             ) : (
@@ -188,7 +187,7 @@ function All({ own }: { own: Own }) {
               <More list={list} />
             </div>
             <Basis of={first} labels={t.formulas} />
-          </>
+          </State>
         )
       }}
     </Loaded>

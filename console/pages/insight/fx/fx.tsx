@@ -114,8 +114,7 @@ function All({ own }: { own: Own }) {
   return (
     <Loaded query={query} rows={8}>
       {(of) => (
-        <>
-          <State of={of} />
+        <State of={of}>
           {of.data.length === 0 ? (
             <>
               <Panel title={t.weight} lead={t.weightLead}>
@@ -167,7 +166,7 @@ function All({ own }: { own: Own }) {
             </>
           )}
           <Basis of={of} labels={t.formulas} />
-        </>
+        </State>
       )}
     </Loaded>
   )

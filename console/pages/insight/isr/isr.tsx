@@ -11,7 +11,7 @@ import { Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { dayIn } from '../../account/days.ts'
 import { Basis } from '../figures/basis.tsx'
-import { Drill } from '../figures/drill.tsx'
+import { Drill, unlessUnknown } from '../figures/drill.tsx'
 import { CENTRAL } from '../figures/entries.tsx'
 import css from '../figures/figures.module.css'
 import { preceding } from '../figures/months.ts'
@@ -30,11 +30,17 @@ const FACTORS: Record<string, (value: string) => string> = { tasa: rate, coefici
 const RESULTS = ['ingresos_nominales', 'utilidad', 'base', 'isr', 'a_pagar']
 
 const textOf = ({ line, value }: IsrLine): string => (value === null ? NOTHING : (FACTORS[line] ?? money)(value))
+/** Of the received documents; the others are of the issued ones. */
+const RECEIVED = ['deducciones', 'no_deducible', 'inversiones']
 
-function Lines({ of: { data, drilldown, basis }, label }: { of: IsrPayment; label: string }) {
+function Lines({ of: { data, drilldown, basis, data_quality }, label }: { of: IsrPayment; label: string }) {
   const t = useWords(words)
   const say = useSentence()
   const nameOf = (line: string) => t.lines[line] ?? line
+  const shown = (one: IsrLine): string => {
+    const { length } = data_quality.missing_months[RECEIVED.includes(one.line) ? 'received' : 'issued']
+    return unlessUnknown(textOf(one), length === 0 || one.source !== 'documents')
+  }
   return (
     <Table<IsrLine>
       label={label}
@@ -55,7 +61,7 @@ function Lines({ of: { data, drilldown, basis }, label }: { of: IsrPayment; labe
           name: t.amount,
           end: true,
           cell: (one) => {
-            const figure = <Drill to={drilldown[one.line]} label={nameOf(one.line)} text={textOf(one)} />
+            const figure = <Drill to={drilldown[one.line]} label={nameOf(one.line)} text={shown(one)} />
             return RESULTS.includes(one.line) ? <b>{figure}</b> : figure
           },
         },

@@ -5,6 +5,7 @@ import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Blacklist } from '../../work/cfdi/badges.tsx'
 import { Drill } from '../figures/drill.tsx'
 import css from '../figures/figures.module.css'
+import { useShown } from '../figures/state.tsx'
 import type { Kind } from './columns.ts'
 import { words } from './words.ts'
 
@@ -32,8 +33,8 @@ const textOf = (kind: Kind, value: string | number | null): string => {
 const isFigure = (kind: Kind): boolean => ['money', 'count', 'percent', 'decimal'].includes(kind)
 export const isEnd = isFigure
 
-/** The month of a row: one of a comparison says its year apart. */
-const monthOf = ({ year, month, period }: Row): string => (year ? `${year}-${month}` : String(month ?? period))
+/** The month of a row, or its year: one of a comparison says its year apart. */
+const monthOf = ({ year, month, period }: Row): string => (year && month ? `${year}-${month}` : String(month ?? period ?? year ?? NOTHING))
 
 /** What names a row, for whoever hears what a figure leads to. */
 const nameOf = (row: Row): string => String(row['name'] ?? row['rfc'] ?? row['month'] ?? row['year'] ?? row['reason'] ?? '')
@@ -41,9 +42,10 @@ const nameOf = (row: Row): string => String(row['name'] ?? row['rfc'] ?? row['mo
 /** A value of a report. A figure leads to its documents where the API says which they are. */
 export function Cell({ row, member, kind }: { row: Row; member: string; kind: Kind }) {
   const t = useWords(words)
+  const shown = useShown()
   const value = row[member]
   if (isFigure(kind)) {
-    const text = textOf(kind, value as string | number | null)
+    const text = shown(textOf(kind, value as string | number | null), monthOf(row))
     return <Drill to={row.drilldown[member]} label={`${t.members[member]}, ${nameOf(row)}`} text={text} />
   }
   const word = t.values[member]?.[String(value)] ?? String(value ?? NOTHING)

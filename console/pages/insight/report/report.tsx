@@ -18,7 +18,7 @@ import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
 import { Basis } from '../figures/basis.tsx'
 import css from '../figures/figures.module.css'
-import { State } from '../figures/state.tsx'
+import { Missing, State } from '../figures/state.tsx'
 import { type At, Surface } from '../figures/surface.tsx'
 import { catalogQuery } from '../reports/reports.tsx'
 import { words as catalogWords } from '../reports/words.ts'
@@ -189,7 +189,11 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
             ) : rows.length === 0 ? (
               <Empty title={t.none} lead={t.noneLead} />
             ) : (
-              SHAPES[report].map((shape) => <Kind key={shape.kind} shape={shape} rows={rows} />)
+              <Missing.Provider value={data.data_quality.missing_months}>
+                {SHAPES[report].map((shape) => (
+                  <Kind key={shape.kind} shape={shape} rows={rows} />
+                ))}
+              </Missing.Provider>
             )}
             <div class={css.bar}>{(!isByPeriod || isError) && <More list={list} />}</div>
             <Basis of={data} labels={t.members} />
@@ -212,6 +216,7 @@ export default function ReportPage({ report: named = '' }: { report?: string }) 
   )
   return (
     <Surface
+      isThing
       title={title}
       lead={translated[report]?.[1] ?? catalog?.data.find(({ key }) => key === report)?.description}
       path={`/v1/reports/${report}`}

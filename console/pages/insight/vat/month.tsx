@@ -8,6 +8,7 @@ import { Figures, Panel } from '../../../parts/page.tsx'
 import { Formulas } from '../figures/basis.tsx'
 import { Drill } from '../figures/drill.tsx'
 import { Operation } from '../figures/operation.tsx'
+import { amountOf } from './beside.tsx'
 import { stepsOf } from './steps.ts'
 import css from './vat.module.css'
 import { words } from './words.ts'
@@ -68,7 +69,7 @@ export function Month({ entity, row, periods, choose, formulas, exportHref }: Pr
   const falls = stepsOf(row).map(({ text, drilldown, ...step }) => {
     const name = step.key === 'saldo' ? t.saldo[resultado ?? 'unknown'] : t.step[step.key]
     const own = step.key === 'saldo' ? balance : text
-    const shown = own === null ? NOTHING : step.key === 'prorrateo' ? decimal(own) : money(own)
+    const shown = own === null ? NOTHING : step.key === 'prorrateo' ? decimal(own) : step.side ? amountOf(own, row, step.side) : money(own)
     const isUnsure = step.key === 'retenido_antes' && !row.month_before.is_known
     return { ...step, name, note: isUnsure ? t.notKnown : t.note[step.key], figure: <Drill to={drilldown} label={name} text={shown} /> }
   })

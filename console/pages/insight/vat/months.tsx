@@ -6,6 +6,7 @@ import { Badge } from '../../../parts/badge.tsx'
 import { Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Drill } from '../figures/drill.tsx'
+import { amountOf } from './beside.tsx'
 import { isReal, Status } from './month.tsx'
 import css from './vat.module.css'
 import { words } from './words.ts'
@@ -69,7 +70,7 @@ export function Months({ rows, chosen }: { rows: readonly VatMonth[]; chosen: st
                 <Drill
                   to={row.drilldown[`${side}.iva_16`]}
                   label={`${t.step[`${side}.iva_16`]}, ${monthName(row.period)}`}
-                  text={money(row[side].iva_16)}
+                  text={amountOf(row[side].iva_16, row, side)}
                 />
               ),
             })),

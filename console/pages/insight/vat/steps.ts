@@ -13,6 +13,8 @@ export interface Step {
   /** As the API says it; null while it is not known. */
   text: string | null
   drilldown?: string | undefined
+  /** What it is a part of; a balance is of both. */
+  side?: 'cobrado' | 'pagado'
 }
 
 const RATES = ['iva_16', 'iva_8', 'iva_otras'] as const
@@ -35,10 +37,17 @@ const isShown = (rate: Rate, text: string): boolean => rate === 'iva_16' || text
 export function stepsOf(row: VatMonth): Step[] {
   const { cobrado, pagado, month_before, drilldown } = row
   let at = 0
-  const move = (key: StepName, sign: '+' | '−', text: string | null, series: Series, to?: string): Step => {
+  const move = (
+    key: StepName,
+    sign: '+' | '−',
+    text: string | null,
+    series: Series,
+    to?: string,
+  ): Step & { side: 'cobrado' | 'pagado' } => {
     const from = at
     at += sign === '+' ? sizeOf(text) : -sizeOf(text)
-    return { key, sign, text, series, levels: text === null ? undefined : [from, at], drilldown: to ?? drilldown[key] }
+    const side = key.startsWith('cobrado') ? 'cobrado' : 'pagado'
+    return { key, sign, text, series, side, levels: text === null ? undefined : [from, at], drilldown: to ?? drilldown[key] }
   }
   const collected = RATES.filter((rate) => isShown(rate, cobrado[rate])).map((rate) =>
     move(`cobrado.${rate}`, '+', cobrado[rate], 'issued'),
@@ -52,7 +61,8 @@ export function stepsOf(row: VatMonth): Step[] {
   const prorrateo: Step = { key: 'prorrateo', sign: '×', text: row.prorrateo, series: 'wait', levels: [full, at] }
   // These documents add up to it, but for the proportion of their month.
   const ofBefore = drilldown['retenido_acreditable']?.replace(`period=${row.period}`, `period=${month_before.period}`)
-  const earlier = move('retenido_antes', '−', month_before.withheld_credited, 'idle', ofBefore)
+  // The month before has a state of its own.
+  const { side: _, ...earlier } = move('retenido_antes', '−', month_before.withheld_credited, 'idle', ofBefore)
   const isKnown = row.acreditable !== null
   if (isKnown) at = top - sizeOf(row.acreditable)
   const credited: Step = {

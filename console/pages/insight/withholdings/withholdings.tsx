@@ -77,8 +77,7 @@ function All(asked: Asked) {
         const { fiscal_entity_id } = first
         const rows = pages.flatMap(({ data }) => data)
         return (
-          <>
-            <State of={first} />
+          <State of={first}>
             {first.totals.length > 0 && <Totals rows={first.totals} fiscal_entity_id={fiscal_entity_id} />}
             {first.totals.length > 0 || isFiltered ? <Filters {...asked} /> : null}
             {rows.length > 0 ? (
@@ -92,7 +91,7 @@ function All(asked: Asked) {
               <More list={list} />
             </div>
             <Basis of={first} labels={t.formulas} />
-          </>
+          </State>
         )
       }}
     </Loaded>

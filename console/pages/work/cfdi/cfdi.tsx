@@ -173,7 +173,7 @@ export default function CfdiList() {
   const isExporting = params.get('export') === '1' && mayExport
   return (
     <>
-      <Title text={t.title} lead={as_of ? undefined : t.lead}>
+      <Title of={entity?.rfc} text={t.title} lead={as_of ? undefined : t.lead}>
         <EntityPicker entities={entities} entity={entity} choose={choose} />
         <Button needs="admin" disabled={!entity} onClick={() => change('export', '1')}>
           <Download size={16} aria-hidden="true" />

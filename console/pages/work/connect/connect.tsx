@@ -108,7 +108,7 @@ function Update({ entity }: { entity: FiscalEntity }) {
     saving.mutate(await loginOf(form, kind), { onSuccess: () => go(`/rfcs/${entity.fiscal_entity_id}`) })
   return (
     <>
-      <Title text={t.update(entity.rfc)} lead={t.updateLead} />
+      <Title isThing text={t.update(entity.rfc)} lead={t.updateLead} />
       <div class={css.narrow}>
         <Panel>
           <Form onSubmit={(form) => void submit(form)}>

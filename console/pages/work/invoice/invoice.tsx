@@ -85,7 +85,7 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
         <ArrowLeft size={15} aria-hidden="true" />
         {t.back}
       </Link>
-      <Title text={`${type} ${name}`} lead={`${data.counterparty.nombre ?? data.counterparty.rfc}`}>
+      <Title isThing text={`${type} ${name}`} lead={`${data.counterparty.nombre ?? data.counterparty.rfc}`}>
         <Blacklist listed={data.counterparty.blacklist} />
         <Button onClick={() => print()}>
           <Printer size={16} aria-hidden="true" />

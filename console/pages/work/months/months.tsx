@@ -10,7 +10,7 @@ import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
-import { Drill, pageOf } from '../../insight/figures/drill.tsx'
+import { Drill, isDownloaded, pageOf, unlessUnknown } from '../../insight/figures/drill.tsx'
 import { useWhole } from '../../insight/figures/read.ts'
 import { type At, Surface } from '../../insight/figures/surface.tsx'
 import { monthExportOf } from '../cfdi/month-export.ts'
@@ -20,6 +20,9 @@ import { words } from './words.ts'
 
 const PATH = '/v1/cfdi/summary/monthly'
 const DATA: Record<CfdiMonth['data_status'], Tone> = { complete: 'good', downloading: 'going', missing: 'bad', imported: 'wait' }
+
+/** A figure of a month as it is shown. */
+const shown = (text: string, { data_status }: CfdiMonth): string => unlessUnknown(text, isDownloaded(data_status))
 
 const isCut = ({ is_partial, data_status }: CfdiMonth): boolean => is_partial || data_status !== 'complete'
 
@@ -38,7 +41,9 @@ function Chart({ data }: { data: readonly CfdiMonth[] }) {
   const bars = names.map((name): Bar => {
     const rows = data.filter(({ month }) => month === name)
     const says = rows.map((row) =>
-      [t[row.direction], money(row.net), row.is_partial && row.through_date && t.cutSays(day(row.through_date))].filter(Boolean).join(' '),
+      [t[row.direction], shown(money(row.net), row), row.is_partial && row.through_date && t.cutSays(day(row.through_date))]
+        .filter(Boolean)
+        .join(' '),
     )
     return {
       key: name,
@@ -64,11 +69,11 @@ function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; f
   const labelOf = (name: string, { month, direction }: CfdiMonth) => `${name}, ${monthName(month)}, ${t[direction]}`
   const amount = (figure: Amount, name: string) => ({
     ...{ name, end: true },
-    cell: (row: CfdiMonth) => <Drill to={searchOf(figure, row)} label={labelOf(name, row)} text={money(row[figure])} />,
+    cell: (row: CfdiMonth) => <Drill to={searchOf(figure, row)} label={labelOf(name, row)} text={shown(money(row[figure]), row)} />,
   })
   const counted = (figure: Count, name: string) => ({
     ...{ name, end: true },
-    cell: (row: CfdiMonth) => <Drill to={searchOf(figure, row)} label={labelOf(name, row)} text={count(row[figure])} />,
+    cell: (row: CfdiMonth) => <Drill to={searchOf(figure, row)} label={labelOf(name, row)} text={shown(count(row[figure]), row)} />,
   })
   const rows = [...summary.data].sort((one, other) => other.month.localeCompare(one.month) || one.direction.localeCompare(other.direction))
   return (

@@ -54,7 +54,7 @@ export default function Rfc({ fiscal_entity_id = '' }: { fiscal_entity_id?: stri
   const isReadable = entity.status === 'active' || isPausedForDebt
   return (
     <>
-      <Title text={entity.rfc} lead={[profile?.tax_status?.fields.name, entity.name].filter(Boolean).join(' · ')}>
+      <Title isThing text={entity.rfc} lead={[profile?.tax_status?.fields.name, entity.name].filter(Boolean).join(' · ')}>
         {isReadable && (
           <ButtonLink href={`/cfdi?fiscal_entity_id=${fiscal_entity_id}`} kind="primary">
             {t.cfdi}

@@ -275,7 +275,7 @@ export default function Suppliers() {
     })
   return (
     <>
-      <Title text={t.title} lead={t.lead}>
+      <Title of={entity?.rfc} text={t.title} lead={t.lead}>
         <EntityPicker entities={entities} entity={entity} choose={choose} />
         <select aria-label={t.lists} value={blacklist} onChange={({ currentTarget }) => change('blacklist', currentTarget.value)}>
           <option value="">{t.everyone}</option>
