@@ -1,17 +1,10 @@
 import { globSync } from 'node:fs'
 import { defineConfig } from 'drizzle-kit'
 
-const LEDGER = ['cfdi', 'downloads/jobs', 'documents', 'cfdi/imports'].map(
-  (domain) => `src/${domain}/tables.ts`,
-)
+const LEDGER = ['cfdi', 'downloads/jobs', 'documents', 'cfdi/imports'].map((domain) => `src/${domain}/tables.ts`)
 LEDGER.push('src/authority/sat/conversation/tables.ts', 'src/authority/fetcher/tables.ts')
 const REPORTS = 'src/analytics/reports/tables.ts'
-const EVENTS = [
-  'src/delivery/tables.ts',
-  'src/platform/alerts/tables.ts',
-  'src/copies/tables.ts',
-  'src/platform/receipts/tables.ts',
-]
+const EVENTS = ['src/delivery/tables.ts', 'src/platform/alerts/tables.ts', 'src/copies/tables.ts', 'src/platform/receipts/tables.ts']
 const QUOTAS = 'src/accounts/plans/tables.ts'
 const GUARDS = 'src/platform/db/tables.ts'
 

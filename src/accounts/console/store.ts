@@ -1,4 +1,4 @@
-import { type SQL, eq, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { changesOf } from '../../platform/db/statement.ts'
 import { consoleSessions, credentials } from '../tables.ts'

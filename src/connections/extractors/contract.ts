@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { TimeZone } from '../../accounts/organization/contract.ts'
 import { DATA_SOURCE_KEYS } from '../../authority/port/authority.ts'
 import { Id, Instant, trimmedText } from '../../platform/http/shapes.ts'
-import { type DependentMembers, faultsOf } from './rules.ts'
 import { SCHEDULE_KINDS, SCOPES, TRIGGER_KINDS } from '../tables.ts'
+import { type DependentMembers, faultsOf } from './rules.ts'
 
 const TriggerKind = z.enum(TRIGGER_KINDS).meta({ id: 'TriggerKind' })
 const ScheduleKind = z.enum(SCHEDULE_KINDS).meta({ id: 'ScheduleKind' })

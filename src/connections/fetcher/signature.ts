@@ -1,7 +1,7 @@
 import { lt } from 'drizzle-orm'
 import type { System } from '../../platform/context.ts'
-import { type Keyring, base64ToBytes } from '../../platform/crypto/keyring.ts'
-import { type Database, commit } from '../../platform/db/commit.ts'
+import { base64ToBytes, type Keyring } from '../../platform/crypto/keyring.ts'
+import { commit, type Database } from '../../platform/db/commit.ts'
 import { Failure } from '../../platform/failures.ts'
 import { fetcherSignatures } from '../tables.ts'
 

@@ -1,7 +1,7 @@
 import { alertStatements } from '../../platform/alerts/alerts.ts'
 import { NO_RFC } from '../../platform/alerts/kinds.ts'
 import type { System } from '../../platform/context.ts'
-import { type Statement, commit } from '../../platform/db/commit.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
 import { readColumn, readFirst } from '../../platform/db/statement.ts'
 import { targetFault } from '../../platform/target.ts'
 import { clock } from '../../platform/time/clock.ts'
@@ -10,10 +10,21 @@ import { each } from '../../platform/work/pages.ts'
 import { type Digests, endpointKey, openDigests, openHeader, wakeEndpoints } from '../endpoints/endpoints.ts'
 import { hiddenOf } from '../events/events.ts'
 import { sentOf } from '../events/stored-body.ts'
-import { type ClaimedDelivery, type EndpointRow, claimStatements, clearStatements, countUndeliveredStatement, findDeletedEndpoints, findEndpoint, findStuckEndpoints, paceStatements, recordAttemptStatement } from './delivery-store.ts'
-import { type Verdict, outcomeOf, post, verdictAfter } from './post.ts'
-import { deliveryHeaders } from './signature.ts'
 import type { AttemptRecord } from '../tables.ts'
+import {
+  type ClaimedDelivery,
+  claimStatements,
+  clearStatements,
+  countUndeliveredStatement,
+  type EndpointRow,
+  findDeletedEndpoints,
+  findEndpoint,
+  findStuckEndpoints,
+  paceStatements,
+  recordAttemptStatement,
+} from './delivery-store.ts'
+import { outcomeOf, post, type Verdict, verdictAfter } from './post.ts'
+import { deliveryHeaders } from './signature.ts'
 
 /** Concurrent attempts of one consumer. The platform allows an invocation six connections. */
 const CONCURRENT_ATTEMPTS = 4

@@ -1,12 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { type Statement, jsonChunks } from '../../platform/db/commit.ts'
+import { jsonChunks, type Statement } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare } from '../../platform/db/statement.ts'
 import type { Position } from '../../platform/paging/cursor.ts'
 import { RECORDED_ONLY } from '../catalog/recorded-only.ts'
-import { deliveries, events, webhooks } from '../tables.ts'
 import { type Scan, scan } from '../events/stored-body.ts'
+import { deliveries, events, webhooks } from '../tables.ts'
 
 export type DeliveryRow = Pick<
   typeof deliveries.$inferSelect,

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { bare } from '../../platform/db/statement.ts'
-import { type Scan, scan, storedOf, timeOf } from './stored-body.ts'
 import { events } from '../tables.ts'
+import { type Scan, scan, storedOf, timeOf } from './stored-body.ts'
 
 export interface EventRow {
   seq: number

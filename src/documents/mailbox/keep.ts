@@ -1,14 +1,27 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { DataSourceKey, Login } from '../../authority/port/authority.ts'
-import { type ListedMailbox, type MailboxNotification, type NotificationKind, WouldNotify, isPending } from '../../authority/port/mailbox.ts'
+import {
+  isPending,
+  type ListedMailbox,
+  type MailboxNotification,
+  type NotificationKind,
+  WouldNotify,
+} from '../../authority/port/mailbox.ts'
 import { bare, readRows } from '../../platform/db/statement.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { INTO_OUTBOX } from '../../platform/outbox/outbox.ts'
 import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
-import { pendingSince } from './deadlines.ts'
-import { type KnownNotification, type NewNotification, type NotificationRow, knownNotifications, unlistNotifications, upsertNotifications } from './store.ts'
 import { mailboxNotifications, mailboxReaders } from '../tables.ts'
+import { pendingSince } from './deadlines.ts'
+import {
+  type KnownNotification,
+  knownNotifications,
+  type NewNotification,
+  type NotificationRow,
+  unlistNotifications,
+  upsertNotifications,
+} from './store.ts'
 
 /** The key of the event of a notification. */
 export const NOTIFICATION_RECEIVED = 'mailbox.notification_received'

@@ -4,8 +4,8 @@ import { EFFECTIVE_KINDS } from '../../authority/port/mailbox.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { all, bare } from '../../platform/db/statement.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import type { NotificationStatus } from './deadlines.ts'
 import { mailboxNotifications } from '../tables.ts'
+import type { NotificationStatus } from './deadlines.ts'
 
 export type NotificationRow = typeof mailboxNotifications.$inferSelect
 export type NotificationKey = Pick<NotificationRow, 'entity' | 'sent_at' | 'notification'>

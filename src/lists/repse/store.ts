@@ -1,14 +1,14 @@
-import { type SQL, and, eq, lte, ne, sql } from 'drizzle-orm'
+import { and, eq, lte, ne, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { type Database, type Statement, jsonChunks } from '../../platform/db/commit.ts'
+import { type Database, jsonChunks, type Statement } from '../../platform/db/commit.ts'
 import { bare, readAll } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { connections } from '../../taxpayers/tables.ts'
+import { repseRecords, repseRounds } from '../tables.ts'
 import type { RegistryRecord } from './registry/registry.ts'
 import type { Registration } from './status.ts'
-import { repseRecords, repseRounds } from '../tables.ts'
 
 const [c, o, r] = [alias(connections, 'c'), alias(organizations, 'o'), alias(repseRecords, 'r')]
 const { rfc, name, due_at, attempts, token } = repseRecords

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
-import type { AttemptRecord, DeliveryStatus } from '../../../src/delivery/tables.ts'
 import { storedOf } from '../../../src/delivery/events/stored-body.ts'
+import type { AttemptRecord, DeliveryStatus } from '../../../src/delivery/tables.ts'
 import { newId, uuidOf } from '../../../src/platform/db/id.ts'
 import { reaching } from '../../support/context.ts'
 import type { Organization } from '../../support/tenants.ts'

@@ -8,10 +8,10 @@ import { BudgetUsedUp } from '../../../platform/work/budget.ts'
 import { each } from '../../../platform/work/pages.ts'
 import { actingFor } from '../../organization/organization.ts'
 import { PLAN_KEYS } from '../../plans/plans.ts'
+import { operatorCommands } from '../../tables.ts'
 import { payInvoice } from '../invoices/invoices.ts'
 import { APPLIED_ONCE, findSubscription } from '../subscription/store.ts'
 import { changeSubscription, type Resume } from '../subscription/subscription.ts'
-import { operatorCommands } from '../../tables.ts'
 
 const PAGE = 50
 /** The most statements of a command, apart from one for each ledger, unless concurrent changes make it repeat. */

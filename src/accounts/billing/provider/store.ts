@@ -1,8 +1,8 @@
 import { eq, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
-import { APPLIED_ONCE } from '../subscription/store.ts'
 import { billingCustomers, providerEvents } from '../../tables.ts'
+import { APPLIED_ONCE } from '../subscription/store.ts'
 
 export type ProviderEventRow = typeof providerEvents.$inferSelect
 

@@ -13,6 +13,7 @@ import { canLogIn, dueAt, isVerified } from '../../../taxpayers/login.ts'
 import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections } from '../../../taxpayers/taxpayers.ts'
 import { verifyOutstanding } from '../../../taxpayers/verification.ts'
 import { widenWindows } from '../../../taxpayers/widen-windows.ts'
+import type { AskedRange } from '../../tables.ts'
 import { requireExtractor } from '../extractors.ts'
 import type { ExtractorRow } from '../store.ts'
 import {
@@ -28,7 +29,6 @@ import {
   saveCheckpoint,
   unfinishedRuns,
 } from '../store.ts'
-import type { AskedRange } from '../../tables.ts'
 import type { ExtractorRun } from './contract.ts'
 import { isCfdiSource, sourcesFetched } from './preview.ts'
 import { askedRange, firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
