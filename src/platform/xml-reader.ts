@@ -1,3 +1,5 @@
+import { inOneGo, type Steps } from './work/pause.ts'
+
 /** Receives the parts of a document, in its order. */
 export interface Handler {
   /** An attribute of the element that opens next: its value is normalized and its references are resolved. */
@@ -29,9 +31,11 @@ const COMMENT = /<!--/y
 const CDATA = /<!\[CDATA\[/y
 
 const FORBIDDEN = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
-const REFERENCE = /&(?:(lt|gt|amp|quot|apos)|#(\d+)|#x([\dA-Fa-f]+));/g
-const NO_REFERENCE = /&(?!(?:lt|gt|amp|quot|apos|#\d+|#x[\dA-Fa-f]+);)/
-const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
+const NUMBER = /^#(?:(\d+)|x([\dA-Fa-f]+))$/
+const ENTITIES: ReadonlyMap<string, string> = new Map(Object.entries({ lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }))
+
+/** How many characters are read in a step, which takes some milliseconds. */
+const STEP = 64 * 1024
 
 /**
  * Reads a text as well-formed XML 1.0 (fifth edition) and reports its elements and attributes. It knows no namespaces, and here a document
@@ -52,26 +56,41 @@ export class XmlReader {
 
   /** The line that was reached, from 1. */
   get line(): number {
-    return this.#text.slice(0, this.#at).split(/\r\n?|\n/).length
+    let line = 1
+    for (let at = 0; at < this.#at; at++) {
+      const code = this.#text.charCodeAt(at)
+      if (code === LF || (code === CR && this.#text.charCodeAt(at + 1) !== LF)) line++
+    }
+    return line
   }
 
   /** Throws an Error whose message is the reason, without any of the text. Errors of `handler` pass through. */
   read(handler: Handler): void {
+    inOneGo(this.steps(handler))
+  }
+
+  /** The same in steps. */
+  *steps(handler: Handler): Steps<void> {
     const names: string[] = []
     let hasRoot = false
+    let next = STEP
     if (this.#text.startsWith('\uFEFF')) this.#at = 1
     this.#takes(DECLARATION)
     while (this.#readText(handler, names.length > 0)) {
       const begin = this.#at
+      if (begin > next) {
+        next = begin + STEP
+        yield
+      }
       const mark = this.#text[begin + 1]
       if (mark === '!') this.#readMarkup(handler, names.length > 0)
       else if (mark === '?') this.#skipInstruction()
       else if (mark === '/') {
-        this.#grantedRange(begin + 2)
+        this.#passTo(begin + 2)
         if (this.#takeName() !== names.pop() || !this.#takes(TAG_END)) throw new Error('a closing tag is not right')
         handler.close()
       } else {
-        this.#grantedRange(begin + 1)
+        this.#passTo(begin + 1)
         const name = this.#takeName()
         if (name === '') throw new Error('a tag has no name')
         if (hasRoot && names.length === 0) throw new Error('there is a second root')
@@ -92,10 +111,10 @@ export class XmlReader {
   #readText(handler: Handler, isInRoot: boolean): boolean {
     const next = this.#text.indexOf('<', this.#at)
     const text = this.#text.slice(this.#at, next < 0 ? undefined : next)
-    this.#grantedRange(this.#at + text.length)
+    this.#passTo(this.#at + text.length)
     if (!isInRoot && /[^ \t\r\n]/.test(text)) throw new Error('there is text outside the root')
     if (text.includes(']]>')) throw new Error('text contains ]]>')
-    const value = resolved(handler.text && text.includes('\r') ? withLineFeeds(text) : text)
+    const value = meant(text, 'text')
     if (isInRoot && value !== '') handler.text?.(value)
     return next >= 0
   }
@@ -109,7 +128,7 @@ export class XmlReader {
       const raw = this.#takeUntil(this.#text[this.#at - 1]!)
       if (raw.includes('<')) throw new Error('an attribute contains <')
       if (attributes[name] !== undefined) throw new Error('an attribute occurs twice')
-      const value = resolved(/[\t\n\r]/.test(raw) ? replacedIn(raw, /\r\n|[\t\n\r]/g, () => ' ') : raw)
+      const value = meant(raw, 'attribute')
       attributes[name] = value
       handler.attribute(name, value)
     }
@@ -117,7 +136,7 @@ export class XmlReader {
   }
 
   #skipInstruction(): void {
-    this.#grantedRange(this.#at + 2)
+    this.#passTo(this.#at + 2)
     if (/^(xml)?$/i.test(this.#takeName()) || !this.#takes(INSTRUCTION_BODY)) throw new Error('an instruction or declaration is not right')
     this.#takeUntil('?>')
   }
@@ -129,14 +148,14 @@ export class XmlReader {
     } else {
       if (!isInRoot || !this.#takes(CDATA)) throw new Error('there is markup that is not right')
       const text = this.#takeUntil(']]>')
-      if (text !== '') handler.text?.(withLineFeeds(text))
+      if (text !== '') handler.text?.(meant(text, 'cdata'))
     }
   }
 
   #takes(pattern: RegExp): boolean {
     pattern.lastIndex = this.#at
     if (!pattern.test(this.#text)) return false
-    this.#grantedRange(pattern.lastIndex)
+    this.#passTo(pattern.lastIndex)
     return true
   }
 
@@ -151,37 +170,65 @@ export class XmlReader {
     const from = this.#at
     const end = this.#text.indexOf(mark, from)
     if (end < 0) throw new Error('the text ends too early')
-    this.#grantedRange(end + mark.length)
+    this.#passTo(end + mark.length)
     return this.#text.slice(from, end)
   }
 
-  #grantedRange(end: number): void {
+  #passTo(end: number): void {
     this.#at = Math.min(end, this.#forbidden)
     if (end > this.#forbidden) throw new Error('there is a character that XML does not allow')
   }
 }
 
-/** Pieces of a text that end inside no line end and no reference. */
-const PIECES = /(?:[^&\r]|\r\n?|&#?\w*;?){1,4096}/g
+const [TAB, LF, CR, SPACE_CODE, AMPERSAND] = [9, 10, 13, 32, 38]
+const pieces = new Uint16Array(4_096)
 
-/** Replaces line ends, references or characters, piece by piece: the engine remembers each match until a text is whole, which are millions. */
-export const replacedIn = (text: string, pattern: RegExp, by: (...match: string[]) => string): string =>
-  text
-    .match(PIECES)
-    ?.map((piece) => piece.replace(pattern, by))
-    .join('') ?? ''
-
-const withLineFeeds = (text: string): string => replacedIn(text, /\r\n?/g, () => '\n')
-
-/** Resolves the references to characters. Throws an Error on any other. */
-const resolved = (text: string): string => {
-  if (!text.includes('&')) return text
-  if (NO_REFERENCE.test(text)) throw new Error('there is a reference that means nothing')
-  return replacedIn(text, REFERENCE, (_, entity?: string, decimal?: string, hexadecimal?: string) => {
-    if (entity) return ENTITIES[entity]!
-    const code = decimal ? Number(decimal) : Number.parseInt(hexadecimal!, 16)
-    const character = code <= 0x10ffff ? String.fromCodePoint(code) : '\0'
-    if (FORBIDDEN.test(character)) throw new Error('there is a reference to a character that XML does not allow')
-    return character
+/** Puts a text together from its characters, one text at a time, in little memory however many they are. */
+export function textOf(write: (put: (code: number) => void) => void): string {
+  const parts: string[] = []
+  let length = 0
+  const flush = () => {
+    parts.push(String.fromCharCode.apply(null, pieces.subarray(0, length) as unknown as number[]))
+    length = 0
+  }
+  write((code) => {
+    if (length === pieces.length) flush()
+    pieces[length++] = code
   })
+  flush()
+  return parts.join('')
+}
+
+/** What makes a part of a document mean something else than it says. */
+const UNLIKE = { attribute: /[&\t\n\r]/, text: /[&\r]/, cdata: /\r/ }
+
+/** What a part of a document means: with its references resolved, and one character for a line end. Throws an Error on any other reference. */
+const meant = (raw: string, part: keyof typeof UNLIKE): string =>
+  UNLIKE[part].test(raw)
+    ? textOf((put) => {
+        for (let at = 0; at < raw.length; at++) {
+          const code = raw.charCodeAt(at)
+          if (code === AMPERSAND && part !== 'cdata') {
+            const end = raw.indexOf(';', at)
+            const character = characterOf(raw.slice(at + 1, Math.max(end, at + 1)))
+            for (let n = 0; n < character.length; n++) put(character.charCodeAt(n))
+            at = end
+          } else {
+            if (code === CR && raw.charCodeAt(at + 1) === LF) at++
+            if (part === 'attribute') put(code === TAB || code === LF || code === CR ? SPACE_CODE! : code)
+            else put(code === CR ? LF! : code)
+          }
+        }
+      })
+    : raw
+
+function characterOf(reference: string): string {
+  const entity = ENTITIES.get(reference)
+  if (entity !== undefined) return entity
+  const [, decimal, hexadecimal] = NUMBER.exec(reference) ?? []
+  if (decimal === undefined && hexadecimal === undefined) throw new Error('there is a reference that means nothing')
+  const code = decimal === undefined ? Number.parseInt(hexadecimal!, 16) : Number(decimal)
+  const character = code <= 0x10ffff ? String.fromCodePoint(code) : '\0'
+  if (FORBIDDEN.test(character)) throw new Error('there is a reference to a character that XML does not allow')
+  return character
 }

@@ -220,14 +220,35 @@ it('a long document is read as the reference library reads it, wherever it is di
   )
 })
 
-it.each(['\t', '\r', 'a\r\n', '&lt;', '&#10;'])('10 MB of %j are read with the memory of an isolate', async (unit) => {
+/** Runs a script on a reader with the memory of an isolate. */
+const withLittleMemory = (text: string, read: string): Promise<number> => {
   const reader = JSON.stringify(new URL('../../src/platform/xml-reader.ts', import.meta.url).href)
-  const text = `${JSON.stringify(unit)}.repeat(${Math.floor(5_000_000 / unit.length)})`
   const script = `import(${reader}).then(({ XmlReader }) => {
-    new XmlReader('<a b="' + ${text} + '">' + ${text} + '</a>').read({ attribute() {}, open() {}, close() {}, text() {} })
+    const reader = new XmlReader(${text})
+    const handler = { attribute() {}, open() {}, close() {}, text() {} }
+    ${read}
   })`
-  const ended = new Promise<number>((resolve, reject) =>
+  return new Promise((resolve, reject) =>
     new Worker(script, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 100 } }).on('exit', resolve).on('error', reject),
   )
-  expect(await ended).toBe(0)
+}
+
+it.each(['\t', '\r', 'a\r\n', '&lt;', '&#10;'])('10 MB of %j are read with the memory of an isolate', async (unit) => {
+  const text = `${JSON.stringify(unit)}.repeat(${Math.floor(5_000_000 / unit.length)})`
+  expect(await withLittleMemory(`'<a b="' + ${text} + '">' + ${text} + '</a>'`, 'reader.read(handler)')).toBe(0)
 })
+
+it('10 MB of line ends before a reference that means nothing are refused with the memory of an isolate, and the line is told', async () => {
+  const read = `
+    try { reader.read(handler) } catch {}
+    if (reader.line !== 10_000_001) throw new Error(String(reader.line))`
+  expect(await withLittleMemory(`'<a b="' + '\\r'.repeat(10_000_000) + '&a"/>'`, read)).toBe(0)
+})
+
+it.each(['<a/>', '<!---->', '<?a ?>', '<![CDATA[\r]]>', '&lt;<a b="&gt;"/>'])(
+  'many %s are read in steps, between which others go on',
+  (unit) => {
+    const steps = new XmlReader(`<a>${unit.repeat(200_000)}</a>`).steps({ attribute: () => {}, open: () => {}, close: () => {} })
+    expect([...steps].length).toBeGreaterThan(10)
+  },
+)

@@ -4,6 +4,7 @@ import { Failure, notFound } from '../../platform/failures.ts'
 import { decimal, micros } from '../../platform/money.ts'
 import { WHOLE } from '../../platform/paging/cursor.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
+import { stepByStep } from '../../platform/work/pause.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedOf } from '../applied/applied.ts'
 import type { KnownDetail } from '../chunks/content.ts'
@@ -12,7 +13,7 @@ import { afterDay } from '../literal-day.ts'
 import type { ReadRow } from '../read-row.ts'
 import { leftOf, payableOf, type RowContext, view, visibleBalance } from '../read-row.ts'
 import { creditOf, hasOtherReceiver, isDeferred, notCountedReason } from '../totals.ts'
-import { readTree } from '../xml/tree.ts'
+import { readingTree } from '../xml/tree.ts'
 import { readXml, streamXml } from '../xml/xml-store.ts'
 import type { Application, CfdiDetail, CfdiPayments } from './contract.ts'
 import { statedBy } from './stated.ts'
@@ -27,7 +28,7 @@ export async function getCfdi(ctx: Ctx, uuid: string, as_of?: string): Promise<C
   const detail = await withContent(ctx, ledger, uuid, pastDay(ctx, as_of), async (found, content) => {
     if (as_of !== undefined && found.row.fecha >= afterDay(as_of)) return undefined
     const shown = await shownAs(ctx, ledger, found)
-    const tree = found.xml && readTree(await readXml(ctx.env.FILES, found.xml))
+    const tree = found.xml && (await stepByStep(readingTree(await readXml(ctx.env.FILES, found.xml))))
     return { ...shown, ...statedBy(content, tree), aplicaciones: applicationsOf(found) }
   })
   if (!detail) throw notFound('cfdi')

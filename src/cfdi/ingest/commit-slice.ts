@@ -309,7 +309,7 @@ export interface Slice {
    * Opens the entries that are not known. `visible` holds what the organization sees in the authority's partition. Called again when more
    * is known, and after a conflict.
    */
-  read(known: ReadonlyMap<string, KnownCfdi>, visible: ReadonlyMap<string, XmlContent>): SliceContent
+  read(known: ReadonlyMap<string, KnownCfdi>, visible: ReadonlyMap<string, XmlContent>): Promise<SliceContent>
   /** Forgets what has been opened, once the statements hold it. It is opened again after a conflict. */
   forget?(): void
   /** How many of its files or rows are in the slice. It is known once the slice has been read. */
@@ -402,7 +402,7 @@ function recheckStatements({ entity, provenance, now }: IngestTarget, { created 
 
 /** Reads a slice, and again when only its documents revealed what is known of them. */
 async function readSlice(target: IngestTarget, slice: Slice, known: Map<string, KnownCfdi>): Promise<SliceContent> {
-  const content = slice.read(known, new Map())
+  const content = await slice.read(known, new Map())
   const isMore = await addKnown(target, slice, content.documents, known)
   const visible = await target.alreadyVisible?.([...new Set(content.entries.flatMap(({ uuid }) => uuid ?? []))])
   return isMore || visible?.size ? slice.read(known, visible ?? new Map()) : content

@@ -1,8 +1,9 @@
-import { crc32, deflateRawSync } from 'node:zlib'
+import { crc32 } from 'node:zlib'
 import type { SQL } from 'drizzle-orm'
 import { type Bytes, free } from '../../platform/bytes/bytes.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { detach } from '../../platform/detach.ts'
+import { letOthersGoOn, stepByStep } from '../../platform/work/pause.ts'
 import { isCalledCancelled } from '../checks/checks.ts'
 import { type ChunkLocation, chunksOf, withoutDocuments } from '../chunks/chunks.ts'
 import { contentText } from '../chunks/content.ts'
@@ -12,7 +13,7 @@ import type { ListedRow, MetadataRow } from '../package/package.ts'
 import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
 import type { StatusLookup } from '../package/rejections.ts'
 import type { CfdiDocument } from '../xml/document.ts'
-import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
+import { MAX_XML_BYTES, parsingCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { readXml } from '../xml/xml-store.ts'
 import { advancesOf, applicationsOf, Lines, NO_RELATIONS, relatedOf, substitutesOf } from './applications.ts'
@@ -64,7 +65,7 @@ export interface UnopenedFile {
   /** The month of the documents to take; null for any. A document of another month is passed over, and a file that is none. */
   month: string | null
   /** Gives its content to `read`, for as long as that takes. Throws EntryRejected. */
-  open<T>(read: (content: Uint8Array) => T): T
+  open<T>(read: (content: Uint8Array) => Promise<T>): Promise<T>
   /** Frees its compressed bytes. */
   release(): void
 }
@@ -87,10 +88,10 @@ export async function fileOfEntry(file: Bytes, entry: ZipEntry, month: string | 
     packed,
     weight: isUnopened ? 0 : Math.max(entry.size, entry.compressed_size),
     month,
-    open(read) {
+    async open(read) {
       const content = inflate(packed, entry, MAX_XML_BYTES)
       try {
-        return read(content)
+        return await read(content)
       } finally {
         if (content !== packed) free(content)
       }
@@ -99,8 +100,23 @@ export async function fileOfEntry(file: Bytes, entry: ZipEntry, month: string | 
   }
 }
 
+/** Packs bytes a part at a time, so that others go on. */
+async function deflated(bytes: Uint8Array): Promise<Uint8Array> {
+  const packing = new CompressionStream('deflate-raw')
+  const writer = packing.writable.getWriter()
+  const write = async () => {
+    for (let at = 0; at < bytes.length; at += READ_AT_ONCE) {
+      await writer.write(bytes.subarray(at, at + READ_AT_ONCE))
+      await letOthersGoOn()
+    }
+    await writer.close()
+  }
+  const [packed] = await Promise.all([new Response(packing.readable).bytes(), write()])
+  return packed
+}
+
 /** A file that was uploaded without a ZIP. */
-export const singleFile = (name: string, bytes: Uint8Array): UnopenedFile => ({
+export const singleFile = async (name: string, bytes: Uint8Array): Promise<UnopenedFile> => ({
   n: 0,
   name: shownName(name),
   isXml: isXml(name),
@@ -108,12 +124,15 @@ export const singleFile = (name: string, bytes: Uint8Array): UnopenedFile => ({
   crc: crc32(bytes),
   size: bytes.length,
   method: 8,
-  packed: new Uint8Array(deflateRawSync(bytes)),
+  packed: await deflated(bytes),
   weight: bytes.length,
   month: null,
   open: (read) => read(bytes),
   release: () => {},
 })
+
+/** How many bytes of XML are read before others go on. */
+const READ_AT_ONCE = 256 * 1024
 
 /** In a file up to this size, nothing can be too long to be stored. */
 const LARGE_BYTES = 100_000
@@ -156,11 +175,12 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
     },
     isDivided: () => isDivided,
     forget: () => opened.clear(),
-    read(known, visible) {
+    async read(known, visible) {
       const documents = new Map<string, Incoming>()
       const importSources = new Map<string, SliceImportSource>()
       const entries: ReadEntry[] = []
       let bytes = 0
+      let unpaused = 0
       const first = new Map<string, XmlContent>()
       const keep = (entry: { n: number; name: string; uuid: string; detail?: string | null }, file: UnopenedFile, document?: Incoming) => {
         const { uuid } = entry
@@ -189,7 +209,12 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
           keep({ n: file.n, name: file.name, uuid: stored.uuid }, file)
           continue
         }
-        const read = opened.get(file) ?? ofMonth(file, readFile(target, file, reported))
+        if (!opened.has(file)) unpaused += file.weight
+        if (unpaused > READ_AT_ONCE) {
+          await letOthersGoOn()
+          unpaused = 0
+        }
+        const read = opened.get(file) ?? ofMonth(file, await readFile(target, file, reported))
         opened.set(file, read)
         if (read.document === null) {
           if (read.entry !== null) entries.push(read.entry)
@@ -204,11 +229,11 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
   }
 }
 
-function readFile(target: IngestTarget, file: UnopenedFile, reported: StatusLookup): ReadFile {
+async function readFile(target: IngestTarget, file: UnopenedFile, reported: StatusLookup): Promise<ReadFile> {
   const { n, name } = file
   const known = { uuid: file.uuid }
   try {
-    return file.open((content) => readContent(target, file, content, reported, known))
+    return await file.open((content) => readContent(target, file, content, reported, known))
   } catch (error) {
     if (!(error instanceof CfdiRejected || error instanceof EntryRejected || error instanceof RowRejected)) throw error
     return { document: null, entry: { n, name, uuid: known.uuid, code: error.code, detail: error.message } }
@@ -216,13 +241,13 @@ function readFile(target: IngestTarget, file: UnopenedFile, reported: StatusLook
 }
 
 /** Reads a file's content. Sets the UUID in `known` as soon as the content reveals it. */
-function readContent(
+async function readContent(
   { rfc, now, provenance }: IngestTarget,
   file: UnopenedFile,
   content: Uint8Array,
   reported: StatusLookup,
   known: { uuid: string | null },
-): ReadFile {
+): Promise<ReadFile> {
   const { n, name } = file
   // An empty file is listed as one, whatever its name: something is missing in it.
   const kind = file.isXml || content.length === 0 ? 'xml' : kindOf(name, content)
@@ -236,7 +261,7 @@ function readContent(
     }
   }
   const lines = new Lines()
-  const parsed = parseCfdi(content, lines)
+  const parsed = await stepByStep(parsingCfdi(content, lines))
   known.uuid = parsed.uuid
   const { packed } = file
   const bytes = { xml_length: packed.length, xml_method: file.method, xml_size: file.size, xml_crc: file.crc }
@@ -307,7 +332,7 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
     divide: () => {
       taken = half(taken)
     },
-    read(known, visible) {
+    async read(known, visible) {
       const documents = new Map<string, Incoming>()
       const cancelled = new Map<string, MetadataRow>()
       const importSources = new Map<string, SliceImportSource>()
@@ -416,6 +441,7 @@ async function rebuilt({ files, rfc, now }: ReplaceTarget, { xml, metadata, stat
       packed: null,
     }
   const lines = new Lines()
-  const document = documentOf(parseCfdi(await readXml(files, xml), lines), lines, rfc, status, now.getTime(), xml)
+  const parsed = await stepByStep(parsingCfdi(await readXml(files, xml), lines))
+  const document = documentOf(parsed, lines, rfc, status, now.getTime(), xml)
   return { ...document, packed: null }
 }

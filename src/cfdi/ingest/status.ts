@@ -67,7 +67,7 @@ export const cancelDocument = (
     {
       uuids: [uuid],
       taken: () => 1,
-      read: (known) => ({
+      read: async (known) => ({
         documents: new Map(),
         cancelled: known.get(uuid)?.cancelled === 0 ? [{ ...REPORTED, uuid }] : [],
         entries: [],

@@ -61,7 +61,7 @@ export async function ingestUpload(target: IngestTarget, file: Bytes, progress =
   }
   if (file.size > MAX_XML_BYTES)
     return [rejection(0, 'upload.xml', { code: 'cfdi.too_large', message: 'The document is larger than 10 MiB.' })]
-  const xml = singleFile('upload.xml', await file.read(0, file.size))
+  const xml = await singleFile('upload.xml', await file.read(0, file.size))
   if (!progress.done.has(0)) await finish(ingestFiles(target, only(xml), new Map()))
   return []
 }

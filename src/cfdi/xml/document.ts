@@ -1,4 +1,4 @@
-import { replacedIn } from '../../platform/xml-reader.ts'
+import { textOf } from '../../platform/xml-reader.ts'
 import { EMPTY_HEADER, type Header, isIn } from '../columns.ts'
 import { namesOf, nulls, picker } from '../pick.ts'
 import { CfdiRejected } from './rejected.ts'
@@ -193,8 +193,20 @@ const UUID = /^[\dA-F]{8}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{12}$/
 export const text = (attributes: Attributes, name: string): string | null => {
   const value = attributes[name]?.trim()
   if (!value) return null
-  return SPACES.test(value) ? replacedIn(value, /[ \t\n\r]+/g, () => ' ').replace(/ {2,}/g, ' ') : value
+  return SPACES.test(value) ? collapsed(value) : value
 }
+
+const WHITE: ReadonlySet<number> = new Set([' ', '\t', '\n', '\r'].map((character) => character.charCodeAt(0)))
+
+/** A text with one space for all white space between two characters. */
+const collapsed = (value: string): string =>
+  textOf((put) => {
+    for (let at = 0; at < value.length; at++) {
+      const code = value.charCodeAt(at)
+      if (!WHITE.has(code)) put(code)
+      else if (!WHITE.has(value.charCodeAt(at - 1))) put(32)
+    }
+  })
 
 /** The text of a line's attribute. It is only trimmed, because spaces and line breaks inside it may be intended. */
 export const freeText = (attributes: Attributes, name: string): string | null => attributes[name]?.trim() || null

@@ -1,4 +1,4 @@
-import { replacedIn } from '../../platform/xml-reader.ts'
+import { inOneGo, type Steps } from '../../platform/work/pause.ts'
 import { FOREIGN_RFC } from '../../taxpayers/rfc.ts'
 import { COMPLEMENT_NAMESPACES, complemento, complementoConcepto, comprobante32 } from './complemento.ts'
 import {
@@ -385,32 +385,30 @@ const ROOTS: ReadonlyMap<string, Node> = new Map([
 
 const OURS = /^http:\/\/www\.sat\.gob\.mx\/(?:cfd\/\d+ Comprobante|esquemas\/retencionpago\/\d+ Retenciones)$/
 
-const root = (namespace: string, name: string, a: Attributes): { state: ParseState; element: Node } => {
+const rootOf = (namespace: string, name: string, a: Attributes, lines: LineReader | null): { state: ParseState; element: Node } => {
   if (name.toLowerCase() === 'html') throw webPage()
   if (!OURS.test(`${namespace} ${name}`)) throw new CfdiRejected('cfdi.not_a_cfdi', 'The root element is not that of a CFDI.')
   const version = versionOf(a)
   const element = ROOTS.get(`${namespace} ${name} ${version}`)
   if (element === undefined)
     throw new CfdiRejected('cfdi.unknown_version', 'The version must be 3.2, 3.3 or 4.0, or 1.0 or 2.0 for retenciones.')
-  return { state: newParseState(name === 'Comprobante' ? 'cfdi' : 'retenciones', version, lineReader), element }
+  return { state: newParseState(name === 'Comprobante' ? 'cfdi' : 'retenciones', version, lines), element }
 }
 
-const GRAMMAR: Grammar<ParseState> = { namespaces: COMPLEMENT_NAMESPACES, root }
+const grammarFor = (lines: LineReader | null): Grammar<ParseState> => ({
+  namespaces: COMPLEMENT_NAMESPACES,
+  root: (namespace, name, a) => rootOf(namespace, name, a, lines),
+})
 
-/** Takes the lines of the document that is being read; without one they are in its `conceptos`. */
-let lineReader: LineReader | null = null
-
-const walk = <State>(text: string, grammar: Grammar<State>): Read<State> => {
-  refuseDoctype(text)
-  return new Walker(grammar).walk(text)
-}
+/** `parsingCfdi` in one go. */
+export const parseCfdi = (bytes: Uint8Array, lines: LineReader | null = null): CfdiDocument => inOneGo(parsingCfdi(bytes, lines))
 
 /**
  * Reads a CFDI that has everything a CFDI must have. Only the stamp may be missing: then its `uuid` is null. `lines` takes its lines one by
  * one; its `conceptos` are empty then. Throws CfdiRejected.
  */
-export const parseCfdi = (bytes: Uint8Array, lines: LineReader | null = null): CfdiDocument => {
-  const document = withLines(lines, () => readCfdi(bytes))
+export function* parsingCfdi(bytes: Uint8Array, lines: LineReader | null): Steps<CfdiDocument> {
+  const document = finish(yield* readBy(bytes, grammarFor(lines)))
   const { emisor_rfc, receptor_rfc, fecha, kind, total, retencion, pagos, impuestos_locales: locales } = document
   if (emisor_rfc === '') missing('The RFC of the Emisor')
   if (receptor_rfc === '') missing('The RFC of the Receptor')
@@ -426,14 +424,14 @@ export const parseCfdi = (bytes: Uint8Array, lines: LineReader | null = null): C
  * Reads what a document says. A required text that is missing is empty, and `repairs` lists how the text was repaired. Throws CfdiRejected
  * when the document is not a CFDI.
  */
-export const readCfdi = (bytes: Uint8Array): CfdiDocument => finish(readBy(bytes, GRAMMAR))
+export const readCfdi = (bytes: Uint8Array): CfdiDocument => finish(inOneGo(readBy(bytes, grammarFor(null))))
 
 /** Reads a document by a grammar, after the repairs that its text needs. Throws CfdiRejected. */
-export const readBy = <State>(bytes: Uint8Array, grammar: Grammar<State>): Read<State> & { repairs: Repair[] } => {
+export function* readBy<State>(bytes: Uint8Array, grammar: Grammar<State>): Steps<Read<State> & { repairs: Repair[] }> {
   if (bytes.length > MAX_XML_BYTES) throw new CfdiRejected('cfdi.too_large', 'The document is larger than 10 MiB.')
   const { text, repairs } = decode(bytes)
   if (text.trim() === '') throw new CfdiRejected('cfdi.empty', 'The file is empty.')
-  return { ...read(text, repairs, grammar), repairs }
+  return { ...(yield* read(text, repairs, grammar)), repairs }
 }
 
 interface Read<State> {
@@ -441,16 +439,7 @@ interface Read<State> {
   addenda: boolean
 }
 
-const withLines = <T>(lines: LineReader | null, read: () => T): T => {
-  lineReader = lines
-  try {
-    return read()
-  } finally {
-    lineReader = null
-  }
-}
-
-const finish = ({ state, addenda, repairs }: ReturnType<typeof readBy<ParseState>>): CfdiDocument => {
+const finish = ({ state, addenda, repairs }: Read<ParseState> & { repairs: Repair[] }): CfdiDocument => {
   const { document } = state
   if (state.timbres > 1) repairs.push('several_timbres')
   if ((document.retencion?.monto_total_operacion ?? document.total)?.startsWith('-')) state.oddities.add('negative_total')
@@ -461,11 +450,12 @@ const finish = ({ state, addenda, repairs }: ReturnType<typeof readBy<ParseState
   return document
 }
 
-const read = <State>(text: string, repairs: Repair[], grammar: Grammar<State>): Read<State> => {
+function* read<State>(text: string, repairs: Repair[], grammar: Grammar<State>): Steps<Read<State>> {
   let current = text
   for (;;) {
     try {
-      return walk(current, grammar)
+      refuseDoctype(current)
+      return yield* new Walker(grammar).walk(current)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       const repaired = repair(current, error, repairs)
@@ -481,7 +471,7 @@ const repair = (text: string, { addenda }: Malformed, repairs: Repair[]): string
   const from = text.indexOf('<')
   const trimmed = from < 0 ? text : text.slice(from, text.lastIndexOf('>') + 1)
   if (trimmed.length < text.length && !repairs.includes('trimmed_junk')) repairs.push('trimmed_junk')
-  const clean = replacedIn(trimmed, CONTROLS, () => '')
+  const clean = trimmed.replace(CONTROLS, '')
   if (clean.length < trimmed.length && !repairs.includes('control_characters')) repairs.push('control_characters')
   return clean === text && addenda !== null ? cut(text, addenda, repairs) : clean
 }

@@ -1,3 +1,4 @@
+import { inOneGo, type Steps } from '../../platform/work/pause.ts'
 import { versionOf } from './document.ts'
 import { readBy } from './parse.ts'
 import type { Attributes, Element, Grammar } from './xml.ts'
@@ -159,8 +160,11 @@ const GRAMMAR: Grammar<TreeState> = {
   },
 }
 
+/** `readingTree` in one go. */
+export const readTree = (bytes: Uint8Array): XmlTree => inOneGo(readingTree(bytes))
+
 /** Reads a document as trees of its elements. It takes any document that `readCfdi` takes, in bounded memory. Throws CfdiRejected. */
-export function readTree(bytes: Uint8Array): XmlTree {
-  const { levels, complement_trees, lines, left_out } = readBy(bytes, GRAMMAR).state
+export function* readingTree(bytes: Uint8Array): Steps<XmlTree> {
+  const { levels, complement_trees, lines, left_out } = (yield* readBy(bytes, GRAMMAR)).state
   return { xml: levels[0]!.children![0] ?? null, complement_trees, lines, left_out }
 }

@@ -1,3 +1,4 @@
+import type { Steps } from '../../platform/work/pause.ts'
 import { XmlReader } from '../../platform/xml-reader.ts'
 import { CfdiRejected } from './rejected.ts'
 
@@ -35,6 +36,7 @@ export class Malformed extends Error {
 
 const MAX_DEPTH = 64
 const MAX_ATTRIBUTES = 512
+const MAX_ADDENDA_ATTRIBUTES = 10_000
 const MAX_ELEMENTS = 400_000
 /** Names of a scope that are resolved once; any others are resolved wherever they stand. */
 const MAX_NAMES = 1_000
@@ -69,7 +71,8 @@ class Scope {
 
 /**
  * Reads one document by a grammar. Elements are recognised by their namespaces, never by prefixes. The Addenda is skipped,
- * whatever it contains. Outside it, a document may have 64 levels and 512 attributes in one element; in all it may have 400,000 elements.
+ * whatever it contains. Outside it, a document may have 64 levels and 512 attributes in one element; in all it may have 400,000 elements. An
+ * Addenda with more, or with an element of more than 10,000 attributes, is taken for malformed.
  */
 export class Walker<State> {
   readonly #grammar: Grammar<State>
@@ -91,11 +94,11 @@ export class Walker<State> {
   }
 
   /** Throws Malformed, or CfdiRejected by the limits and the grammar. */
-  walk(text: string): { state: State; addenda: boolean } {
+  *walk(text: string): Steps<{ state: State; addenda: boolean }> {
     const reader = new XmlReader(text)
     const take = this.#grammar.text
     try {
-      reader.read({
+      yield* reader.steps({
         ...(take && { text: (value) => this.#skipped > 0 || take(this.#state as State, value) }),
         attribute: (name, value) => this.#onAttribute(name, value),
         open: (name, attributes, at) => this.#onOpen(name, attributes, at),
@@ -115,11 +118,10 @@ export class Walker<State> {
   }
 
   #onAttribute(name: string, value: string): void {
-    if (this.#skipped > 0) {
-      if (!this.#inAddenda && ++this.#attributes > MAX_ATTRIBUTES) throw tooComplex('attributes in one element')
-      return
-    }
-    if (++this.#attributes > MAX_ATTRIBUTES) throw tooComplex('attributes in one element')
+    this.#attributes++
+    if (this.#inAddenda && this.#attributes > MAX_ADDENDA_ATTRIBUTES) throw new Error('an element has too many attributes')
+    if (!this.#inAddenda && this.#attributes > MAX_ATTRIBUTES) throw tooComplex('attributes in one element')
+    if (this.#skipped > 0) return
     if (name.charCodeAt(0) !== 120 || !name.startsWith('xmlns')) return
     if (name.length === 5) this.#declared.push(['', value.trim()])
     else if (name.charCodeAt(5) === 58) this.#declared.push([name.slice(6), value.trim()])

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CfdiDocument } from '../../../src/cfdi/xml/document.ts'
-import { parseCfdi } from '../../../src/cfdi/xml/parse.ts'
+import { parseCfdi, parsingCfdi } from '../../../src/cfdi/xml/parse.ts'
 import { CfdiRejected } from '../../../src/cfdi/xml/rejected.ts'
 
 const UUID = 'C0FFEE00-1111-4222-8333-444455556666'
@@ -119,6 +119,7 @@ describe('an Addenda is never read', () => {
     ['a prefix that nobody declared', '<zz:a zz:b="1"/>', []],
     ['20,000 levels', '<a>'.repeat(20_000) + '</a>'.repeat(20_000), []],
     ['an element with 2,000 attributes', `<a ${Array.from({ length: 2000 }, (_, i) => `a${i}=""`).join(' ')}/>`, []],
+    ['an element with 20,000 attributes', `<a ${Array.from({ length: 20_000 }, (_, i) => `a${i}=""`).join(' ')}/>`, ['addenda_cut']],
     ['an ampersand and a break that is left open', 'Juan & Pedro <br> adiós', ['addenda_cut']],
     ['an end that comes too early', `</cfdi:Addenda></cfdi:Comprobante>${decoy}`, ['addenda_cut']],
     ['300,000 elements', '<a/>'.repeat(300_000), []],
@@ -128,6 +129,13 @@ describe('an Addenda is never read', () => {
   it.each(addendas)('%s', (_, content, repairs) => {
     const read = parse(cfdi({ after: `<cfdi:Addenda>${content}</cfdi:Addenda>` }))
     expect(read).toEqual({ ...parse(cfdi()), has_addenda: true, repairs })
+  })
+
+  it('is passed over in steps, between which others go on', () => {
+    const steps = parsingCfdi(utf8(cfdi({ after: `<cfdi:Addenda>${'<a b="c"/><!---->'.repeat(50_000)}</cfdi:Addenda>` })), null)
+    let count = 0
+    while (!steps.next().done) count++
+    expect(count).toBeGreaterThan(10)
   })
 
   it('stays where the junk is elsewhere', () => {

@@ -4,6 +4,7 @@ import { type FixedFilters, findMatches, type PageItem } from '../../../cfdi/sea
 import { listedOf } from '../../../lists/listed/counterparties.ts'
 import { type ListedParties, parseListed, writeListed } from '../../../lists/listed/listed.ts'
 import type { Ctx } from '../../../platform/context.ts'
+import { letOthersGoOn } from '../../../platform/work/pause.ts'
 import { openLedger, type ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
 import type { Start } from '../start.ts'
 import type { ExportRow } from '../store.ts'
@@ -23,6 +24,8 @@ const filtersOf = ({ filters }: Start, { kind }: ExportRow): FixedFilters | null
 }
 
 const ROWS_AT_ONCE = 1_000
+/** Bytes of XML that are read before others go on. */
+const READ_AT_ONCE = 256 * 1024
 
 /** Makes one export, step by step. Its state after a step is `saved`; once that is committed, another worker can continue from it. */
 export class Maker {
@@ -137,8 +140,16 @@ export class Maker {
         this.#files,
         batch.map(({ location }) => location),
       )
-      for (const { item, location } of batch)
-        yield* rowsInXml(kind, repeatedOf(item, this.#listed), inflated(packed.get(location)!, location.xml_method))
+      let read = 0
+      for (const { item, location } of batch) {
+        const bytes = inflated(packed.get(location)!, location.xml_method)
+        read += bytes.length
+        if (read > READ_AT_ONCE) {
+          await letOthersGoOn()
+          read = 0
+        }
+        yield* rowsInXml(kind, repeatedOf(item, this.#listed), bytes)
+      }
     }
   }
 

@@ -1,7 +1,8 @@
 import { HORAS_EXTRA, JUBILACION, membersOf, nominasOf, payrollOf, SEPARACION } from '../../../cfdi/detail/payroll.ts'
 import { nulls } from '../../../cfdi/pick.ts'
 import { versionOf } from '../../../cfdi/xml/document.ts'
-import { readTree, type XmlElement } from '../../../cfdi/xml/tree.ts'
+import { readingTree, type XmlElement } from '../../../cfdi/xml/tree.ts'
+import { stepByStep } from '../../../platform/work/pause.ts'
 import type { ExportRow } from '../store.ts'
 
 /** The kinds of rows that are read out of the XML. */
@@ -81,8 +82,8 @@ function* complementRows(common: object, concepto: number | null, complements: r
 }
 
 /** The rows of a document. `common` has the members that each repeats. */
-export function* rowsInXml(kind: KindOfXml, common: object, bytes: Uint8Array): Generator<object> {
-  const { complement_trees, lines } = readTree(bytes)
+export async function* rowsInXml(kind: KindOfXml, common: object, bytes: Uint8Array): AsyncGenerator<object> {
+  const { complement_trees, lines } = await stepByStep(readingTree(bytes))
   if (kind === 'nominas') return yield* payrollRows(common, complement_trees)
   yield* complementRows(common, null, complement_trees)
   for (const [n, line] of lines) yield* complementRows(common, n + 1, line.complement_trees)
