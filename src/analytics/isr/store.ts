@@ -59,7 +59,7 @@ export function sideRows(side: IsrSide, partition: Partition, marks: Marks): SQL
     const columns = { ingresos: sql`net + 0`, retenido: sql`isr_retenido + 0` }
     return events && rowsOf(columns, sql`(needs_exact or net is null)`, json, events, sql`1`)
   }
-  const events = cashEvents(partition, 1, days, MORE)
+  const events = cashEvents(partition, 1, days, MORE, marks.exclusions.judge)
   if (events === null) return null
   const also = {
     exact: sql`net is null`,

@@ -2,7 +2,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { countedApplications } from '../../cfdi/cash/counted-applications.ts'
-import { complements } from '../../cfdi/cash/events.ts'
+import { complements, type Judge, LARGE } from '../../cfdi/cash/events.ts'
 import type { ExactEvent } from '../../cfdi/cash/exact-amounts.ts'
 import { cfdi, cfdiPayments, i, p, source } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
@@ -87,7 +87,7 @@ export interface ExactRow {
   found: number
   /** The part that is not deductible by what it is, as `thingFound` has it. */
   thing: Thing | null
-  /** What was found of each payment that a refund returns, where they are several. */
+  /** What was found of the payments that a refund returns, where they are several. */
   judged: [found: number, amount: string | number][] | null
   payment_of: [amount: string | number, currency: string, day: string] | null
   is_presumed: 0 | 1
@@ -133,10 +133,11 @@ export const reviewOf = (found: number) => ((found & OUTRIGHT) === 0 ? TO_REVIEW
 
 /** SQL on a cash event `e` of a received document, with columns of its invoice. A refund is judged as the payments that it returns. */
 export interface Exclusions {
-  /** What is found of its payment, what it is (`ExactRow.thing`), and what is found of several payments that it returns. */
+  /** What is found of its payment, and what it is (`ExactRow.thing`). */
   form: (partition: Partition) => SQL
   thing: (partition: Partition) => SQL
-  judged: SQL
+  /** What is found of several payments that it returns (`ExactRow.judged`). */
+  judge: Judge
   /** It bills specialized services by its product keys. */
   isInScope: SQL
   /** The amount in micros of MXN above which cash is not deductible on a day. */
@@ -176,13 +177,16 @@ export function exclusionsOf(rules: Rules, days: Days): Exclusions {
   return {
     // A note on an invoice that is not shown returns a payment of which nothing is known.
     form: (partition) =>
-      sql.raw(`iif(e.payments is null and (e.tipo <> 'E' or e.applies_to is not null),
+      sql.raw(`iif(e.judged is null and (e.tipo <> 'E' or e.applies_to is not null),
         ${judge.paymentFound({ forma: 'e.forma', pesos: 'e.payment', day: 'e.day', in_cash: inlined(inCash(partition)) }, OF_EVENT)}, 0)
         + iif(e.uso_cfdi is '${NO_TAX_EFFECTS}', ${EXCLUDED.uso_s01}, 0)`),
     thing: (partition) => sql.raw(judge.thingFound({ ...OF_EVENT, noted: notedOf(partition) })),
-    judged: sql.raw(
-      `case when e.payments is not null then (select json_group_array(json_array(found, amount)) from (${judge.paymentsFound('e.payments', OF_EVENT)})) end`,
-    ),
+    // Those of which the same is found are one, as far as they are not divided further or too large to be added up here.
+    judge: (
+      payments,
+    ) => `select json_group_array(json_array(found, amount)) from (select found, iif(n is null, cast(sum(amount + 0) as text), amount) as amount
+      from (select found, amount, iif(found & ${FOUND.fuel_not_electronic} or length(amount) > ${LARGE}, row_number() over (), null) as n
+        from (${judge.paymentsFound(payments, purchaseOf(i))})) group by found, n)`,
     isInScope: sql.raw(byDay(rules, 'fecha', { ...days, first: ANY_DAY }, (on) => hasKey('products', on.find('repse.claves') ?? []))),
     limitOn: (day) => micros(rules.on(day).get('cash.threshold'))!,
   }

@@ -147,7 +147,7 @@ function openIn(row: string): OpenRow {
 /** The columns of events that `marked` needs. */
 const EVENT = [
   ...['uuid', 'applies_to', 'n', 'issued_at', 'day', 'counterparty', 'tipo', 'forma', 'invoice', 'reason', 'is_restated', 'is_returned'],
-  ...['payment', 'payments', 'payment_of', 'needs_exact', 'source', ...SUMS, ...Object.keys(MORE('i'))],
+  ...['payment', 'judged', 'payment_of', 'needs_exact', 'source', ...SUMS, ...Object.keys(MORE('i'))],
 ]
 
 const sumOf = (name: string): SQL => sql`cast(coalesce(sum(iif(needs_exact, 0, ${sql.identifier(name)})), 0) as text)`
@@ -161,7 +161,7 @@ function positionOf(partition: Partition, direction: DirectionNumber, marks: Mar
   const columns = openColumns(partition)
   const more: Named = (alias) => ({ ...MORE(alias), metodo_pago: `${alias}.metodo_pago`, ...columns(alias) })
   const whole = wholeEvents(partition, direction, days, MORE)
-  const returned = refunds(partition, direction, days, MORE)
+  const returned = refunds(partition, direction, days, MORE, direction === 1 ? marks.exclusions.judge : undefined)
   // Later payments tell what was open before.
   const parts = paidByComplement(partition, direction, { first: days.first, last: LATEST }, more, true)
   const credited = creditedSince(partition, direction, days.first, columns)

@@ -80,9 +80,9 @@ export function marked(
   const isIssued = direction === 0
   const flags = flagsOf(direction, marks)
   const isDefinitive = isIssued || suppliers.definitive.size === 0 ? sql`0` : sql`e.counterparty in ${list(suppliers.definitive)}`
-  const judged = isIssued
-    ? sql`0 as form, ${splitOf(marks.rules, marks.days)} as thing, null as judged`
-    : sql`${exclusions.form(partition)} + iif(${isDefinitive}, ${sql.raw(String(EXCLUDED.issuer_69b_definitivo))}, 0) as form, ${exclusions.thing(partition)} as thing, ${exclusions.judged} as judged`
+  const found = isIssued
+    ? sql`0 as form, ${splitOf(marks.rules, marks.days)} as thing`
+    : sql`${exclusions.form(partition)} + iif(${isDefinitive}, ${sql.raw(String(EXCLUDED.issuer_69b_definitivo))}, 0) as form, ${exclusions.thing(partition)} as thing`
   // SQL adds amounts of so many digits up without an overflow.
   const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
   const limit = sql.raw(`1e${LARGE}`)
@@ -104,7 +104,7 @@ export function marked(
       case when is_exact then ${json} end as as_json
     from (select *, ${needsExact} as is_exact from (select *, form | coalesce(thing->>2, 0) as found, ${sql.raw(amounts)},
         thing->>0 + iif(form & ${sql.raw(String(FOUND.fuel_not_electronic))}, thing->>3, 0) as part_out, thing->>1 as part_of, ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}
-      from (select e.*, ${judged} from (${events} limit -1) e where reason is not 'not_counted' limit -1) limit -1))`
+      from (select e.*, ${found} from (${events} limit -1) e where reason is not 'not_counted' limit -1) limit -1))`
 }
 
 /** Cash events of a direction, and paid parts that are none, as movements. */
@@ -114,7 +114,7 @@ export function movements(
   marks: Marks,
   more: readonly string[] = ['counterparty'],
 ): SQL | null {
-  const events = cashEvents(partition, direction, marks.days, MORE)
+  const events = cashEvents(partition, direction, marks.days, MORE, direction === 1 ? marks.exclusions.judge : undefined)
   return events && marked(events, partition, direction, marks, more)
 }
 

@@ -93,6 +93,9 @@ const paidAtOnce = (
 ): SQL | null =>
   whole(partition, direction, days, more, [sql`${own.tipo_comprobante} = 'I' and ${own.metodo_pago} = 'PUE'`, isCashAtOnce(partition)])
 
+/** SQL for JSON of what is found of several payments, which are JSON `[[forma, micros of MXN, amount, FechaPago], …]`, of the invoice `i`. */
+export type Judge = (payments: string) => string
+
 /** Selects the invoices and credit notes of a direction and some days, paid or not, with the columns of `cashEvents`. */
 export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING): SQL | null =>
   whole(partition, direction, days, more)
@@ -158,7 +161,7 @@ function whole(
     is_restated: sql`0`,
     is_returned: sql`0`,
     payment: own.total_mxn,
-    payments: sql`null`,
+    judged: sql`null`,
     payment_of: sql`null`,
     needs_exact: needsExact,
     amount: own.total_micros,
@@ -194,6 +197,7 @@ export function refunds(
   direction: DirectionNumber,
   days: Pick<Population, 'first' | 'last' | 'counterparty'>,
   more: Named,
+  judge?: Judge,
 ): SQL | null {
   const conditions = [sql`${own.version} is not null and ${own.metodo_pago} = 'PUE' and not coalesce(${sql.raw(NOT_COUNTED('own'))}, 0)`]
   const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions })
@@ -209,13 +213,21 @@ export function refunds(
   const lowered = sql`select ${i}.*, ${isPaidAtOnce(partition, i)} as at_once from (select distinct applies_to from note) cross join ${cfdi} ${i}
     where ${i.entity} = ${partition.number} and ${i.uuid} = applies_to`
   const acts = sql`select ${listOf([p.invoice, p.source, p.kind, p.fecha_pago, p.forma_pago, p.amount])}, substr(${p.fecha_pago}, 1, 10) as paid_on,
-    ${paymentInMxn(i)} as of_payment, length(${p.amount}) > ${LARGE} or ${isOther} or ${isMoved} as is_odd ${countedApplications(partition, null, i, sql`lowered i cross join`)}`
-  // Payments of an instant come before credit notes, and these by UUID.
-  const sums = sql`select invoice, source, kind,
-      sum(iif(kind = 'P', amount + 0, 0)) over earlier as paid_before, sum(iif(kind = 'E', amount + 0, 0)) over earlier as credited_before,
-      sum(iif(kind = 'E', amount + 0, 0)) over alike as credited, max(is_odd) over alike as is_odd
-    from act window alike as (partition by invoice),
-      earlier as (partition by invoice order by fecha_pago, kind desc, source rows between unbounded preceding and 1 preceding)`
+    ${paymentInMxn(i)} as of_payment, length(${p.amount}) > ${LARGE} or ${isOther} or ${isMoved} as is_odd, ${i.total_micros} + 0 as total, at_once
+    ${countedApplications(partition, null, i, sql`lowered i cross join`)}`
+  // As `returnedBy` has it: payments of an instant come before credit notes, and these by UUID. What was paid is short of what notes ask for
+  // by the most that it ever was.
+  const untilNow = sql`over (partition by invoice order by fecha_pago, kind desc, source rows unbounded preceding)`
+  const before = sql`over (partition by invoice order by fecha_pago, kind desc, source rows between unbounded preceding and 1 preceding)`
+  const steps = [
+    sql`select *, sum(amount + 0) ${untilNow} - amount as settled, sum(iif(kind = 'P', amount + 0, 0)) ${untilNow} as paid,
+      max(iif(kind = 'P', fecha_pago, null)) ${untilNow} as paid_until, max(is_odd) ${untilNow} as is_any_odd from act`,
+    sql`select *, iif(kind = 'E', amount - min(amount + 0, max(iif(at_once, 0, total) - settled, 0)), 0) as beyond`,
+    sql`select *, sum(beyond) ${untilNow} - iif(at_once, total, 0) - paid as short`,
+    sql`select *, max(0, coalesce(max(short) ${before}, 0)) as lacking`,
+    sql`select invoice, source, kind, is_any_odd, paid_until, beyond - max(0, short - lacking) as of_all`,
+  ]
+  const sums = steps.reduce((from, step) => sql`${step} from (${from})`)
   const day = sql`substr(${own.fecha}, 1, 10)`
   const named = { ...of('own', more) }
   const ofInvoice = of('i', more)
@@ -253,23 +265,33 @@ export function refunds(
       and (${i.uuid} is null or (${i.cancelled} = 0 and not ${isSubstituted(partition, 'i')} and not coalesce(${sql.raw(NOT_COUNTED('i'))}, 0)))`
   const paidBefore = sql`from paid where paid.invoice = applies_to and paid.fecha_pago <= noted_at`
   // A note in another currency is not divided among days.
-  const dated = sql`select note.*, at_once, coalesce(paid_before, 0) as paid_before, coalesce(credited_before, 0) as credited_before, credited, is_odd,
+  const dated = sql`select note.*, at_once, is_any_odd, of_all, paid_until,
       case when at_once and (is_withheld or is_advance) then json_array(day_of_invoice)
         when at_once = 0 and is_withheld and exists (select 1 ${paidBefore}) then
           (select iif(is_other, json_array(max(paid_on)), json_group_array(distinct paid_on)) ${paidBefore}) else json_array(fecha_note) end as days
-    from note left join (select uuid as lowered_uuid, at_once from lowered) on lowered_uuid = applies_to left join (${sums}) sums on sums.invoice = applies_to and sums.source = note.uuid and sums.kind = 'E'`
+    from note left join (select uuid as lowered_uuid, at_once from lowered) on lowered_uuid = applies_to left join settling on settling.invoice = applies_to and settling.source = note.uuid`
   const onDays = sql`select noted.*, on_day.value as day, json_array_length(days) > 1 as is_split
     from (${dated} limit -1) noted cross join json_each(days) on_day where on_day.value between ${days.first} and ${days.last}`
-  const isUnsure = sql`(is_split or is_other or length(part) > ${LARGE} or length(total) > ${LARGE} or is_odd or (credited > total + 0 and (at_once is not 1 or paid_before <> 0)))`
+  const isUnsure = sql`(is_split or is_other or length(part) > ${LARGE} or length(total) > ${LARGE} or is_any_odd)`
+  const dayOfPart = sql`iif(is_split, day, null)`
+  const found =
+    judge === undefined
+      ? sql`null`
+      : sql`iif(json_array_length(list) > 1, (select (${sql.raw(judge('list'))}) from lowered i where ${i.uuid} = of_invoice), null)`
+  // The payments until then, of one day of a refund of several: the first, and what is found of them where they are several.
+  const told = sql`select of_invoice, until, on_day, json_array(json(list->'$[0]'), json(${found})) as told
+    from (select *, (select json_group_array(json_array(forma_pago, of_payment, amount, paid_on)) from paid
+        where invoice = of_invoice and fecha_pago <= until and (on_day is null or paid_on = on_day)) as list
+      from (select distinct applies_to as of_invoice, paid_until as until, ${dayOfPart} as on_day from refunded where at_once = 0 and (${isUnsure} or of_all is not 0)) limit -1)`
   const measured = sql`select *,
-      case when applies_to is null then part + 0 when ${isUnsure} then null when at_once then min(part + 0, max(total - credited_before, 0))
-        else part - min(part + 0, max(total - paid_before - credited_before, 0)) end as returned,
-      case when at_once = 0 then (select json_group_array(json_array(forma_pago, of_payment, amount, paid_on)) ${paidBefore} and (not is_split or paid_on = day)) end as payments
-    from (${onDays})`
+      case when applies_to is null then part + 0 when not ${isUnsure} then of_all end as returned,
+      case when at_once = 0 then (select told from before where of_invoice = applies_to and until = paid_until and on_day is ${dayOfPart}) end as told
+    from refunded`
   const isWhole = sql`(is_plain and returned is whole + 0)`
   const others = Object.keys(named)
   return sql`with note as materialized (${rows}), lowered as materialized (${lowered}), act as materialized (${acts}),
-    paid as materialized (select * from act where kind = 'P')
+    paid as materialized (select * from act where kind = 'P'), settling as materialized (select * from (${sums}) where kind = 'E'),
+    refunded as materialized (${onDays}), before as materialized (${told})
   select ${columns({
     uuid: sql`uuid`,
     applies_to: sql`applies_to`,
@@ -278,13 +300,13 @@ export function refunds(
     day: sql`day`,
     counterparty: sql`counterparty`,
     tipo: sql`'E'`,
-    forma: sql`iif(at_once is not 0, forma_note, payments->'$[0]'->>0)`,
+    forma: sql`iif(at_once is not 0, forma_note, told->'$[0]'->>0)`,
     invoice: sql`coalesce(applies_to, uuid)`,
     reason: sql`null`,
     is_restated: sql`is_withheld and not is_advance and substr(day, 1, 7) < substr(fecha_note, 1, 7)`,
     is_returned: sql`not is_advance`,
-    payment: sql`case when at_once then payment_whole when at_once = 0 then payments->'$[0]'->>1 end`,
-    payments: sql`case when at_once = 0 and json_array_length(payments) > 1 then payments end`,
+    payment: sql`case when at_once then payment_whole when at_once = 0 then told->'$[0]'->>1 end`,
+    judged: sql`told->>'$[1]'`,
     payment_of: sql`case when at_once and payment_whole is null then json_array(total, currency_of, day_of_invoice) end`,
     needs_exact: sql`not ${isWhole}`,
     amount: sql`coalesce(returned, part)`,
@@ -382,7 +404,7 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     is_restated: sql`0`,
     is_returned: sql`0`,
     payment: paymentInMxn(i),
-    payments: sql`null`,
+    judged: sql`null`,
     payment_of: sql`null`,
     needs_exact: needsExact,
     amount: p.amount,
@@ -431,15 +453,18 @@ export function cashEventsOf(
  * Selects the cash events of a direction on some days, and the paid parts that are none (`reason`), one row each. Columns: `uuid` of the
  * document, `applies_to` and `n` of a complement or credit note, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice`
  * (what is paid), `reason`, `is_restated` (a refund that restates the month of its payment), `is_returned` (a refund, and no application of an
- * advance), `payment` (what was paid with `forma`, of this and
- * maybe other invoices, in micros of MXN), `payment_of` (`[amount, currency, day]` where its rate is not stated) and `payments` (where a refund is of several, `[[forma, micros
- * of MXN, amount, FechaPago], …]`), `needs_exact`, `amount` in the stated
- * currency, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. Where `needs_exact` is set, `exactAmounts` computes the
+ * advance), `payment` (what was paid with `forma`, of this and maybe other invoices, in micros of MXN), `payment_of` (`[amount, currency, day]`
+ * where its rate is not stated), `judged` (where a refund is of several payments, what `judge` finds of them), `needs_exact`, `amount` in the
+ * stated currency, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. Where `needs_exact` is set, `exactAmounts` computes the
  * amounts from `source` instead; it also computes the `net` of a paid part where that is null. `more` are further columns of the invoice, or
  * of a document of its own. Null when the window shows nothing of the direction.
  */
-export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING): SQL | null {
-  const selects = [paidAtOnce, refunds, paidByComplement].flatMap((select) => select(partition, direction, days, more) ?? [])
+export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING, judge?: Judge): SQL | null {
+  const selects = [
+    paidAtOnce(partition, direction, days, more),
+    refunds(partition, direction, days, more, judge),
+    paidByComplement(partition, direction, days, more),
+  ].filter((select) => select !== null)
   return selects.length === 0
     ? null
     : sql.join(
