@@ -1,5 +1,5 @@
+import { CODES as words } from '../../src/cfdi/codes.ts'
 import { useWords } from '../language.ts'
-import { words } from './words.ts'
 
 export type Catalog = keyof typeof words.es
 

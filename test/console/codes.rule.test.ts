@@ -8,7 +8,7 @@ import oldRegimes from '@nodecfdi/sat-micro-catalogs/raw/cfdi_regimenes_fiscales
 import oldRelations from '@nodecfdi/sat-micro-catalogs/raw/cfdi_tipos_relaciones'
 import oldUses from '@nodecfdi/sat-micro-catalogs/raw/cfdi_usos_cfdi'
 import { expect, it } from 'vitest'
-import { words } from '../../console/codes/words.ts'
+import { CODES as words } from '../../src/cfdi/codes.ts'
 
 const catalogs = {
   forma_pago: [formas, oldFormas],

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Efirma } from '../../src/authority/efirma/efirma.ts'
+import { expressionOf } from '../../src/authority/port/expression.ts'
 import { readRequested, readToken, readVerified } from '../../src/authority/sat/answers.ts'
 import {
   folioRequest,
@@ -14,7 +15,7 @@ import {
   signerOf,
   verificationRequest,
 } from '../../src/authority/sat/session.ts'
-import { expressionOf, expressionRequest, readStatus } from '../../src/authority/sat/status.ts'
+import { expressionRequest, readStatus } from '../../src/authority/sat/status.ts'
 import { readCfdi } from '../../src/cfdi/xml/parse.ts'
 import { openFiles } from '../authority/support/open-files.ts'
 import { verified } from '../authority/support/signatures.ts'

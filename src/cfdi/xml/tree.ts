@@ -163,6 +163,32 @@ const GRAMMAR: Grammar<TreeState> = {
 /** `readingTree` in one go. */
 export const readTree = (bytes: Uint8Array): XmlTree => inOneGo(readingTree(bytes))
 
+/** Hands over a line whole, and forgets it. */
+const handedOver = (take: (line: XmlElement) => void): Element<TreeState> => ({
+  open: (state, ...opened) => {
+    state.left.conceptos = MOST.conceptos
+    openNode(state, ...opened)
+  },
+  close: (state) => {
+    const { node } = last(state)
+    close(state)
+    last(state).children!.length = 0
+    if (node) take(node)
+  },
+  other: kept,
+})
+
+/** Reads the lines of a document one after the other, each with everything in it. Throws CfdiRejected. */
+export function readLines(bytes: Uint8Array, take: (line: XmlElement) => void): void {
+  const lines = around('conceptos', () => [], { children: new Map([['Concepto', handedOver(take)]]) })
+  inOneGo(
+    readBy(bytes, {
+      ...GRAMMAR,
+      root: (...opened) => ({ ...GRAMMAR.root(...opened), element: { open: openNode, close, children: new Map([['Conceptos', lines]]) } }),
+    }),
+  )
+}
+
 /** Reads a document as trees of its elements. It takes any document that `readCfdi` takes, in bounded memory. Throws CfdiRejected. */
 export function* readingTree(bytes: Uint8Array): Steps<XmlTree> {
   const { levels, complement_trees, lines, left_out } = (yield* readBy(bytes, GRAMMAR)).state

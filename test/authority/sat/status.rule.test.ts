@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { expressionOf } from '../../../src/authority/port/expression.ts'
 import type { PrintedCfdi } from '../../../src/authority/port/status.ts'
-import { expressionOf, readStatus, statusRequest } from '../../../src/authority/sat/status.ts'
+import { readStatus, statusRequest } from '../../../src/authority/sat/status.ts'
 import { statusAnswer } from '../support/sat-answers.ts'
 import { named, parsed } from '../support/signatures.ts'
 

@@ -1,4 +1,4 @@
-import { words as codes } from '../../../codes/words.ts'
+import { CODES as codes } from '../../../../src/cfdi/codes.ts'
 import { count, dayOfYear, decimal, money, rate } from '../../../format.ts'
 import type { Language } from '../../../language.ts'
 import { words as flagged } from '../flagged/words.ts'

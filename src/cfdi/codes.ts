@@ -243,4 +243,4 @@ const en: typeof es = {
     ANN: 'Year',
   },
 }
-export const words = { es, en }
+export const CODES = { es, en }

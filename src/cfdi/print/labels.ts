@@ -1,0 +1,374 @@
+import type { Language } from './catalogs.ts'
+
+/** Words of attributes that are written otherwise than in the XML. */
+const WORDS: Readonly<Record<string, string>> = Object.fromEntries(
+  (
+    'régimen número código información descripción identificación razón relación nómina percepción percepciones deducción deducciones ' +
+    'exportación versión expedición operación mercancía mercancías ubicación ubicaciones país vehículo días máximo público retención ' +
+    'autorización fracción arancelaria categoría aérea marítimo marítima tránsito guía vía póliza ambiental médico cédula jubilación pensión ' +
+    'separación indemnización último antigüedad línea periodo situación recepción emisión teléfono certificación distribución logística ' +
+    'técnica química cancelación ordinaria extranjero obtención exhibición compensación contratación subcontratación dirección figura ' +
+    'confirmación participación enajenación básico título títulos crédito'
+  )
+    .split(' ')
+    .map((word) => [word.normalize('NFD').replace(/\p{M}/gu, ''), word]),
+)
+const SHORT: Readonly<Record<string, string>> = {
+  ...{
+    imp: 'importe',
+    num: 'número',
+    no: 'No.',
+    cta: 'cuenta',
+    ord: 'del ordenante',
+    ben: 'del beneficiario',
+    nom: 'nombre',
+    prod: 'producto',
+  },
+  ...{ serv: 'servicio', dr: 'del documento', p: 'del pago', rfc: 'RFC', uuid: 'UUID', curp: 'CURP', iva: 'IVA', isr: 'ISR', ieps: 'IEPS' },
+  ...{
+    sat: 'SAT',
+    cfdi: 'CFDI',
+    id: 'ID',
+    cad: 'cadena',
+    cert: 'certificado',
+    prov: 'proveedor',
+    certif: 'de certificación',
+    ret: 'retención',
+  },
+  ...{
+    tot: 'total',
+    mont: 'monto',
+    cve: 'clave',
+    desc: 'descripción',
+    sct: 'SCT',
+    ccp: 'CCP',
+    trib: 'tributaria',
+    reg: 'registro',
+    ext: 'exterior',
+  },
+  ...{ perm: 'permiso', aseg: 'asegurado', resp: 'responsable', civil: 'civil', vm: 'del vehículo', dist: 'distancia', rec: 'recorrida' },
+  ...{
+    ini: 'inicial',
+    fin: 'final',
+    exped: 'expedición',
+    retenc: 'retención',
+    grav: 'gravado',
+    exent: 'exento',
+    den: 'denominación',
+    soc: 'social',
+  },
+  ...{ raz: 'razón', r: 'del receptor', e: 'del emisor', exp: 'expedición', int: 'interno', usd: 'USD', ent: 'entidad', fed: 'federativa' },
+  ...{
+    ref: 'referencia',
+    dias: 'días',
+    unid: 'unidad',
+    bruto: 'bruto',
+    kg: 'kg',
+    ser: 'serie',
+    aut: 'autorización',
+    rvoe: 'RVOE',
+    de: 'de',
+  },
+}
+
+/** What attributes and elements are called where their names do not say it well: in Spanish and in English. */
+const LABELS: Readonly<Record<string, readonly [es: string | null, en: string]>> = {
+  ...{ comprobante: [null, 'Document'], emisor: [null, 'Issuer'], receptor: [null, 'Receiver'], conceptos: [null, 'Line items'] },
+  ...{
+    tipodecomprobante: ['Tipo de comprobante', 'Type'],
+    serie: [null, 'Series'],
+    folio: [null, 'Folio'],
+    uuid: ['Folio fiscal (UUID)', 'UUID'],
+  },
+  ...{
+    fecha: ['Fecha y hora de emisión', 'Issued'],
+    fechatimbrado: ['Fecha y hora de certificación', 'Certified'],
+    lugarexpedicion: ['Lugar de expedición', 'Place of issue'],
+  },
+  ...{
+    nocertificado: ['Serie del certificado del emisor', 'Certificate of the issuer'],
+    nocertificadosat: ['Serie del certificado del SAT', 'Certificate of SAT'],
+  },
+  ...{
+    rfcprovcertif: ['RFC del proveedor de certificación', 'RFC of the certification provider'],
+    exportacion: ['Exportación', 'Export'],
+    version: ['Versión', 'Version'],
+  },
+  ...{
+    rfc: ['RFC', 'RFC'],
+    nombre: ['Nombre', 'Name'],
+    regimenfiscal: ['Régimen fiscal', 'Tax regime'],
+    regimenfiscalreceptor: ['Régimen fiscal', 'Tax regime'],
+  },
+  ...{
+    domiciliofiscalreceptor: ['Domicilio fiscal', 'Tax address'],
+    usocfdi: ['Uso del CFDI', 'Use of the CFDI'],
+    residenciafiscal: ['Residencia fiscal', 'Tax residence'],
+  },
+  ...{
+    numregidtrib: ['Registro de identidad tributaria', 'Tax identity'],
+    informacionglobal: ['Información global', 'Global invoice'],
+    periodicidad: [null, 'Periodicity'],
+  },
+  ...{
+    meses: [null, 'Months'],
+    año: [null, 'Year'],
+    cfdirelacionados: ['CFDI relacionados', 'Related CFDIs'],
+    cfdirelacionado: ['CFDI relacionado', 'Related CFDI'],
+  },
+  ...{
+    tiporelacion: ['Tipo de relación', 'Relation'],
+    claveprodserv: ['Clave', 'Key'],
+    noidentificacion: ['No. de identificación', 'Identification'],
+    cantidad: [null, 'Quantity'],
+  },
+  ...{
+    claveunidad: ['Unidad', 'Unit'],
+    unidad: ['Nombre de la unidad', 'Name of the unit'],
+    descripcion: ['Descripción', 'Description'],
+    valorunitario: ['Valor unitario', 'Unit price'],
+  },
+  ...{
+    importe: [null, 'Amount'],
+    descuento: [null, 'Discount'],
+    objetoimp: ['Objeto de impuesto', 'Taxable'],
+    impuestos: [null, 'Taxes'],
+    traslados: [null, 'Taxes charged'],
+  },
+  ...{
+    traslado: [null, 'Tax charged'],
+    retenciones: [null, 'Taxes withheld'],
+    retencion: ['Retención', 'Tax withheld'],
+    base: [null, 'Base'],
+    impuesto: [null, 'Tax'],
+  },
+  ...{
+    tipofactor: ['Tipo de factor', 'Factor'],
+    tasaocuota: ['Tasa o cuota', 'Rate'],
+    totalimpuestostrasladados: ['Total de impuestos trasladados', 'Total of taxes charged'],
+  },
+  ...{
+    totalimpuestosretenidos: ['Total de impuestos retenidos', 'Total of taxes withheld'],
+    subtotal: ['Subtotal', 'Subtotal'],
+    total: [null, 'Total'],
+  },
+  ...{
+    formapago: ['Forma de pago', 'Payment form'],
+    metodopago: ['Método de pago', 'Payment method'],
+    condicionesdepago: ['Condiciones de pago', 'Payment terms'],
+  },
+  ...{
+    moneda: [null, 'Currency'],
+    tipocambio: ['Tipo de cambio', 'Exchange rate'],
+    informacionaduanera: ['Información aduanera', 'Customs document'],
+    numeropedimento: ['Número de pedimento', 'Number of the customs document'],
+  },
+  ...{
+    cuentapredial: ['Cuenta predial', 'Property tax account'],
+    parte: [null, 'Part'],
+    acuentaterceros: ['A cuenta de terceros', 'On behalf of a third party'],
+  },
+  ...{
+    formadepago: ['Forma de pago', 'Payment form'],
+    metododepago: ['Método de pago', 'Payment method'],
+    motivodescuento: ['Motivo del descuento', 'Reason of the discount'],
+  },
+  ...{
+    pagos: [null, 'Payments'],
+    pago: [null, 'Payment'],
+    totales: [null, 'Totals'],
+    fechapago: ['Fecha de pago', 'Date of payment'],
+    formadepagop: ['Forma de pago', 'Payment form'],
+  },
+  ...{
+    monedap: ['Moneda', 'Currency'],
+    tipocambiop: ['Tipo de cambio', 'Exchange rate'],
+    monto: [null, 'Amount'],
+    numoperacion: ['Número de operación', 'Number of the operation'],
+  },
+  ...{
+    doctorelacionado: ['Documentos relacionados', 'Related documents'],
+    iddocumento: ['UUID del documento', 'UUID of the document'],
+    monedadr: ['Moneda', 'Currency'],
+  },
+  ...{
+    equivalenciadr: ['Equivalencia', 'Equivalence'],
+    tipocambiodr: ['Tipo de cambio', 'Exchange rate'],
+    metododepagodr: ['Método de pago', 'Payment method'],
+    numparcialidad: ['Parcialidad', 'Part'],
+  },
+  ...{
+    impsaldoant: ['Saldo anterior', 'Balance before'],
+    imppagado: ['Pagado', 'Paid'],
+    impsaldoinsoluto: ['Saldo insoluto', 'Balance after'],
+    objetoimpdr: ['Objeto de impuesto', 'Taxable'],
+  },
+  ...{
+    nomina: ['Nómina', 'Payroll'],
+    percepciones: [null, 'Earnings'],
+    percepcion: ['Percepción', 'Earning'],
+    deducciones: [null, 'Deductions'],
+    deduccion: ['Deducción', 'Deduction'],
+  },
+  ...{
+    otrospagos: ['Otros pagos', 'Other payments'],
+    otropago: ['Otro pago', 'Other payment'],
+    incapacidades: [null, 'Incapacities'],
+    horasextra: ['Horas extra', 'Overtime'],
+  },
+  ...{
+    clave: [null, 'Key'],
+    concepto: [null, 'Line item'],
+    importegravado: ['Importe gravado', 'Taxed'],
+    importeexento: ['Importe exento', 'Exempt'],
+  },
+  ...{
+    cartaporte: ['Carta Porte', 'Waybill'],
+    comercioexterior: ['Comercio exterior', 'Foreign trade'],
+    impuestoslocales: ['Impuestos locales', 'Local taxes'],
+    donatarias: ['Donativo', 'Donation'],
+  },
+  ...{
+    timbrefiscaldigital: ['Timbre fiscal digital', 'Tax stamp'],
+    sello: ['Sello digital del emisor', 'Digital seal of the issuer'],
+    sellocfd: ['Sello digital del CFDI', 'Digital seal of the CFDI'],
+    sellosat: ['Sello digital del SAT', 'Digital seal of SAT'],
+  },
+  ...{
+    certificado: ['Certificado del emisor', 'Certificate of the issuer'],
+    cert: ['Certificado del emisor', 'Certificate of the issuer'],
+    numcert: ['Serie del certificado del emisor', 'Certificate of the issuer'],
+  },
+  ...{
+    'xsi:schemalocation': ['Esquemas del XML', 'Schemas of the XML'],
+    periodo: [null, 'Period'],
+    impretenidos: ['Impuestos retenidos', 'Taxes withheld'],
+    nacional: [null, 'National'],
+    extranjero: [null, 'Foreign'],
+  },
+  ...{ totalderetenciones: ['Total de retenciones', 'Total withheld'], totaldetraslados: ['Total de traslados', 'Total charged'] },
+  ...{
+    imploctrasladado: ['Impuesto', 'Tax'],
+    implocretenido: ['Impuesto', 'Tax'],
+    tasadetraslado: ['Tasa', 'Rate'],
+    tasaderetencion: ['Tasa', 'Rate'],
+  },
+  ...{
+    transpinternac: ['Transporte internacional', 'International transport'],
+    facatradquirente: ['Operación del adquirente', 'Operation of the acquirer'],
+  },
+  ...{
+    folioint: ['Folio interno', 'Folio'],
+    fechaexp: ['Fecha y hora de expedición', 'Issued'],
+    cveretenc: ['Clave de retención', 'Key of the withholding'],
+    descretenc: ['Descripción', 'Description'],
+    lugarexpretenc: ['Lugar de expedición', 'Place of issue'],
+  },
+}
+
+const known = new Map<string, string>()
+
+/** What an attribute or element is called: its own label, else its name as words. */
+export function labelOf(name: string, language: Language): string {
+  const key = `${language}${name}`
+  const label = known.get(key) ?? newLabel(name, language)
+  // There are as many names as documents invent.
+  if (known.size < 2_000) known.set(key, label)
+  return label
+}
+
+function newLabel(name: string, language: Language): string {
+  const own = Object.hasOwn(LABELS, name.toLowerCase()) ? LABELS[name.toLowerCase()] : undefined
+  if (own && language === 'en') return own[1]
+  if (own && own[0] !== null) return own[0]
+  const words = name
+    .replace(/^.*:/, '')
+    .replace(/([a-zà-ÿ\d])([A-ZÀ-Ý])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .split(/[\s_.-]+/)
+    .filter(Boolean)
+    .map((word) => SHORT[word.toLowerCase()] ?? WORDS[word.toLowerCase()] ?? (/^[A-Z]{2,}$/.test(word) ? word : word.toLowerCase()))
+    .join(' ')
+  return words === '' ? name : words[0]!.toUpperCase() + words.slice(1)
+}
+
+const UNITS =
+  'cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve'.split(
+    ' ',
+  )
+const TENS = ['', '', '', 'treinta', 'cuarenta', 'cincuenta', 'sesenta', 'setenta', 'ochenta', 'noventa']
+const HUNDREDS = [
+  '',
+  'ciento',
+  'doscientos',
+  'trescientos',
+  'cuatrocientos',
+  'quinientos',
+  'seiscientos',
+  'setecientos',
+  'ochocientos',
+  'novecientos',
+]
+
+/** A number below a thousand. Before a noun `uno` is `un`. */
+function smallInSpanish(n: number): string {
+  if (n === 100) return 'cien'
+  const [hundreds, rest] = [Math.floor(n / 100), n % 100]
+  const below =
+    rest === 0 ? '' : rest < 30 ? UNITS[rest]! : `${TENS[Math.floor(rest / 10)]}${rest % 10 === 0 ? '' : ` y ${UNITS[rest % 10]}`}`
+  return [HUNDREDS[hundreds], below]
+    .filter(Boolean)
+    .join(' ')
+    .replace(/veintiuno$/, 'veintiún')
+    .replace(/uno$/, 'un')
+}
+
+/** Groups of six digits, each by its thousands. */
+const MILLIONS = [null, ['millón', 'millones'], ['billón', 'billones'], ['trillón', 'trillones']] as const
+
+function inSpanish(whole: string): string {
+  const groups = (whole.padStart(Math.ceil(whole.length / 6) * 6, '0').match(/\d{6}/g) ?? []).reverse()
+  const said = groups.map((group, n) => {
+    const [thousands, rest] = [Number(group.slice(0, 3)), Number(group.slice(3))]
+    const words = [
+      thousands === 0 ? '' : thousands === 1 ? 'mil' : `${smallInSpanish(thousands)} mil`,
+      rest === 0 ? '' : smallInSpanish(rest),
+    ]
+    const name = MILLIONS[n]
+    const number = words.filter(Boolean).join(' ')
+    return number && name ? `${number} ${number === 'un' ? name[0] : name[1]}` : number
+  })
+  return said.reverse().filter(Boolean).join(' ') || 'cero'
+}
+
+const EN_UNITS =
+  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
+    ' ',
+  )
+const EN_TENS = ['', '', 'twenty', 'thirty', 'forty', 'fifty', 'sixty', 'seventy', 'eighty', 'ninety']
+const EN_GROUPS = ['', 'thousand', 'million', 'billion', 'trillion', 'quadrillion', 'quintillion']
+
+function smallInEnglish(n: number): string {
+  const [hundreds, rest] = [Math.floor(n / 100), n % 100]
+  const below = rest < 20 ? EN_UNITS[rest]! : `${EN_TENS[Math.floor(rest / 10)]}${rest % 10 === 0 ? '' : `-${EN_UNITS[rest % 10]}`}`
+  return [hundreds > 0 && `${EN_UNITS[hundreds]} hundred`, rest > 0 && below].filter(Boolean).join(' ')
+}
+
+function inEnglish(whole: string): string {
+  const groups = (whole.padStart(Math.ceil(whole.length / 3) * 3, '0').match(/\d{3}/g) ?? []).reverse()
+  const said = groups.map((group, n) => (group === '000' ? '' : `${smallInEnglish(Number(group))} ${EN_GROUPS[n]}`.trim()))
+  return said.reverse().filter(Boolean).join(' ') || 'zero'
+}
+
+/** An amount in words, as an invoice has it: `CIENTO DIECISÉIS PESOS 00/100 M.N.` Null for what is no amount. */
+export function amountInWords(amount: string, currency: string | undefined, language: Language): string | null {
+  const [, whole, fraction = ''] = /^\s*0*(\d{1,20})(?:\.(\d*))?\s*$/.exec(amount) ?? []
+  if (whole === undefined) return null
+  const cents = `${fraction.slice(0, 2).padEnd(2, '0')}/100`
+  const isMxn = currency === undefined || /^(MXN|M\.?N\.?|pesos?|peso mexicano)$/i.test(currency.trim())
+  const isOne = whole === '1'
+  if (language === 'en')
+    return `${inEnglish(whole)} ${isMxn ? `${isOne ? 'peso' : 'pesos'} ${cents} MXN` : `${cents} ${currency}`}`.toUpperCase()
+  const of = isMxn && /(?:llón|llones)$/.test(inSpanish(whole)) ? 'de ' : ''
+  return `${inSpanish(whole)} ${isMxn ? `${of}${isOne ? 'peso' : 'pesos'} ${cents} M.N.` : `${cents} ${currency}`}`.toUpperCase()
+}

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { inflateSync } from 'node:zlib'
+import jsQR from 'jsqr'
+import { extractText, getDocumentProxy } from 'unpdf'
+import { describe, expect, it } from 'vitest'
+import { amountInWords, labelOf } from '../../../src/cfdi/print/labels.ts'
+import { pdfOf } from '../../../src/cfdi/print/pdf.ts'
+import { DOCUMENTS } from '../support/complements.ts'
+import { attributesOf } from '../support/stated.ts'
+import { VALID } from './support/printed.ts'
+
+const bytesOf = (xml: string): Uint8Array => new TextEncoder().encode(xml)
+
+/** What somebody can copy out of a PDF. */
+async function textOf(pdf: Uint8Array): Promise<string> {
+  const { text } = await extractText(await getDocumentProxy(pdf.slice()), { mergePages: true })
+  return text
+}
+
+/** A text without white space: lines and columns break it anywhere. */
+const solid = (text: string): string => text.replace(/\s+/g, '').toUpperCase()
+
+/** The inflated streams of a PDF. */
+function streamsOf(pdf: Uint8Array): string[] {
+  const file = Buffer.from(pdf)
+  return [...file.toString('latin1').matchAll(/\/Length (\d+)>>\nstream\n/g)].map(({ 0: head, 1: length, index }) =>
+    inflateSync(file.subarray(index + head.length, index + head.length + Number(length))).toString('latin1'),
+  )
+}
+
+/** What the QR codes of a PDF say, read from its squares as a camera sees them. */
+function codesOf(pdf: Uint8Array): string[] {
+  const figures = streamsOf(pdf).flatMap((stream) =>
+    [...stream.matchAll(/ cm ((?:\d+ \d+ \d+ 1 re ?)+)f Q/g)].map(([, squares]) => squares!),
+  )
+  return figures.map((squares) => {
+    const runs = [...squares.matchAll(/(\d+) (\d+) (\d+) 1 re/g)].map((run) => run.slice(1).map(Number) as [number, number, number])
+    const rows = Math.max(...runs.map(([, y]) => y)) + 1
+    const [scale, quiet] = [4, 4]
+    const side = (rows + 2 * quiet) * scale
+    const image = new Uint8ClampedArray(side * side * 4).fill(255)
+    for (const [x, y, width] of runs)
+      for (let row = 0; row < scale; row++)
+        for (let column = 0; column < width * scale; column++)
+          image.set([0, 0, 0], (((rows - 1 - y + quiet) * scale + row) * side + (x + quiet) * scale + column) * 4)
+    return jsQR(image, side, side)?.data ?? ''
+  })
+}
+
+describe.each(Object.entries(DOCUMENTS))('%s', (_, xml) => {
+  const pdf = pdfOf(bytesOf(xml), VALID, 'es')
+
+  it('every attribute and text of the XML can be copied out of its PDF', async () => {
+    const text = solid(await textOf(pdf))
+    expect(attributesOf(xml).filter(([, value]) => !text.includes(solid(value)))).toEqual([])
+    expect(text).not.toContain('SECRETO="NOT')
+  })
+
+  it('has the same bytes again, and others in another language', () => {
+    const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+    expect(hash(pdfOf(bytesOf(xml), VALID, 'es'))).toBe(hash(pdf))
+    expect(hash(pdfOf(bytesOf(xml), VALID, 'en'))).not.toBe(hash(pdf))
+  })
+
+  it('carries its XML byte for byte, and has a QR code that a camera reads', () => {
+    expect(streamsOf(pdf)).toContain(Buffer.from(xml).toString('latin1'))
+    expect(codesOf(pdf).at(-1)).toMatch(/5e1f0000-0000-4000-8000-000000000001/)
+  })
+
+  it('takes at most 120 KB', () => {
+    expect(pdf.length).toBeLessThan(120_000)
+  })
+})
+
+describe('the QR code', () => {
+  it.each([
+    [
+      '4.0, payroll 1.2',
+      'https://verificacfdi.facturaelectronica.sat.gob.mx/default.aspx?id=5e1f0000-0000-4000-8000-000000000001&re=AAA010101AAA&rr=BBB020202BB1&tt=99.0&fe=QUJD',
+    ],
+    [
+      '3.3, payments 1.0',
+      'https://verificacfdi.facturaelectronica.sat.gob.mx/default.aspx?id=5e1f0000-0000-4000-8000-000000000001&re=AAA010101AAA&rr=BBB020202BB1&tt=99.0&fe=QUJD',
+    ],
+    ['3.2, invoice', '?re=AAA010101AAA&rr=BBB020202BB1&tt=0000000099.000000&id=5e1f0000-0000-4000-8000-000000000001'],
+    [
+      'retenciones 2.0',
+      'https://prodretencionverificacion.clouda.sat.gob.mx/?id=5e1f0000-0000-4000-8000-000000000001&re=AAA010101AAA&rr=EEEE850505EE4&tt=4076.73&fe=QUJD',
+    ],
+    ['retenciones 1.0', '?re=AAA010101AAA&nr=00000000000000012345&tt=0000000100.010000&id=5e1f0000-0000-4000-8000-000000000001'],
+  ])('of %s says what SAT verifies', (name, expected) => {
+    expect(codesOf(pdfOf(bytesOf(DOCUMENTS[name]!), VALID, 'es')).at(-1)).toBe(expected)
+  })
+
+  it('of a Carta Porte names its IdCCP and its times', () => {
+    const [first] = codesOf(pdfOf(bytesOf(DOCUMENTS['4.0, goods on the way and abroad']!), VALID, 'es'))
+    expect(first).toBe(
+      'https://verificacfdi.facturaelectronica.sat.gob.mx/verificaccp/default.aspx?IdCCP=CCC5f1c1-0000-4000-8000-000000000001&FechaOrig=2024-05-31T08:00:00&FechaTimb=2024-05-31T10:01:00',
+    )
+  })
+})
+
+describe('the sheet', () => {
+  const invoice = DOCUMENTS['4.0, complements and parts of lines']!
+
+  it('says what codes mean, and the total in words', async () => {
+    const text = await textOf(pdfOf(bytesOf(invoice), VALID, 'es'))
+    for (const expected of ['99 – Por definir', 'PPD – Pago en parcialidades o diferido', '002 – IVA', 'NOVENTA Y NUEVE PESOS 00/100 M.N.'])
+      expect(text.replace(/\s+/g, ' ')).toContain(expected)
+    expect(text).toContain('Este documento es una representación impresa de un CFDI.')
+  })
+
+  it('of a cancelled document says so on every page, with the day, the reason and the substitute as a link', async () => {
+    const substitute = '0AA5C0DE-0000-4000-8000-00000000000F'
+    const cancelled = { ...VALID, estatus: 'cancelado', cancelled_on: '2026-01-02', cancellation_reason: '01', substitute } as const
+    const pdf = pdfOf(bytesOf(invoice), cancelled, 'es')
+    const { totalPages, text } = await extractText(await getDocumentProxy(pdf.slice()))
+    expect(totalPages).toBeGreaterThan(1)
+    for (const page of text) expect(page).toContain('CANCELADO')
+    expect(text[0]).toContain('CANCELADO el 2026-01-02. Motivo: 01 – Comprobante emitido con errores con relación.')
+    expect(streamsOf(pdf).join('\n')).toContain(`/URI(https://verificacfdi.facturaelectronica.sat.gob.mx/default.aspx?id=${substitute})`)
+  })
+
+  it('of 5,000 lines goes on over pages that repeat the head of the table and are numbered', async () => {
+    const line = (n: number) =>
+      `<cfdi:Concepto ClaveProdServ="84111505" Cantidad="${n}" ClaveUnidad="ACT" Descripcion="Renglón número ${n}" ValorUnitario="1.00" Importe="${n}.00" ObjetoImp="02"/>`
+    const lines = Array.from({ length: 5_000 }, (_, n) => line(n + 1)).join('')
+    const xml = DOCUMENTS['3.3, elections and an unknown complement']!.replace(
+      /<cfdi:Conceptos>.*?<\/cfdi:Conceptos>/s,
+      `<cfdi:Conceptos>${lines}</cfdi:Conceptos>`,
+    )
+    const { totalPages, text } = await extractText(await getDocumentProxy(pdfOf(bytesOf(xml), VALID, 'es')))
+    expect(totalPages).toBeGreaterThan(100)
+    expect(text[60]).toMatch(/Valor\s+unitario/)
+    for (const [n, page] of text.entries()) expect(page).toContain(`Página ${n + 1} de ${totalPages}`)
+    const all = text.join('\n')
+    for (const n of [1, 2_500, 5_000]) expect(all).toContain(`Renglón número ${n}`)
+  }, 60_000)
+
+  it('shows characters that its font lacks, and whoever copies them gets them whole', async () => {
+    const value = 'Łódź “naïve” ½ – 日本語 Ж 🚀 Ω ﬁ'
+    const text = await textOf(pdfOf(bytesOf(invoice.replace('Nombre="Emisora"', `Nombre="${value}"`)), VALID, 'es'))
+    expect(solid(text.normalize('NFKC'))).toContain(solid(value.normalize('NFKC')))
+  })
+})
+
+describe('amounts in words', () => {
+  it.each([
+    ['0', 'CERO PESOS 00/100 M.N.'],
+    ['1.5', 'UN PESO 50/100 M.N.'],
+    ['21.99', 'VEINTIÚN PESOS 99/100 M.N.'],
+    ['100', 'CIEN PESOS 00/100 M.N.'],
+    ['116.02', 'CIENTO DIECISÉIS PESOS 02/100 M.N.'],
+    ['1001', 'MIL UN PESOS 00/100 M.N.'],
+    ['31000', 'TREINTA Y UN MIL PESOS 00/100 M.N.'],
+    ['1000000', 'UN MILLÓN DE PESOS 00/100 M.N.'],
+    ['2345678.90', 'DOS MILLONES TRESCIENTOS CUARENTA Y CINCO MIL SEISCIENTOS SETENTA Y OCHO PESOS 90/100 M.N.'],
+    ['1000000000000', 'UN BILLÓN DE PESOS 00/100 M.N.'],
+  ])('%s: %s', (amount, words) => {
+    expect(amountInWords(amount, 'MXN', 'es')).toBe(words)
+  })
+
+  it('name another currency, and are English in an English sheet', () => {
+    expect(amountInWords('116.02', 'USD', 'es')).toBe('CIENTO DIECISÉIS 02/100 USD')
+    expect(amountInWords('2345116.02', 'MXN', 'en')).toBe(
+      'TWO MILLION THREE HUNDRED FORTY-FIVE THOUSAND ONE HUNDRED SIXTEEN PESOS 02/100 MXN',
+    )
+    expect(amountInWords('-1', 'MXN', 'es')).toBeNull()
+  })
+})
+
+it('an attribute that nobody knows is called by the words of its name', () => {
+  expect(['NumeroPedimento', 'TotalDistRec', 'RFCRemitente', 'toString'].map((name) => labelOf(name, 'es'))).toEqual([
+    'Número de pedimento',
+    'Total distancia recorrida',
+    'RFC remitente',
+    'To string',
+  ])
+})
