@@ -24,6 +24,13 @@ export const SENTENCES: Record<string, string> = {
   'blacklist.unknown': 'Su organización no tiene esa lista.',
   'blacklist.unreadable': 'El archivo no se puede leer: su primer renglón debe nombrar las columnas.',
   'blacklist_entry.plan_limit': 'Su plan no permite tantos RFC en listas propias. Envíe menos o cambie de plan.',
+  'cancellation_request.answered': 'La solicitud ya se respondió de otra forma, o ya terminó.',
+  'cancellation_request.changed': 'La solicitud cambió mientras tanto. Intente otra vez.',
+  'cancellation_request.no_provider':
+    'Este servicio no puede responder solicitudes de cancelación, porque no tiene un proveedor certificado (PAC). Responda en el portal del SAT.',
+  'cancellation_request.not_found': 'No hay una solicitud de cancelación de este CFDI que usted pueda ver.',
+  'cancellation_request.not_pending': 'La solicitud ya terminó y no se puede responder.',
+  'cancellation_request.not_received': 'Solo quien recibió el documento responde la solicitud de cancelarlo.',
   'cfdi.cooldown': 'Hace menos de diez minutos se consultó el estado de este CFDI. Espere un poco.',
   'cfdi.not_found': 'No tiene este CFDI, o queda fuera de lo que puede ver.',
   'cfdi.retenciones_status': 'El SAT informa del estado de las retenciones en otra página, que el servicio no consulta.',

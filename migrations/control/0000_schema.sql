@@ -565,6 +565,7 @@ CREATE TABLE `sandbox_cancellations` (
 	`uuid` text NOT NULL,
 	`cancelled_at` integer NOT NULL,
 	`cancellation_reason` text,
+	`outcome` text,
 	PRIMARY KEY(`rfc`, `uuid`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -101,7 +101,7 @@ CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--
 CREATE INDEX `alerts_weight` ON `alerts` (`organization_id`,`severity`,"alert_id" desc);--> statement-breakpoint
 CREATE INDEX `alerts_rfc` ON `alerts` (`organization_id`,`rfc`,`alert_id`);--> statement-breakpoint
 CREATE INDEX `alerts_unnotified` ON `alerts` (`alert_id`) WHERE notified <> 1;--> statement-breakpoint
-CREATE INDEX `alerts_open` ON `alerts` (`alert_id`) WHERE resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended');--> statement-breakpoint
+CREATE INDEX `alerts_open` ON `alerts` (`alert_id`) WHERE resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended', 'cancellation.requested');--> statement-breakpoint
 CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;--> statement-breakpoint
 CREATE TABLE `storage_connectors` (
 	`connector` integer PRIMARY KEY AUTOINCREMENT NOT NULL,

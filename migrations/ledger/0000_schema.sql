@@ -357,6 +357,30 @@ CREATE TABLE `status_rechecks` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `status_rechecks_due` ON `status_rechecks` (`due_at`);--> statement-breakpoint
+CREATE TABLE `cancellation_requests` (
+	`entity` integer NOT NULL,
+	`uuid` text NOT NULL,
+	`status` text NOT NULL,
+	`number` integer NOT NULL,
+	`clear_at` integer,
+	`detected_at` integer NOT NULL,
+	`seen_at` integer NOT NULL,
+	`decided_at` integer,
+	`reply` text,
+	`replied_at` integer,
+	PRIMARY KEY(`entity`, `uuid`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `cancellation_requests_detected` ON `cancellation_requests` (`entity`,`detected_at`,`uuid`);--> statement-breakpoint
+CREATE INDEX `cancellation_requests_pending` ON `cancellation_requests` (`entity`,`uuid`) WHERE status = 'pending';--> statement-breakpoint
+CREATE TABLE `cancellation_watches` (
+	`entity` integer PRIMARY KEY NOT NULL,
+	`day` text NOT NULL,
+	`searched` integer NOT NULL,
+	`followed` integer NOT NULL,
+	`answers` text NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `authority_conversations` (
 	`entity` integer PRIMARY KEY NOT NULL,
 	`due_at` integer,

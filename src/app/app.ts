@@ -41,6 +41,7 @@ import { eventRoutes } from '../delivery/events/routes.ts'
 import { listedRoutes, watchRoutes } from '../delivery/list-notifications/routes.ts'
 import { mailboxRoutes } from '../documents/mailbox/routes.ts'
 import { documentRoutes, portfolioDocumentRoutes } from '../documents/routes.ts'
+import { cancellationRoutes } from '../downloads/cancellations/routes.ts'
 import { downloadRoutes } from '../downloads/routes.ts'
 import { statusRoutes } from '../downloads/status/routes.ts'
 import { customListRoutes } from '../lists/custom/routes.ts'
@@ -190,6 +191,7 @@ app
   .route('/v1/cfdi', detailRoutes)
   .route('/v1/cfdi', relatedRoutes)
   .route('/v1/cfdi', statusRoutes)
+  .route('/v1/cancellation-requests', cancellationRoutes)
   .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/blacklists', watchRoutes)
   .route('/v1/test-helpers', testHelperRoutes)

@@ -22,6 +22,7 @@ import { alertCertificates } from '../documents/certificates.ts'
 import { notifyDueSoon } from '../documents/obligations/due-soon.ts'
 import { readPending } from '../documents/pending.ts'
 import { pruneUploads, sweepFetches } from '../downloads/awaited/awaited.ts'
+import { watchCancellations } from '../downloads/cancellations/watch.ts'
 import { sweepJobs } from '../downloads/downloads.ts'
 import { pruneJobs } from '../downloads/pruning/prune.ts'
 import { sweepRechecks } from '../downloads/status/rechecks.ts'
@@ -107,6 +108,7 @@ export const TASKS = {
   notifyDueSoon,
   readPending,
   sweepRechecks,
+  watchCancellations,
   reviewConnectors,
   reportDeadLetters: once(reportDeadLetters),
 } as const satisfies Record<string, Task>

@@ -1,7 +1,7 @@
 import type { System } from '../platform/context.ts'
 import { Unavailable } from '../platform/failures.ts'
-import type { AuthorityStatus, CfdiStatus } from './port/status.ts'
-import { sandboxOverrides } from './sandbox/overrides.ts'
+import type { AuthorityStatus, CancellationReplies, CfdiStatus } from './port/status.ts'
+import { replyInSandbox, sandboxOverrides } from './sandbox/overrides.ts'
 import { Unanswered } from './sat/answers.ts'
 import type { SatRequest } from './sat/exchange.ts'
 import { exchange, textOf } from './sat/exchange.ts'
@@ -48,3 +48,13 @@ const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => A
 
 /** Returns the status service of the adapter that TAX_AUTHORITY names. */
 export const statusesOf = (system: System): AuthorityStatus => ADAPTERS[system.settings.taxAuthority](system)
+
+/** Returns what answers requests for cancellation; null where no certified provider is configured, as with the real authority so far. */
+export const repliesOf = (system: System): CancellationReplies | null =>
+  system.settings.taxAuthority === 'sandbox'
+    ? {
+        async reply(rfc, uuid, reply) {
+          await replyInSandbox(system.db, rfc, uuid, reply === 'accept' ? 'accepted' : 'rejected', system.now)
+        },
+      }
+    : null

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { customType, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { REPLIES } from '../authority/port/status.ts'
 import type { Micros } from '../platform/money.ts'
 
 /**
@@ -348,9 +349,57 @@ export const statusRechecks = sqliteTable(
     due_at: integer('due_at').notNull(),
     /**
      * `found`: the status service called it cancelled, which is to be committed and reported. `asked`: an organization asked, and the answer leaves
-     * a recheck. `unproven`: metadata lists a received document as valid, and the package of valid ones did not hold it.
+     * a recheck. `unproven`: metadata lists a received document as valid, and the package of valid ones did not hold it. `watch`: a round of
+     * questions about the documents of the partition on which money hangs; its UUID is empty.
      */
-    recheck: text('recheck', { enum: ['asked', 'unproven', 'found'] }).notNull(),
+    recheck: text('recheck', { enum: ['asked', 'unproven', 'found', 'watch'] }).notNull(),
   },
   (table) => [primaryKey({ columns: [table.entity, table.uuid] }), index('status_rechecks_due').on(table.due_at)],
 )
+
+/**
+ * How a request of an issuer to cancel a document stands, from the answers of the status service. `accepted`: the receiver accepted it;
+ * `expired`: nobody answered in time, which accepts it too; `cancelled`: the document is cancelled, and the authority does not say how;
+ * `rejected`: the document stays valid.
+ */
+export const REQUEST_STATUSES = ['pending', 'accepted', 'rejected', 'expired', 'cancelled'] as const
+
+/** Requests to cancel documents, in the ledger that holds these. A document has one row, for the last of its requests. */
+export const cancellationRequests = sqliteTable(
+  'cancellation_requests',
+  {
+    entity: integer('entity').notNull(),
+    uuid: text('uuid').notNull(),
+    status: text('status', { enum: REQUEST_STATUSES }).notNull(),
+    /** Counts the requests of the document that were seen: a refused one can be followed by another. */
+    number: integer('number').notNull(),
+    /** When the authority last answered that there was no such request, and when it first answered that there was. Milliseconds since 1970. */
+    clear_at: integer('clear_at'),
+    detected_at: integer('detected_at').notNull(),
+    /** When it gave the last answer that says something. */
+    seen_at: integer('seen_at').notNull(),
+    /** When an answer first said how it ended. */
+    decided_at: integer('decided_at'),
+    /** The receiver's answer through the service, and when it was sent: null while nobody knows whether it was. */
+    reply: text('reply', { enum: REPLIES }),
+    replied_at: integer('replied_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.entity, table.uuid] }),
+    // GET /cancellation-requests.
+    index('cancellation_requests_detected').on(table.entity, table.detected_at, table.uuid),
+    // Asking how they go on.
+    index('cancellation_requests_pending').on(table.entity, table.uuid).where(sql`status = 'pending'`),
+  ],
+)
+
+/** What the status service was asked of a partition to find such requests. */
+export const cancellationWatches = sqliteTable('cancellation_watches', {
+  entity: integer('entity').primaryKey(),
+  /** The day in central Mexico that both counts are of: questions that looked for requests, and those about known ones. */
+  day: text('day').notNull(),
+  searched: integer('searched').notNull(),
+  followed: integer('followed').notNull(),
+  /** The last answers about documents that may be asked about again, as JSON (downloads/cancellations/rule.ts). */
+  answers: text('answers').notNull(),
+})

@@ -113,6 +113,8 @@ const OF_RFC = 'Identifiers are those of one fiscal entity, so check that the pa
 const CHECK = {
   alert: `${ELSEWHERE} List alerts with GET /v1/alerts.`,
   blacklist: `${ELSEWHERE} GET /v1/blacklists/custom lists your own, and POST makes one.`,
+  cancellation_request:
+    'Nobody is known to have asked to cancel this CFDI, or your windows do not show it. GET /v1/cancellation-requests lists the requests.',
   cfdi:
     'Your windows may not show it, its month may not be downloaded, or neither party is the RFC of this fiscal entity. visible_from and visible_to of ' +
     'GET /v1/fiscal-entities/{fiscal_entity_id} are the windows; GET /v1/fiscal-entities/{fiscal_entity_id}/coverage shows what is held of each ' +

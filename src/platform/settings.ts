@@ -24,6 +24,8 @@ export interface Settings {
   taxAuthority: 'sandbox' | 'sat'
   /** The factor of the waits between two questions to the authority about the same request. */
   authorityWaitFactor: number
+  /** The most questions of an RFC and day with which the service looks for requests for cancellation; 0 for none. */
+  cancellationQuestionsPerDay: number
   repseRegistry: 'sandbox' | 'live'
   repseRegistryUrl: string
   /** Scheduled downloads are spread over this many seconds after midnight. */
@@ -158,6 +160,7 @@ function readSettings(env: Env): Settings {
     openEvents: openOf('EVENTS', events),
     taxAuthority: oneOf('TAX_AUTHORITY', ['sandbox', 'sat']),
     authorityWaitFactor: waitFactor,
+    cancellationQuestionsPerDay: whole('CANCELLATION_QUESTIONS_PER_DAY', 200),
     repseRegistry: oneOf('REPSE_REGISTRY', ['sandbox', 'live']),
     repseRegistryUrl: url('REPSE_REGISTRY_URL'),
     spreadSeconds: whole('SPREAD_SECONDS', 86_400),

@@ -50,6 +50,11 @@ export const findLinked = async (
   return new Set(rows.map(({ id }) => id))
 }
 
+/** A page of the RFCs with an active connection, in the order of their numbers. */
+export const activeEntities = (after: number, limit: number): SQL<{ entity: number; shard: number }> =>
+  sql`select ${c.entity}, min(${c.shard}) as shard from ${connections} ${c} indexed by connections_entity
+    where ${c.entity} > ${after} and ${c.state} = 'active' group by ${c.entity} order by ${c.entity} limit ${limit}`
+
 const entityOf = (db: Database, rfc: string) =>
   db.select({ entity: fiscalEntities.entity }).from(fiscalEntities).where(eq(fiscalEntities.rfc, rfc))
 

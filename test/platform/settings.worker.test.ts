@@ -23,6 +23,7 @@ const RIGHT = {
   AUTHORITY_WAIT_FACTOR: '0.25',
   REPSE_REGISTRY: 'live',
   REPSE_REGISTRY_URL: 'https://repse.stps.gob.mx',
+  CANCELLATION_QUESTIONS_PER_DAY: '20',
   SPREAD_SECONDS: '10800',
   CREDENTIAL_REQUESTS_PER_MINUTE: '600',
   ORGANIZATION_REQUESTS_PER_MINUTE: '2400',
@@ -86,6 +87,7 @@ const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]
   ],
   ['REPSE_REGISTRY', 'must be sandbox or live.', [undefined, '', 'none'], ['sandbox', 'live']],
   ['REPSE_REGISTRY_URL', 'must be an http or https URL.', [undefined, '', 'repse', 'ftp://repse.example'], ['http://127.0.0.1:1/']],
+  ['CANCELLATION_QUESTIONS_PER_DAY', 'must be an integer from 0 to 200.', [undefined, '', '-1', '201', 'x'], ['0', '200']],
   ['SPREAD_SECONDS', 'must be an integer from 0 to 86400.', [undefined, '', '-1', '1.5', '86401', 'x', '1e3'], ['0', '86400']],
   ...['CREDENTIAL_REQUESTS_PER_MINUTE', 'ORGANIZATION_REQUESTS_PER_MINUTE', 'ADDRESS_REQUESTS_PER_MINUTE'].map(
     (name): (typeof VARIABLES)[number] => [

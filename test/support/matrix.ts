@@ -319,6 +319,39 @@ const unchecked = async ({ callers, fiscal_entity_id }: Side): Promise<Given> =>
   return { fiscal_entity_id, uuid }
 }
 
+/** Requests to cancel some documents of a connection, so many that its list has several pages. */
+const requestIn = async (fiscal_entity_id: string, status: string, uuids: string) => {
+  const { entity } = (await env.DB.prepare('select entity from connections where fiscal_entity_id = ?')
+    .bind(fiscal_entity_id)
+    .first<{ entity: number }>())!
+  await env.LEDGER_0.prepare(
+    `insert or replace into cancellation_requests
+       select entity, uuid, ?2, 1, null, ?3, ?3, null, null, null from cfdi where entity = ?1 and cancelled = 0 and kind = 'cfdi' and ${uuids}`,
+  )
+    .bind(entity, status, Date.now())
+    .run()
+  return entity
+}
+const someRequests = async ({ fiscal_entity_id }: Side): Promise<Given> => {
+  await requestIn(fiscal_entity_id, 'rejected', 'true order by uuid limit 4')
+  return { fiscal_entity_id }
+}
+const oneRequest = async ({ fiscal_entity_id, uuid }: Side): Promise<Given> => {
+  await requestIn(fiscal_entity_id, 'rejected', `uuid = '${uuid}'`)
+  return { fiscal_entity_id, uuid }
+}
+/** A received document of the spare entity that its issuer has asked to cancel. */
+const pendingRequest = async ({ callers, spare_entity_id }: Side): Promise<Given> => {
+  const { body } = await api(callers.owner, 'GET', `/v1/cfdi?fiscal_entity_id=${spare_entity_id}&kind=cfdi&estatus=vigente&limit=1`)
+  const { uuid } = body.data[0]
+  const entity = await requestIn(spare_entity_id, 'pending', `uuid = '${uuid}'`)
+  await env.LEDGER_0.prepare('update cfdi set direction = 1 where entity = ? and uuid = ?').bind(entity, uuid).run()
+  await env.DB.prepare('update connections set received_from = issued_from, received_to = issued_to where fiscal_entity_id = ?')
+    .bind(spare_entity_id)
+    .run()
+  return { fiscal_entity_id: spare_entity_id, uuid }
+}
+
 const report = ({ fiscal_entity_id }: Side): Given => ({ key: 'payroll', fiscal_entity_id })
 
 let mails = 0
@@ -514,6 +547,12 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/cfdi/:uuid/relations': { may: ALL, answers: 200, given: cfdi, query: ofEntity, isShort: true },
   'GET /v1/cfdi/:uuid/history': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'POST /v1/cfdi/:uuid/status-check': { may: ALL, answers: 200, given: unchecked, query: ofEntity },
+  'GET /v1/cancellation-requests': { may: ALL, answers: 200, given: someRequests, query: ofEntity },
+  'GET /v1/cancellation-requests/:uuid': { may: ALL, answers: 200, given: oneRequest, query: ofEntity },
+  'POST /v1/cancellation-requests/:uuid/answer': {
+    ...{ may: WRITERS, answers: 200, given: pendingRequest, query: ofEntity },
+    json: () => ({ answer: 'reject' }),
+  },
   'GET /v1/cfdi/:uuid/xml': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/buzon/notifications': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/buzon/notifications/:notification_id': {

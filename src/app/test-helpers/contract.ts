@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { PLAN_KEYS } from '../../accounts/plans/plans.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
+import { SANDBOX_OUTCOMES } from '../../authority/sandbox/tables.ts'
 import { CfdiUuid } from '../../cfdi/contract.ts'
 import { PUBLIC_SOURCES, SITUACIONES } from '../../lists/catalog.ts'
 import { GivenDay, GivenInstant, Id, Instant, trimmedText } from '../../platform/http/shapes.ts'
@@ -81,6 +82,14 @@ export const CancellationScenario = z
     fiscal_entity_id: FiscalEntityId,
     cancellation_reason: z.enum(['01', '02', '03', '04']).optional(),
     cancelled_at: GivenInstant.optional(),
+    outcome: z
+      .enum(SANDBOX_OUTCOMES)
+      .optional()
+      .meta({
+        description:
+          'How the request for cancellation ends at `cancelled_at`: the receiver accepts it, rejects it, or lets it expire; or it needs no acceptance ' +
+          '(`cancelled`). A rejected one leaves the CFDI valid. Without it the sandbox draws how a cancellation came.',
+      }),
   })
   .meta({ id: 'CancellationScenario' })
 export type CancellationScenario = z.infer<typeof CancellationScenario>

@@ -86,7 +86,7 @@ export const testHelperRoutes = new Hono<App>()
       'Test helpers',
       'Make the sandbox authority report a CFDI as cancelled',
       'Takes effect with the next download or status check. With a `cancelled_at` after now the cancellation is in process until then: status ' +
-        'checks say `en_proceso`, and downloads report it later.',
+        'checks say `en_proceso`, and downloads report it later: so a request for cancellation is arranged (`GET /v1/cancellation-requests`).',
     ),
     params(CfdiPath),
     roles('owner'),

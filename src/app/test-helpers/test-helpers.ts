@@ -60,6 +60,7 @@ export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: Cancel
   const cancellation = {
     cancelled_at: scenario.cancelled_at === undefined ? ctx.now : new Date(scenario.cancelled_at),
     cancellation_reason: scenario.cancellation_reason ?? null,
+    outcome: scenario.outcome ?? null,
   }
   await change(ctx, { action: 'test_helper.cfdi_cancelled', resource_id: uuid }, [cancelInSandbox(ctx.db, rfc, uuid, cancellation)])
   return ACCEPTED

@@ -50,3 +50,16 @@ export interface AuthorityStatus {
   /** Asks for the status of a CFDI at an instant. Throws Unavailable when the authority does not answer, which says nothing about the CFDI. */
   status(document: AskedCfdi, now: Date): Promise<CfdiStatus>
 }
+
+/** What a receiver answers to the request of an issuer to cancel a document. */
+export const REPLIES = ['accept', 'reject'] as const
+export type Reply = (typeof REPLIES)[number]
+
+/**
+ * Answers requests for cancellation for a receiver. The authority takes such answers from certified providers (PAC) only, so that a
+ * deployment has this where it has one.
+ */
+export interface CancellationReplies {
+  /** Sends the answer. A repetition of the same answer does no harm. Throws Unavailable when nobody knows whether it arrived. */
+  reply(rfc: string, uuid: string, reply: Reply): Promise<void>
+}

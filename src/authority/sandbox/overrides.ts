@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm'
 import type { Key, Keyring } from '../../platform/crypto/keyring.ts'
 import type { Database, Statement } from '../../platform/db/commit.ts'
 import { bare } from '../../platform/db/statement.ts'
@@ -68,6 +68,17 @@ export async function refuseLogin(keys: Keyring, login: Login): Promise<Statemen
   // If an async function returned a drizzle query, which is thenable, it would run.
   return sql`insert into ${sandboxRefusedLogins} (${bare(sandboxRefusedLogins.digest)}) values (${digest}) on conflict do nothing`
 }
+
+/** Returns the statement after which the receiver has answered a request for cancellation in the sandbox, unless it has ended before. */
+export const replyInSandbox = (db: Database, rfc: string, uuid: string, outcome: 'accepted' | 'rejected', at: Date) =>
+  db
+    .insert(sandboxCancellations)
+    .values({ rfc, uuid, cancelled_at: at, cancellation_reason: null, outcome })
+    .onConflictDoUpdate({
+      target: [sandboxCancellations.rfc, sandboxCancellations.uuid],
+      set: { cancelled_at: at, outcome },
+      setWhere: gt(sandboxCancellations.cancelled_at, at),
+    })
 
 /** Returns the statement after which the sandbox reports a CFDI as cancelled. The first cancellation of a CFDI is kept. */
 export const cancelInSandbox = (db: Database, rfc: string, uuid: string, cancellation: CancellationOverride) =>

@@ -1,6 +1,9 @@
 import { primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { instant } from '../../platform/db/columns.ts'
 
+/** How a request for cancellation can end that a test helper arranges, or that an answer ends. */
+export const SANDBOX_OUTCOMES = ['accepted', 'rejected', 'expired', 'cancelled'] as const
+
 /** Cancellations that test helpers added to the sandbox. It reports them from the next download on. */
 export const sandboxCancellations = sqliteTable(
   'sandbox_cancellations',
@@ -9,6 +12,8 @@ export const sandboxCancellations = sqliteTable(
     uuid: text().notNull(),
     cancelled_at: instant().notNull(),
     cancellation_reason: text(),
+    /** How the request ended; null when the sandbox draws it. A rejected one leaves the document valid. */
+    outcome: text({ enum: SANDBOX_OUTCOMES }),
   },
   (table) => [primaryKey({ columns: [table.rfc, table.uuid] })],
 )

@@ -10,6 +10,7 @@ import { type AppliedRow, appliedOf } from '../applied/applied.ts'
 import type { KnownDetail } from '../chunks/content.ts'
 import type { Cfdi } from '../contract.ts'
 import { afterDay } from '../literal-day.ts'
+import { thresholdsOf } from '../payment-thresholds.ts'
 import type { ReadRow } from '../read-row.ts'
 import { leftOf, payableOf, type RowContext, view, visibleBalance } from '../read-row.ts'
 import { creditOf, hasOtherReceiver, isDeferred, notCountedReason } from '../totals.ts'
@@ -17,7 +18,7 @@ import { readingTree } from '../xml/tree.ts'
 import { readXml, streamXml } from '../xml/xml-store.ts'
 import type { Application, CfdiDetail, CfdiPayments } from './contract.ts'
 import { statedBy } from './stated.ts'
-import { type FoundCfdi, findCfdi, withContent } from './store.ts'
+import { type FoundCfdi, findCfdi, findStored, withContent } from './store.ts'
 
 /**
  * Returns a document with everything that it says, and its status, substitutions and balance now or as of a day. Throws Failure 404
@@ -38,6 +39,12 @@ export async function getCfdi(ctx: Ctx, uuid: string, as_of?: string): Promise<C
 /** Finds a visible document, as it is now, with what is picked of its content. One call, or two. */
 export const findDetailed = <Picked>(ctx: Ctx, ledger: ScopedLedger, uuid: string, pick: (content: KnownDetail) => Picked) =>
   withContent(ctx, ledger, uuid, null, async (found, content) => ({ ...found, ...pick(content) }))
+
+/** A stored document with its payments for every ceiling, whatever anybody's windows show: for work in the background. */
+export async function findWithPayments(ledger: D1Database, entity: number, uuid: string) {
+  const found = await findStored(ledger, entity, uuid)
+  return found && { row: found.row, payments: thresholdsOf(payableOf(found.row), found.applied.map(appliedOf)) }
+}
 
 /** Whether there is a visible document with this UUID. */
 export const isReadableCfdi = async (ctx: Ctx, uuid: string): Promise<boolean> => (await findCfdi(openLedger(ctx), uuid)) !== undefined

@@ -4,7 +4,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { readRows } from '../../platform/db/statement.ts'
 import { holdLarge, USUAL_BYTES } from '../../platform/locks/readings.ts'
-import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { isVisible, type Partition, partitionsToRead, type ScopedLedger, wholePartition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedTo, parseApplied, rowOn, stateOn } from '../applied/applied.ts'
 import { partOf } from '../chunks/chunks.ts'
 import { contentOf, type KnownDetail } from '../chunks/content.ts'
@@ -52,6 +52,12 @@ export async function findCfdi(ledger: ScopedLedger, uuid: string): Promise<Foun
     partitions.map((partition) => selectCfdi(partition, uuid)),
   )
   return firstOf(partitions, results)
+}
+
+/** A stored document with everything that is applied to it, whatever anybody's windows show: for work in the background. */
+export async function findStored(ledger: D1Database, entity: number, uuid: string): Promise<FoundCfdi | undefined> {
+  const partition = wholePartition(entity)
+  return firstOf([partition], await commit<FoundRow>(ledger, [selectCfdi(partition, uuid)]))
 }
 
 /**

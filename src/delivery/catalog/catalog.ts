@@ -127,6 +127,12 @@ export const SAMPLES = {
     ...{ event: 'cfdi.new', ...event, run_id: extraction.run_id, direction: 'received', cfdi_type: 'I' },
     uuids: [cancelled.cfdi_uuid, '6C3F2A1B-0D75-4A1F-9C2E-3B8D4E5F6A71'],
   },
+  'cancellation.requested': {
+    ...{ event: 'cancellation.requested', ...event, cfdi_uuid: cancelled.cfdi_uuid, detected_at: event.occurred_at },
+    ...{ deadline: '2026-11-24', latest_deadline: '2026-11-25', deadline_basis: 'published', severity: 'critical' },
+    ...{ direction: 'received', cfdi_type: 'I', payment_status: 'paid', total: cancelled.total, currency: cancelled.currency },
+    ...{ emisor_rfc: cancelled.emisor_rfc, receptor_rfc: cancelled.receptor_rfc, issued_at: cancelled.issued_at },
+  },
   'storage.failed': {
     event: 'storage.failed',
     event_id: event.event_id,
@@ -186,6 +192,10 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'CFDIs newly became readable for you. Sent after extraction.completed or extraction.failed, once for each 100 documents of one direction and ' +
     'type, and only while an enabled webhook names this event. The first one begins with the run that ended; each later one continues behind ' +
     'the one before. A document that you imported yourself is not in it.',
+  'cancellation.requested':
+    'The issuer of a CFDI has asked to cancel it, and the tax authority says that this is in process. Sent once for each request that the service ' +
+    'sees: it asks about documents on which money hangs, within a daily number for each RFC. `GET /v1/cancellation-requests` says how the request ' +
+    'goes on. What happens while the connection is not active is not sent.',
 }
 
 /**

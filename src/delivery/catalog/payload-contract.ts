@@ -29,6 +29,7 @@ export const EVENT_KEYS = [
   'alert.resolved',
   'quota.warning',
   'cfdi.new',
+  'cancellation.requested',
 ] as const
 
 /** The key of a test event. It is not in the catalog: a test is sent only on request. */
@@ -353,6 +354,38 @@ export const PAYLOADS = {
       .min(1)
       .max(100)
       .meta({ description: 'The documents, all of this direction and type. `GET /v1/cfdi/{uuid}` has each of them.' }),
+  }),
+  'cancellation.requested': aboutRfc('cancellation.requested', 'CancellationRequestedEvent', {
+    cfdi_uuid: cancellation.cfdi_uuid,
+    detected_at: Instant.meta({ description: 'When the tax authority first answered that the cancellation is in process, in UTC.' }),
+    deadline: z.iso.date().meta({
+      description:
+        'The last day on which an answer of the receiver is surely in time. The authority does not say when the request was made: it was after the ' +
+        'last answer without it.',
+    }),
+    latest_deadline: z.iso
+      .date()
+      .meta({ description: 'The third business day after the request was detected: the last day on which an answer can be in time.' }),
+    deadline_basis: z.enum(DEADLINE_BASES).meta({
+      description: '`estimated`: the authority may have published days off that are not known, so that the deadlines may be later.',
+    }),
+    severity: z.enum(['critical', 'warning']).meta({
+      description:
+        '`critical` if payments were applied to the CFDI, as far as your window shows; one with MetodoPago PUE counts as paid. Otherwise `warning`.',
+    }),
+    direction: z.enum(['issued', 'received']).meta({
+      description:
+        '`received`: the fiscal entity can accept or reject the request, and silence accepts it. `issued`: the fiscal entity made it.',
+    }),
+    cfdi_type: cancellation.cfdi_type,
+    payment_status: z.enum(['paid', 'partially_paid', 'unpaid', 'not_applicable']).meta({
+      description: 'How much of an income CFDI is paid, as far as your visibility window shows; `not_applicable` for other types.',
+    }),
+    total: cancellation.total,
+    currency: cancellation.currency,
+    emisor_rfc: cancellation.emisor_rfc,
+    receptor_rfc: cancellation.receptor_rfc,
+    issued_at: cancellation.issued_at,
   }),
   [TEST_KEY]: payload('webhook.test', 'WebhookTestEvent', {
     webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }),

@@ -5,6 +5,7 @@ import { notificationIdOf } from '../../documents/mailbox/notifications.ts'
 import { type AskedDocuments, DOCUMENT_READ, NOTIFIED_SOURCES, readDocumentNews } from '../../documents/news.ts'
 import { DUE_SOON, type DueSoonBody } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
+import { CANCELLATION_REQUESTED, type RequestBody } from '../../downloads/cancellations/watch.ts'
 import { countJobs, type JobCounts, NOTHING_COUNTED, type OwnJob } from '../../downloads/counts/counts.ts'
 import { EXTRACTION_ENDED, type ExtractionBody, type ExtractionEnd, readExtractionEnds } from '../../downloads/ends/extraction-ends.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/changed.ts'
@@ -28,7 +29,7 @@ import { eventIdOf } from '../events/stored-body.ts'
 import type { Appending } from './append.ts'
 import { findRecord, type RecipientRow, type RelayRecord, replaceRecord } from './fan-out-store.ts'
 import type { RunEnd } from './new-documents.ts'
-import { alertOfCancelled, alertOfListed } from './news-alerts.ts'
+import { alertOfCancelled, alertOfListed, alertOfRequest } from './news-alerts.ts'
 import {
   type Brought,
   cancellationContents,
@@ -40,6 +41,7 @@ import {
   listingContent,
   notificationContent,
   type Recipient,
+  requestContent,
   type SyncBody,
   syncContent,
 } from './payloads.ts'
@@ -118,7 +120,7 @@ export async function feedEventsOf(
   counts: Brought | undefined,
   takesCiec = true,
 ): Promise<FeedEvent[]> {
-  if (event.kind !== 'cfdi.cancelled') {
+  if (!OF_WINDOWS.includes(event.kind)) {
     if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
     if (!isNamed(event, row)) return []
   }
@@ -189,6 +191,19 @@ async function cancellationsOf(event: StoredOutboxEvent, row: RecipientRow): Pro
   )
 }
 
+/** A request for the cancellation of a CFDI that the windows of an active connection show. Of one that the RFC itself made there is no alert. */
+async function requestsOf(event: StoredOutboxEvent, row: RecipientRow): Promise<FeedEvent[]> {
+  const body = JSON.parse(event.body) as RequestBody
+  const recipient = recipientAt(event, row)
+  if (!shows(recipient.windows[body.direction], body)) return []
+  const ranges = parseGrantedRanges(body.direction === 'issued' ? row.issued_granted_ranges : row.received_granted_ranges)
+  const since = Math.max(row.first_active_at ?? 0, reachedAt(ranges, body) ?? 0)
+  // What was asked for others before is not told.
+  const content = requestContent({ ...body, clear_at: body.clear_at !== null && body.clear_at < since ? null : body.clear_at }, recipient)
+  const alert = body.direction === 'received' ? alertOfRequest(alertedOf(row), body, content) : null
+  return [{ ...(await ownEvent(event, row, content)), alert }]
+}
+
 /** Whether the connection's own runs reached the CFDI, and its window showed it, before the run whose download found it cancelled. */
 function wasReachedBefore(body: CancellationBody, row: RecipientRow): boolean {
   const { organization_id, extractor_count, issued_granted_ranges, received_granted_ranges } = row
@@ -251,7 +266,11 @@ const MAKERS: Record<string, Make> = {
   [EXTRACTION_ENDED]: extractionsOf,
   [DUE_SOON]: obligationsOf,
   [DOCUMENT_READ]: documentsOf,
+  [CANCELLATION_REQUESTED]: requestsOf,
 }
+
+/** The kinds that may name no organization: they are for every one whose windows show the CFDI. */
+const OF_WINDOWS: readonly string[] = ['cfdi.cancelled', CANCELLATION_REQUESTED]
 
 const isNamed = ({ organizations }: StoredOutboxEvent, { organization_id }: RecipientRow): boolean =>
   organizations !== null && (JSON.parse(organizations) as string[]).includes(organization_id)

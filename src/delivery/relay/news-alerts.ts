@@ -12,6 +12,7 @@ interface Alerted {
 }
 
 type Listed = Extract<EventPayload, { event: 'blacklist.changed' }>
+type Requested = Extract<EventPayload, { event: 'cancellation.requested' }>
 type Cancelled = Extract<EventPayload, { event: 'cfdi.cancelled_after_payment' }>
 
 const MEXICO = 'America/Mexico_City'
@@ -77,6 +78,35 @@ export function alertOfCancelled(one: Alerted, detected_at: number, content: Omi
     ...grouped('cfdi.cancelled_after_payment', one, detected_at, cfdi_uuid, (of) => [
       `On ${of} more than ${MOST_OF_GROUP} CFDIs of ${one.rfc} were found cancelled after they were paid or counted. This alert covers all of them after the first ${MOST_OF_GROUP}: GET /v1/events has them.`,
       `El ${of} se encontraron más de ${MOST_OF_GROUP} CFDI de ${one.rfc} cancelados después de pagarse o contarse. Este aviso es por todos los que siguen a los primeros ${MOST_OF_GROUP}.`,
+    ]),
+  }
+}
+
+/** The alert of a request to cancel a received CFDI. It is resolved when the request has ended. */
+export function alertOfRequest(
+  one: Alerted,
+  { detected_at }: { detected_at: number },
+  content: Omit<Requested, 'event_id' | 'ordering'>,
+): AlertDraft {
+  const { cfdi_uuid, severity, payment_status, total, currency, emisor_rfc, issued_at, deadline } = content
+  const day = issued_at.slice(0, 10)
+  const [paid, pagado] =
+    payment_status === 'paid'
+      ? [', which is paid', ', que está pagado']
+      : payment_status === 'partially_paid'
+        ? [', which is partly paid or credited', ', que está pagado o acreditado en parte']
+        : ['', '']
+  return {
+    ...one,
+    kind: 'cancellation.requested',
+    severity,
+    resource_id: cfdi_uuid,
+    ...{ amount: total, currency },
+    message: `${emisor_rfc} asks to cancel the CFDI ${cfdi_uuid} of ${day} for ${total} ${currency}${paid}. Answer by ${deadline}: silence accepts the request. GET /v1/cancellation-requests/${cfdi_uuid} says more.`,
+    message_es: `${emisor_rfc} pide cancelar el CFDI ${cfdi_uuid} del ${day} por ${total} ${currency}${pagado}. Responda a más tardar el ${deadline}: el silencio acepta la solicitud.`,
+    ...grouped('cancellation.requested', one, detected_at, `${cfdi_uuid}:${detected_at}`, (of) => [
+      `On ${of} issuers asked to cancel more than ${MOST_OF_GROUP} CFDIs of ${one.rfc}. This alert covers all of them after the first ${MOST_OF_GROUP}: GET /v1/cancellation-requests has them.`,
+      `El ${of} se pidió cancelar más de ${MOST_OF_GROUP} CFDI de ${one.rfc}. Este aviso es por todos los que siguen a los primeros ${MOST_OF_GROUP}.`,
     ]),
   }
 }

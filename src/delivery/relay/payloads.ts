@@ -5,6 +5,8 @@ import type { NotificationBody } from '../../documents/mailbox/keep.ts'
 import type { DocumentNews } from '../../documents/news.ts'
 import type { DueObligation } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
+import { deadlinesOf as requestDeadlinesOf } from '../../downloads/cancellations/rule.ts'
+import type { RequestBody } from '../../downloads/cancellations/watch.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { ExtractionEnd } from '../../downloads/ends/extraction-ends.ts'
 import { severityOf } from '../../lists/catalog.ts'
@@ -58,7 +60,7 @@ export interface SyncBody {
 type SyncOfRecipient = SyncBody & JobCounts
 
 /** The second up to which payments and credit notes of a CFDI count for an organization; null without a bound. */
-const untilOf = ({ direction }: CancellationBody, windows: Windows): number | null => {
+const untilOf = ({ direction }: Pick<CancellationBody, 'direction'>, windows: Windows): number | null => {
   const { ceiling } = windows[direction]
   return ceiling === null ? null : Math.floor(ceiling / 1_000)
 }
@@ -77,7 +79,7 @@ const headOf = ({ fiscal_entity_uuid: fiscal_entity_id, rfc, known_at }: Recipie
  * The events of a cancellation, as far as the organization knows what was applied to the CFDI: `cfdi.cancelled`, and
  * `cfdi.cancelled_after_payment` when payments had been applied or the CFDI had been counted as income.
  */
-export function cancellationContents(body: CancellationBody, recipient: Recipient): Extract<EventContent, { cfdi_uuid: string }>[] {
+export function cancellationContents(body: CancellationBody, recipient: Recipient): Extract<EventContent, { cancelled_at: string }>[] {
   const head = headOf(recipient)
   const until = untilOf(body, recipient.windows)
   const isCritical = hasAppliedPayments(body.payments, until) || isIncome(body, Math.max(body.detected_at, recipient.known_at))
@@ -97,6 +99,19 @@ export function cancellationContents(body: CancellationBody, recipient: Recipien
     issued_at: `${body.fecha}${offsetText(body.utc_offset)}`,
   } as const
   return [{ event: 'cfdi.cancelled', ...members }, ...(isCritical ? [{ event: 'cfdi.cancelled_after_payment', ...members } as const] : [])]
+}
+
+/** The event of a request for cancellation, as far as the organization knows what was applied to the CFDI. */
+export function requestContent(body: RequestBody, recipient: Recipient): EventContent & { event: 'cancellation.requested' } {
+  const until = untilOf(body, recipient.windows)
+  return {
+    ...{ event: 'cancellation.requested', ...headOf(recipient), cfdi_uuid: body.cfdi_uuid, detected_at: iso(body.detected_at) },
+    ...requestDeadlinesOf(body),
+    severity: hasAppliedPayments(body.payments, until) ? 'critical' : 'warning',
+    ...{ direction: body.direction, cfdi_type: body.cfdi_type ?? 'retenciones', payment_status: paymentStatusAt(body.payments, until) },
+    ...{ total: body.total ?? '0', currency: body.currency ?? 'XXX', emisor_rfc: body.emisor_rfc, receptor_rfc: body.receptor_rfc },
+    issued_at: `${body.fecha}${offsetText(body.utc_offset)}`,
+  }
 }
 
 /** The event of a job that ended. */

@@ -10,10 +10,13 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
+import { wakeRelay } from '../../platform/outbox/outbox.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { notActive } from '../../taxpayers/connection.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { isRequested } from '../cancellations/rule.ts'
+import { keepAnswer } from '../cancellations/watch.ts'
 import { keepCheck } from './store.ts'
 
 /** Names a partition of a ledger. */
@@ -34,7 +37,8 @@ const COOLDOWN_SECONDS = 600
 
 /**
  * Asks the authority for the status of a visible document and returns the document with the answer. A document that the authority calls
- * cancelled is cancelled in the background, as if metadata had said so; no other answer changes its `estatus`. The check is the
+ * cancelled is cancelled in the background, as if metadata had said so; no other answer changes its `estatus`. A request for its cancellation is
+ * kept and reported, like one that the service finds itself. The check is the
  * organization's own: others see nothing of it. At most four D1 calls. Throws Failure 404 fiscal_entity.not_found or fiscal_entity.not_active without an active
  * connection, 404 cfdi.not_found, 422 cfdi.retenciones_status, 429 cfdi.cooldown within ten minutes of the organization's last check of the
  * document and organization.hourly_limit, and Unavailable when the authority does not answer: then nothing changes.
@@ -67,6 +71,7 @@ export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
     const document = { entity: partition.number, uuid }
     const checked = [keepCheck(document, fiscal_entity_id, check), commitChecked(document, [fiscal_entity_id], now)]
     await commit(d1, [...checked, ...rechecks])
+    if (isRequested(answer) && (await keepAnswer(d1, document, answer, now))) await wakeRelay(ctx, ctx.connection.shard)
     if (isFound) await wakeRechecks(ctx, [{ shard: ctx.connection.shard, entity: partition.number }])
     return await shownAs(ctx, ledger, { ...found, row: { ...row, status_checks: textWith(row.status_checks, fiscal_entity_id, check) } })
   } catch (error) {

@@ -12,6 +12,7 @@ import { log } from '../../platform/log.ts'
 import { wakeRelay } from '../../platform/outbox/outbox.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { ledgerByLedger } from '../../platform/work/pages.ts'
+import { askRound, keepAnswer } from '../cancellations/watch.ts'
 import { cancellationStatements } from '../missed-cancellations.ts'
 import { type PartitionHint, wakeRechecks } from './check-status.ts'
 import { endRecheck, keepCheck, partitionsToRecheck, putOff, takeRechecks } from './store.ts'
@@ -24,8 +25,8 @@ const STATEMENTS = 110
 const AGAIN_MS = 10 * 60_000
 
 /**
- * Resolves the rechecks of a partition that are due: commits and reports the cancellations that were found, and asks the authority about
- * the other documents. An answer changes the checks of the organizations whose own checks left the recheck, and nothing else unless the
+ * Resolves the rechecks of a partition that are due: commits and reports the cancellations that were found, asks the authority about the other
+ * documents, and begins a round of questions that look for requests for cancellation. An answer changes the checks of the organizations whose own checks left the recheck, and nothing else unless the
  * document is cancelled. Unanswered documents stay to be rechecked. A repetition does no harm.
  */
 export async function resolveRechecks(system: System, { shard, entity }: PartitionHint): Promise<void> {
@@ -60,6 +61,11 @@ export async function resolveRechecks(system: System, { shard, entity }: Partiti
 /** Resolves a recheck. Returns whether something is to be reported. */
 async function resolve(system: System, ledger: D1Database, recheck: Recheck): Promise<boolean> {
   const { entity, uuid } = recheck
+  if (recheck.recheck === 'watch') {
+    const { isNotified, next } = await askRound(system, ledger, entity, (found) => cancel(system, ledger, found, recheck, []))
+    await commit(ledger, [next === null ? endRecheck(recheck) : putOff(recheck, next)])
+    return isNotified
+  }
   const document = await readToRecheck(ledger, entity, uuid)
   const end = () => [endRecheck(recheck)]
   if (document?.cancelled !== 0) {
@@ -82,10 +88,13 @@ async function resolve(system: System, ledger: D1Database, recheck: Recheck): Pr
   const checks: Statement[] = renewed.map(({ id, before, check }) => keepCheck(recheck, id, check, before))
   const ids = renewed.map(({ id }) => id)
   if (ids.length > 0) checks.push(commitChecked(recheck, ids, now))
-  if (answer.estatus === 'cancelado') return cancel(system, ledger, document, recheck, [...checks, ...end()])
+  if (answer.estatus === 'cancelado') {
+    const isNotified = await cancel(system, ledger, document, recheck, [...checks, ...end()])
+    return (await keepAnswer(ledger, recheck, answer, now)) || isNotified
+  }
   const isOpen = renewed.some(({ check }: { check: StatusCheck }) => needsRecheck(check, now))
   await commit(ledger, [...checks, ...(isOpen ? [putOff(recheck, nextDaily(now))] : end())])
-  return false
+  return keepAnswer(ledger, recheck, answer, now)
 }
 
 /** Cancels a document with everything that follows, in one commit. Nobody is notified of an import, which its organization alone sees. */

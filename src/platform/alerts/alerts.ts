@@ -99,7 +99,7 @@ export const markNotified = (rows: readonly AlertRow[]): SQL[] => {
   ]
 }
 
-export interface OpenAlert extends Pick<AlertRow, 'alert_id' | 'organization_id' | 'dedupe_key' | 'resource_id'> {
+export interface OpenAlert extends Pick<AlertRow, 'alert_id' | 'organization_id' | 'dedupe_key' | 'resource_id' | 'fiscal_entity_id'> {
   kind: (typeof RESOLVABLE)[number]
 }
 
@@ -107,9 +107,9 @@ export interface OpenAlert extends Pick<AlertRow, 'alert_id' | 'organization_id'
 export const openAlerts = (d1: D1Database, after: string, limit: number): Promise<OpenAlert[]> =>
   readRows<OpenAlert>(
     d1,
-    sql`select ${alerts.alert_id}, ${alerts.organization_id}, ${alerts.kind}, ${alerts.dedupe_key}, ${alerts.resource_id}
+    sql`select ${alerts.alert_id}, ${alerts.organization_id}, ${alerts.kind}, ${alerts.dedupe_key}, ${alerts.resource_id}, ${alerts.fiscal_entity_id}
         from ${alerts} indexed by alerts_open
-        where ${alerts.resolved_at} is null and ${alerts.kind} in ('connection.invalid', 'connection.failing', 'organization.suspended')
+        where ${alerts.resolved_at} is null and ${alerts.kind} in ('connection.invalid', 'connection.failing', 'organization.suspended', 'cancellation.requested')
           and ${alerts.alert_id} > ${after}
         order by ${alerts.alert_id} limit ${limit}`,
   )

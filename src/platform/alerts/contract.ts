@@ -17,7 +17,8 @@ const AlertKind = z.enum(ALERT_KINDS).meta({
     'RFC has had failed downloads for a day or more. `organization.suspended`: an unpaid invoice or the end of the trial paused all connections. ' +
     'These three are resolved when their cause ends. `counterparty.listed`: a blacklist newly names a supplier or customer, or finds it definitively listed; ' +
     '`amount` is what was bought from it and sold to it. `cfdi.cancelled_after_payment`: a CFDI was cancelled after it was paid or counted as ' +
-    'income; `amount` is its total. Of these two, too, the first five of an RFC and day have an alert each, and one alert is for all others.',
+    'income; `amount` is its total. `cancellation.requested`: the issuer of a received CFDI asks to cancel it; `amount` is its total, and the alert is resolved when the request has ended. ' +
+    'Of these three, too, the first five of an RFC and day have an alert each, and one alert is for all others.',
 })
 const AlertSeverity = z.enum(SEVERITIES).meta({ id: 'AlertSeverity' })
 

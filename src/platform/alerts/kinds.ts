@@ -13,11 +13,12 @@ export const ALERT_KINDS = [
   'organization.suspended',
   'counterparty.listed',
   'cfdi.cancelled_after_payment',
+  'cancellation.requested',
 ] as const
 export const SEVERITIES = ['warning', 'critical'] as const
 
 /** The kinds whose causes can end, alone or by somebody's action: such an alert is then resolved. */
-export const RESOLVABLE = ['connection.invalid', 'connection.failing', 'organization.suspended'] as const
+export const RESOLVABLE = ['connection.invalid', 'connection.failing', 'organization.suspended', 'cancellation.requested'] as const
 
 /** The key of the alert that a connection has no valid login. */
 export const keyOfInvalid = (fiscal_entity_id: string): string => `connection.invalid:${fiscal_entity_id}`

@@ -45,7 +45,9 @@ export const alerts = sqliteTable(
     // Finding out whether the causes of open alerts have ended.
     index('alerts_open')
       .on(table.alert_id)
-      .where(sql`resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended')`),
+      .where(
+        sql`resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended', 'cancellation.requested')`,
+      ),
     // GET /alerts?is_read=false.
     index('alerts_unread').on(table.organization_id, table.alert_id).where(sql`read_at is null`),
   ],

@@ -9,7 +9,7 @@ import { outbox } from './tables.ts'
 export interface OutboxEvent {
   /** Derived from the change: the same change always has the same identifier. */
   outbox_event_id: string
-  kind: 'cfdi.cancelled' | 'connection.ciec_invalid' | 'blacklist.changed' | 'obligation.due_soon'
+  kind: 'cfdi.cancelled' | 'connection.ciec_invalid' | 'blacklist.changed' | 'obligation.due_soon' | 'cancellation.requested'
   /** The number under which the RFC's ledger keeps the authority's documents. */
   entity: number
   /** The organizations to notify; null for every organization whose window shows the document. */

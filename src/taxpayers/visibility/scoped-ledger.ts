@@ -182,6 +182,15 @@ function authorityPartition(ledger: ScopedLedger): Partition {
   return partition
 }
 
+/** A whole partition, for work in the background that shows nobody anything: whoever reads what it makes applies windows to it. */
+export const wholePartition = (number: number): Partition => ({
+  origin: number < 0 ? 'import' : 'authority',
+  number,
+  bounds: [{ directions: [0, 1], floor: null, since: null, until: null }],
+  changesFrom: () => 0,
+  conditions: () => [],
+})
+
 // An imported document is hidden as soon as the authority's row of the same UUID is visible, and not before.
 const importPartition = (ledger: ScopedLedger, number: number): Partition => ({
   origin: 'import',

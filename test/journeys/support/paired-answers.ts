@@ -159,6 +159,8 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
       return { key, status, body }
     }),
     xml: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/xml?fiscal_entity_id=${fe}`)),
+    cancellation_requests: await pages(player, `/v1/cancellation-requests?fiscal_entity_id=${fe}`),
+    cancellation_request: await each(some, ({ uuid }) => of(uuid, `/v1/cancellation-requests/${uuid}?fiscal_entity_id=${fe}`)),
     relations: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/relations?fiscal_entity_id=${fe}`)),
     history: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/history?fiscal_entity_id=${fe}`)),
     others: await each(

@@ -58,6 +58,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/storage-connectors/:connector_id/backfill': 'storage_connector.backfill_requested',
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': 'repse.refresh_requested',
   'POST /v1/cfdi/:uuid/status-check': 'cfdi.status_checked',
+  'POST /v1/cancellation-requests/:uuid/answer': 'cancellation_request.answered',
   // Refused here, because the windows are bounded. What it leaves is tested with the reports.
   'POST /v1/reports/:key/refresh': null,
   'POST /v1/test-helpers/clock': null,

@@ -60,6 +60,9 @@ async function manyConnections(count: number, extractor: object) {
   return { ...of, extractor_id }
 }
 
+const activeRfcs = async () =>
+  (await env.DB.prepare("select count(distinct entity) as n from connections where state = 'active'").first<{ n: number }>())!.n
+
 /** The month of a busy taxpayer: packages of a few documents, each of which is a slice. */
 const packages = (rfc: string, count: number): Package[] =>
   Array.from({ length: count }, () => packed('xml', packageOf([1, 2].map(() => plainOf(random, '2026-05', { emisor: rfc })))))
@@ -456,6 +459,13 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     platform.sent.splice(0)
     await finish(platform, 'sweepRechecks')
     expect(new Set((platform.of('downloads') as { shard: number }[]).map(({ shard }) => shard))).toHaveProperty('size', LEDGERS)
+  },
+
+  async watchCancellations(platform) {
+    await manyConnections(2_500, { data_source_keys: ['sat_csf'] })
+    const watches = "recheck = 'watch'"
+    await finish(platform, 'watchCancellations')
+    expect(await countOf('status_rechecks', watches, env.LEDGER_0)).toBe(await activeRfcs())
   },
 
   async sweepReports(platform) {

@@ -41,6 +41,8 @@ export const MEMBERS: Record<string, string> = {
   event_keys: 'eventos',
   expires_at: 'vencimiento',
   external_id: 'identificador externo',
+  answer: 'respuesta',
+  outcome: 'desenlace',
   fecha_aviso: 'fecha del aviso',
   filters: 'filtros',
   fiscal_entity_id: 'RFC',

@@ -9,6 +9,7 @@ export const ACTIONS: Record<string, string> = {
   'blacklist.created': 'Lista propia creada',
   'blacklist.deleted': 'Lista propia borrada',
   'blacklist.replaced': 'Lista propia reemplazada',
+  'cancellation_request.answered': 'Solicitud de cancelación respondida',
   'cfdi.status_checked': 'Estado de un CFDI consultado',
   'credential.created': 'Credencial creada',
   'credential.revoked': 'Credencial revocada',

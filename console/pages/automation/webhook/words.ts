@@ -27,6 +27,7 @@ const es = {
   eventWords: {
     'cfdi.cancelled': 'Se canceló un CFDI que puede leer.',
     'cfdi.cancelled_after_payment': 'Se canceló un CFDI que ya estaba pagado, en todo o en parte.',
+    'cancellation.requested': 'El emisor pidió cancelar un CFDI que puede leer.',
     'sync.completed': 'Terminó la descarga de un mes de una fuente.',
     'sync.failed': 'Falló la descarga de un mes de una fuente.',
     'connection.ciec_invalid': 'El SAT rechazó la CIEC o la e.firma de un RFC.',

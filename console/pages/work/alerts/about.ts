@@ -27,6 +27,7 @@ export function pageOf(alert: About): string | null {
       return resource_id === fiscal_entity_id
         ? `/cfdi?${new URLSearchParams({ fiscal_entity_id, estatus: 'cancelado' })}`
         : `/cfdi/${resource_id}?${new URLSearchParams({ fiscal_entity_id })}`
+    if (kind === 'cancellation.requested') return `/cancellation-requests?${new URLSearchParams({ fiscal_entity_id })}`
     if (resource_id.startsWith('ntf_')) return `/rfcs/${fiscal_entity_id}#mailbox`
   }
   const [, page] = PAGES.find(([form]) => form.test(resource_id)) ?? []

@@ -23,6 +23,7 @@ const es = {
   kind: {
     'counterparty.listed': 'Contraparte en una lista negra',
     'cfdi.cancelled_after_payment': 'CFDI cancelado después de pagarse',
+    'cancellation.requested': 'Solicitud de cancelación',
     'mailbox.notification_received': 'Notificación en el buzón',
     'connection.invalid': 'RFC sin acceso válido',
     'connection.failing': 'Descargas que fallan',
@@ -62,6 +63,7 @@ const en: typeof es = {
   kind: {
     'counterparty.listed': 'Listed counterparty',
     'cfdi.cancelled_after_payment': 'CFDI cancelled after payment',
+    'cancellation.requested': 'Request for cancellation',
     'mailbox.notification_received': 'Notification in the mailbox',
     'connection.invalid': 'RFC without a valid login',
     'connection.failing': 'Failing downloads',

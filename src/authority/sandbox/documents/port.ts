@@ -1,4 +1,5 @@
 import type { DocumentFile } from '../../port/authority.ts'
+import type { SANDBOX_OUTCOMES } from '../tables.ts'
 
 /** A document whose bytes are in memory. */
 export type InventedFile = Omit<DocumentFile, 'size' | 'sha256' | 'read'> & { bytes: Uint8Array }
@@ -10,8 +11,9 @@ export async function fileOf({ bytes, ...file }: InventedFile): Promise<Document
   return { ...file, size: bytes.length, sha256, read: async () => bytes }
 }
 
-/** A cancellation that a test helper arranged. */
+/** A cancellation, or the end of a request for one, that a test helper or an answer arranged. */
 export interface CancellationOverride {
   cancelled_at: Date
   cancellation_reason: string | null
+  outcome?: (typeof SANDBOX_OUTCOMES)[number] | null
 }

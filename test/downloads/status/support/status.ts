@@ -37,11 +37,12 @@ export async function holder(months = 2, rfc?: string) {
     list: async (filter = ''): Promise<Notified[]> => (await pagesOf<Notified>(of, `/v1/cfdi?limit=100&${query}${filter}`)).items,
     get: async (uuid: string): Promise<Notified> => (await of.ask('GET', `/v1/cfdi/${uuid}?${query}`)).body,
     check: (uuid: string) => of.ask('POST', `/v1/cfdi/${uuid}/status-check?${query}`),
-    cancel: (uuid: string, cancelled_at?: string) =>
+    cancel: (uuid: string, cancelled_at?: string, outcome?: string) =>
       of.ask('POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, {
         fiscal_entity_id: made.fiscal_entity_id,
         cancellation_reason: '02',
         ...(cancelled_at && { cancelled_at }),
+        ...(outcome && { outcome }),
       }),
     download: async () => {
       await runNow(of)
