@@ -400,6 +400,6 @@ export const cancellationWatches = sqliteTable('cancellation_watches', {
   day: text('day').notNull(),
   searched: integer('searched').notNull(),
   followed: integer('followed').notNull(),
-  /** The last answers about documents that may be asked about again, as JSON (downloads/cancellations/rule.ts). */
+  /** The last answers about documents that may be asked about again, as JSON (downloads/status/rule.ts). */
   answers: text('answers').notNull(),
 })

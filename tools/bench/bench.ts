@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { bundle } from './bundle.ts'
 import { authority } from './costs/authority.ts'
+import { cancellations } from './costs/cancellations.ts'
 import { growth } from './costs/growth.ts'
 import { history } from './costs/history.ts'
 import { quietDay } from './costs/quiet-day.ts'
@@ -31,6 +32,7 @@ import { ticks } from './ticks.ts'
 const MEASURES: Readonly<Record<string, Measure>> = {
   history,
   quietDay,
+  cancellations,
   growth,
   relayDelay,
   authority,
@@ -52,6 +54,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
 const ORDER = [
   'cost.',
   'quiet_day.',
+  'cancellations.',
   'control.',
   'events.',
   'ledger.',

@@ -15,9 +15,9 @@ import { clock } from '../../platform/time/clock.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { notActive } from '../../taxpayers/connection.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { isRequested } from '../cancellations/rule.ts'
-import { keepAnswer } from '../cancellations/watch.ts'
+import { isRequested } from './rule.ts'
 import { keepCheck } from './store.ts'
+import { keepAnswer } from './watch.ts'
 
 /** Names a partition of a ledger. */
 export interface PartitionHint {

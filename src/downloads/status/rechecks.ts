@@ -12,10 +12,10 @@ import { log } from '../../platform/log.ts'
 import { wakeRelay } from '../../platform/outbox/outbox.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { ledgerByLedger } from '../../platform/work/pages.ts'
-import { askRound, keepAnswer } from '../cancellations/watch.ts'
 import { cancellationStatements } from '../missed-cancellations.ts'
 import { type PartitionHint, wakeRechecks } from './check-status.ts'
 import { endRecheck, keepCheck, partitionsToRecheck, putOff, takeRechecks } from './store.ts'
+import { askRound, keepAnswer } from './watch.ts'
 
 /** Documents of one message. */
 const MOST = 20

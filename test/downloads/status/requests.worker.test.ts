@@ -5,7 +5,7 @@ import { statusAnswer } from '../../authority/support/sat-answers.ts'
 import { pagesOf } from '../../delivery/support/feed.ts'
 import { at, restore } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
-import { type Holder, holder, type Notified, settled, systemNow } from '../status/support/status.ts'
+import { type Holder, holder, type Notified, settled, systemNow } from './support/status.ts'
 
 const NOW = '2026-03-17T18:00:00Z'
 const STEP_MS = 4 * 3_600_000
@@ -233,7 +233,7 @@ describe('the search for requests', () => {
     const { through, asked } = authority(() => {
       throw new Error('The worker died.')
     })
-    const { askRound } = await import('../../../src/downloads/cancellations/watch.ts')
+    const { askRound } = await import('../../../src/downloads/status/watch.ts')
     const system = systemNow({ ...through, CANCELLATION_QUESTIONS_PER_DAY: '8' } as unknown as Env)
     const batch = Object.getPrototypeOf(env.LEDGER_0).batch
     let n = 0
@@ -288,7 +288,7 @@ describe('an answer of the receiver', () => {
 
   it('is refused with a sentence where no provider is configured', async () => {
     const { of, uuid } = await pending()
-    const { answerRequest } = await import('../../../src/downloads/cancellations/requests.ts')
+    const { answerRequest } = await import('../../../src/downloads/status/requests.ts')
     const { contextOf } = await import('../../support/context.ts')
     const row = (await env.DB.prepare('select * from connections where fiscal_entity_id = ?').bind(of.fiscal_entity_id).first<Notified>())!
     const ctx = contextOf(row)

@@ -14,7 +14,7 @@ import { openCursor, type Page, paginate } from '../../platform/paging/cursor.ts
 import { clock } from '../../platform/time/clock.ts'
 import { notActive } from '../../taxpayers/connection.ts'
 import { openLedger, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { wakeRechecks } from '../status/check-status.ts'
+import { wakeRechecks } from './check-status.ts'
 import {
   type CancellationAnswer,
   type CancellationRequest,

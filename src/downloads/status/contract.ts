@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { DEADLINE_BASES } from '../../authority/port/business-days.ts'
 import { REPLIES } from '../../authority/port/status.ts'
-import { REQUEST_STATUSES } from '../../cfdi/tables.ts'
 import { Cfdi, Direction } from '../../cfdi/contract.ts'
 import { Application } from '../../cfdi/detail/contract.ts'
+import { REQUEST_STATUSES } from '../../cfdi/tables.ts'
 import { Instant, Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 

@@ -12,7 +12,7 @@ import {
   type QuestionRound,
   type RequestState,
   requestAfter,
-} from '../../../src/downloads/cancellations/rule.ts'
+} from '../../../src/downloads/status/rule.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 
