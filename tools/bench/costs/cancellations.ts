@@ -29,12 +29,12 @@ const daysWith = (questions: number): Promise<Spent> =>
 export const cancellations = measure({
   figures: {
     'cancellations.rows_written': {
-      atMost: 20,
+      atMost: 9,
       meaning: `Rows that D1 writes in a day to look for requests for cancellation ${WHAT}, with 20 questions`,
     },
-    'cancellations.rows_read': { atMost: 2_000, meaning: 'Rows that it reads for that' },
+    'cancellations.rows_read': { atMost: 400, meaning: 'Rows that it reads for that' },
     'cancellations.usd_per_1000_rfcs_month': {
-      atMost: 1,
+      atMost: 0.35,
       digits: 2,
       meaning: 'Price of a month of that for 1,000 such RFCs, with queues, by the prices below',
     },
