@@ -1,11 +1,13 @@
 import { fixed, shifted, sumOf } from '../../platform/money.ts'
 import {
+  addPart,
   addRelated,
+  addText,
   amount,
-  append,
   asRfc,
   beginLine,
   children,
+  countPart,
   type DoctoRelacionado,
   dateTime,
   dayIfReal,
@@ -85,7 +87,7 @@ const percepciones: Node = {
 
 const start = (state: ParseState, nomina: Nomina): void => {
   state.nomina = nomina
-  state.document.nominas.push(nomina)
+  addPart(state, state.document.nominas, nomina)
 }
 
 /** Nómina 1.1: the root element has everything about the worker. */
@@ -135,8 +137,8 @@ const taxDR = (a: Attributes): Tax => ({
 })
 
 const impuestosDR = path({
-  TrasladosDR: path({ TrasladoDR: { open: (state, a) => state.docto?.impuestos_dr.traslados.push(taxDR(a)) } }),
-  RetencionesDR: path({ RetencionDR: { open: (state, a) => state.docto?.impuestos_dr.retenciones.push(taxDR(a)) } }),
+  TrasladosDR: path({ TrasladoDR: { open: (state, a) => addPart(state, state.docto?.impuestos_dr.traslados, taxDR(a)) } }),
+  RetencionesDR: path({ RetencionDR: { open: (state, a) => addPart(state, state.docto?.impuestos_dr.retenciones, taxDR(a)) } }),
 })
 
 const pago = (equivalencia: string, inside: Record<string, Node>): Node => ({
@@ -150,7 +152,7 @@ const pago = (equivalencia: string, inside: Record<string, Node>): Node => ({
       num_operacion: text(a, 'NumOperacion'),
       documentos: [],
     }
-    state.document.pagos.push(state.pago)
+    addPart(state, state.document.pagos, state.pago)
   },
   close: ({ pago: read }) => {
     const only = read?.documentos.length === 1 ? read.documentos[0] : undefined
@@ -194,8 +196,8 @@ const impuestosLocales: Node = {
   },
   children: children({
     TrasladosLocales: {
-      open: ({ document }, a) => {
-        document.impuestos_locales?.traslados.push({
+      open: (state, a) => {
+        addPart(state, state.document.impuestos_locales?.traslados, {
           nombre: text(a, 'ImpLocTrasladado') ?? '',
           tasa: amount(a, 'TasadeTraslado'),
           importe: amount(a, 'Importe') ?? '',
@@ -203,8 +205,8 @@ const impuestosLocales: Node = {
       },
     },
     RetencionesLocales: {
-      open: ({ document }, a) => {
-        document.impuestos_locales?.retenciones.push({
+      open: (state, a) => {
+        addPart(state, state.document.impuestos_locales?.retenciones, {
           nombre: text(a, 'ImpLocRetenido') ?? '',
           tasa: amount(a, 'TasadeRetencion'),
           importe: amount(a, 'Importe') ?? '',
@@ -223,6 +225,7 @@ const listed = (node: Node, versions?: readonly string[]): Node => ({
   ...node,
   open: (state, a, name, namespace) => {
     const version = versionOf(a)
+    countPart(state)
     state.complementos.add(`${name}:${version}`)
     if (versions?.includes(version) === false) state.oddities.add('unknown_version')
     node.open?.(state, a, name, namespace)
@@ -319,8 +322,8 @@ const concepto: Node = {
   },
   close: endLine,
   ...path({
-    InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, freeText(a, 'numero')) },
-    CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, freeText(a, 'numero')) },
+    InformacionAduanera: { open: (state, a) => addText(state, state.concepto?.pedimentos, freeText(a, 'numero')) },
+    CuentaPredial: { open: (state, a) => addText(state, state.concepto?.cuenta_predial, freeText(a, 'numero')) },
     ComplementoConcepto: complementoConcepto,
   }),
 }
@@ -352,11 +355,11 @@ const impuestos: Node = {
     document.impuestos.total_retenidos = amount(a, 'totalImpuestosRetenidos')
   },
   ...path({
-    Traslados: path({ Traslado: { open: ({ document }, a) => document.impuestos.traslados.push(traslado(a)) } }),
+    Traslados: path({ Traslado: { open: (state, a) => addPart(state, state.document.impuestos.traslados, traslado(a)) } }),
     Retenciones: path({
       Retencion: {
-        open: ({ document }, a) =>
-          document.impuestos.retenciones.push({
+        open: (state, a) =>
+          addPart(state, state.document.impuestos.retenciones, {
             impuesto: impuesto(a),
             tipo_factor: null,
             tasa_o_cuota: null,

@@ -304,6 +304,9 @@ export interface ParseState {
   /** The elements that came and may not come again. */
   readonly opened: Set<string>
   timbres: number
+  /** The parts of the document, with those of the line that is open, and without these. */
+  parts: number
+  partsBefore: number
   tipo_relacion: string
   concepto: Concepto | null
   /** Takes a line that has been read. */
@@ -356,18 +359,37 @@ export const addRelated = <Part>({ oddities }: ParseState, list: Part[], part: P
   return isWithin
 }
 
+/** Adds a text, if there is one. */
+export const addText = (state: ParseState, list: string[] | undefined, value: string | null): void => {
+  if (value !== null) addPart(state, list, value)
+}
+
 export const beginLine = (state: ParseState, concepto: Concepto): void => {
   state.concepto = concepto
+  state.partsBefore = state.parts
 }
 
 export const endLine = (state: ParseState): void => {
   if (state.concepto !== null) state.take(state.concepto)
   state.concepto = null
+  state.parts = state.partsBefore
 }
 
-/** Adds a text to a list of an open part, if both are there. */
-export const append = (list: string[] | undefined, value: string | null): void => {
-  if (value !== null) list?.push(value)
+/**
+ * How many taxes, payments and other parts a line may have, and a document besides its lines. A payment of 10,000 documents has six for each
+ * at the most.
+ */
+const MOST_PARTS = 60_000
+
+/** Counts a part. Throws CfdiRejected cfdi.too_complex beyond the limit. */
+export const countPart = (state: ParseState): void => {
+  if (++state.parts > MOST_PARTS) throw new CfdiRejected('cfdi.too_complex', 'The document has too many parts.')
+}
+
+/** Adds a part to a list of what is open, if that is there. Throws as countPart does. */
+export const addPart = <Part>(state: ParseState, list: Part[] | undefined, part: Part): void => {
+  countPart(state)
+  list?.push(part)
 }
 
 /** Takes the lines of a document, one at a time, so that no document has all of them in memory as objects. */
@@ -389,6 +411,8 @@ const EMPTY_STATE = (document: CfdiDocument): Omit<ParseState, 'take'> => ({
   oddities: new Set(),
   opened: new Set(),
   timbres: 0,
+  parts: 0,
+  partsBefore: 0,
   tipo_relacion: '',
   concepto: null,
   pago: null,

@@ -2,9 +2,10 @@ import { inOneGo, type Steps } from '../../platform/work/pause.ts'
 import { FOREIGN_RFC } from '../../taxpayers/rfc.ts'
 import { COMPLEMENT_NAMESPACES, complemento, complementoConcepto, comprobante32 } from './complemento.ts'
 import {
+  addPart,
   addRelated,
+  addText,
   amount,
-  append,
   asRfc,
   beginLine,
   type CfdiDocument,
@@ -132,7 +133,7 @@ const totales = (names: Names): Node => ({
   ...path({
     ImpRetenidos: {
       open: (state, a) => {
-        retencion(state).impuestos.push({
+        addPart(state, retencion(state).impuestos, {
           base: amount(a, 'BaseRet'),
           impuesto: text(a, names.impuesto),
           monto: amount(a, names.monto),
@@ -245,16 +246,16 @@ const concepto: Node = {
   close: endLine,
   ...path({
     Impuestos: path({
-      Traslados: path({ Traslado: { open: (state, a) => state.concepto?.impuestos.traslados.push(tax(a)) } }),
-      Retenciones: path({ Retencion: { open: (state, a) => state.concepto?.impuestos.retenciones.push(tax(a)) } }),
+      Traslados: path({ Traslado: { open: (state, a) => addPart(state, state.concepto?.impuestos.traslados, tax(a)) } }),
+      Retenciones: path({ Retencion: { open: (state, a) => addPart(state, state.concepto?.impuestos.retenciones, tax(a)) } }),
     }),
     ACuentaTerceros: {
       open: (state, a) => {
         if (state.concepto) state.concepto.a_cuenta_terceros_rfc = asRfc(a['RfcACuentaTerceros'] ?? '') || null
       },
     },
-    InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, freeText(a, 'NumeroPedimento')) },
-    CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, freeText(a, 'Numero')) },
+    InformacionAduanera: { open: (state, a) => addText(state, state.concepto?.pedimentos, freeText(a, 'NumeroPedimento')) },
+    CuentaPredial: { open: (state, a) => addText(state, state.concepto?.cuenta_predial, freeText(a, 'Numero')) },
     ComplementoConcepto: complementoConcepto,
   }),
 }
@@ -265,8 +266,8 @@ const impuestos: Node = {
     document.impuestos.total_retenidos = amount(a, 'TotalImpuestosRetenidos')
   },
   ...path({
-    Traslados: path({ Traslado: { open: ({ document }, a) => document.impuestos.traslados.push(tax(a)) } }),
-    Retenciones: path({ Retencion: { open: ({ document }, a) => document.impuestos.retenciones.push(tax(a)) } }),
+    Traslados: path({ Traslado: { open: (state, a) => addPart(state, state.document.impuestos.traslados, tax(a)) } }),
+    Retenciones: path({ Retencion: { open: (state, a) => addPart(state, state.document.impuestos.retenciones, tax(a)) } }),
   }),
 }
 

@@ -337,6 +337,32 @@ describe('attributes', () => {
   })
 })
 
+/** What breaks without it: a document of 150,000 taxes is 13 MB of JSON, which holds everybody up while it is made and stored. */
+describe('a document has at most 60,000 parts, and so has each of its lines', () => {
+  const traslados = (count: number) =>
+    `<cfdi:Impuestos><cfdi:Traslados>${'<cfdi:Traslado/>'.repeat(count)}</cfdi:Traslados></cfdi:Impuestos>`
+  const line = (inside: string) => `<cfdi:Concepto>${inside}</cfdi:Concepto>`
+  const pagos = (inside: string) =>
+    `${timbre()}<p:Pagos xmlns:p="http://www.sat.gob.mx/Pagos20" Version="2.0"><p:Pago FechaPago="2026-01-01T00:00:00">${inside}</p:Pago></p:Pagos>`
+  const docto = (taxes: number) =>
+    `<p:DoctoRelacionado><p:ImpuestosDR><p:TrasladosDR>${'<p:TrasladoDR/>'.repeat(taxes)}</p:TrasladosDR></p:ImpuestosDR></p:DoctoRelacionado>`
+
+  it.each([
+    ['taxes', (n: number) => cfdi({ after: traslados(n - 1) })],
+    ['taxes of a line', (n: number) => cfdi({ conceptos: line(traslados(n)) })],
+    ['numbers of a line', (n: number) => cfdi({ conceptos: line('<cfdi:CuentaPredial Numero="1"/>'.repeat(n)) })],
+    ['complements', (n: number) => cfdi({ complemento: `${timbre()}${'<z/>'.repeat(n - 1)}` })],
+    ['taxes of what is paid', (n: number) => cfdi({ complemento: pagos(docto(n - 3)) })],
+  ] as const)('%s', (_, of) => {
+    expect(refusal(utf8(of(60_000)))).toBe('accepted')
+    expect(refusal(utf8(of(60_001)))).toBe('cfdi.too_complex')
+  })
+
+  it('those of one line are not those of the next', () => {
+    expect(refusal(utf8(cfdi({ conceptos: line(traslados(30_000)).repeat(3) })))).toBe('accepted')
+  })
+})
+
 describe('4.0 and 3.3', () => {
   const full = cfdi({
     root: `${ROOT} Exportacion="01" MetodoPago="PPD" FormaPago="99" TipoCambio="1" LugarExpedicion="01000" Sello="${'A'.repeat(300)}QWER\nTY=="`,
