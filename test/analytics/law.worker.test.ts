@@ -213,6 +213,28 @@ describe('deductions (LISR 27-VIII, 113-E, 151)', () => {
     expect((await rowsOf(company, 'from=2025-02&to=2025-02')).states).toEqual([['eligible', '1000.00', []]])
   })
 
+  it('a natural person deducts only what is paid, whatever regime the supplier states (LISR 105-I, 147-IX)', async () => {
+    const bought = (receptor: string): Written[] => [
+      ...['612', '621', '625', '601'].map((regimenReceptor, n): Written => {
+        return {
+          uuid: uuid(n + 1),
+          fecha: '2025-02-01',
+          emisor: COMPANY,
+          receptor,
+          regimenReceptor,
+          metodo: 'PPD',
+          lines: [{ importe: 1_000 }],
+        }
+      }),
+      {
+        ...{ uuid: uuid(11), tipo: 'P', fecha: '2025-02-20', emisor: COMPANY, receptor },
+        pago: ['2025-02-20', [1, 2, 3, 4].map((n) => ({ uuid: uuid(n), pagado: 580 }))],
+      },
+    ]
+    const { states } = await rowsOf(bought, 'from=2025-02&to=2025-02', PERSON)
+    expect(states).toEqual(Array.from({ length: 4 }, () => ['eligible', '500.00', ['not_paid']]))
+  })
+
   it('a company deducts only what is paid to natural persons, payers of LISR 72 to 74 and civil societies', async () => {
     const owed =
       (n: number, emisor: string, regimen: string, more: Partial<Written> = {}) =>

@@ -289,7 +289,7 @@ export function isFlow({ rules, days }: DeductionReading, personalOwn: SQL): SQL
     const named = nombres.map((nombre) => sql` or upper(${own.emisor_nombre}) like ${`% ${nombre}`}`)
     return sql`(length(${own.emisor_rfc}) = 13 or coalesce(${own.emisor_regimen_fiscal} in ${emisor_regimenes}, 0)${sql.join(named)})`
   })
-  return sql`coalesce(${PPD} and (${personalOwn} or iif(${own.receptor_regimen_fiscal} is null, length(${own.receptor_rfc}) = 13, ${isOfRegime})
+  return sql`coalesce(${PPD} and (${personalOwn} or length(${own.receptor_rfc}) = 13 or ${isOfRegime}
     or (${IS_TO_COMPANY} and ${isPaidOnly})), 0)`
 }
 

@@ -163,12 +163,8 @@ const isElectronic = (rules: Rules, forma: string | null): Electronic => {
   return forma === null || forma === '99' || rules.review_forms.includes(forma) ? 'review' : 'no'
 }
 
-const isFlow = (world: World, document: Document): boolean => {
-  const { receptor_regimen_fiscal, receptor_rfc } = document
-  return receptor_regimen_fiscal === null
-    ? !isCompany(receptor_rfc)
-    : rulesOf(world, document).flow_regimes.includes(receptor_regimen_fiscal)
-}
+const isFlow = (world: World, document: Document): boolean =>
+  !isCompany(document.receptor_rfc) || rulesOf(world, document).flow_regimes.includes(document.receptor_regimen_fiscal ?? '')
 
 /** Of whom a company deducts only what is paid (LISR 27-VIII): natural persons, payers of LISR 72 to 74, and civil societies by their name. */
 const isPaidOnly = ({ receptor_rfc, emisor_rfc, emisor_regimen_fiscal, emisor_nombre }: Document): boolean =>
