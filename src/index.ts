@@ -9,7 +9,6 @@ export { HostLimiter } from './delivery/hosts/host-limiter.ts'
 export { PdfReader } from './documents/pdf/reader.ts'
 export { DownloadTurns } from './downloads/turns/download-turns.ts'
 export { Egress, StorageEgress } from './platform/egress/egress.ts'
-export { Cooldown } from './platform/locks/cooldown.ts'
-export { Mutex } from './platform/locks/mutex.ts'
+export { Cooldown, Mutex } from './platform/locks/locks.ts'
 
 export default entries satisfies ExportedHandler<Env>

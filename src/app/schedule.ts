@@ -1,14 +1,50 @@
+import * as z from 'zod'
 import { collectInvoices } from '../accounts/billing/collect.ts'
 import { runOperatorCommands } from '../accounts/billing/operator/commands.ts'
-import { notifyAlerts } from '../delivery/alerts/notify-alerts.ts'
-import { notifyQuotas } from '../delivery/alerts/notify-quotas.ts'
+import { notifyAlerts, notifyQuotas } from '../delivery/alerts/alerts.ts'
 import { type System, systemOf } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
 import { log } from '../platform/log.ts'
+import { databaseOf, type Outbox, wakeRelay } from '../platform/outbox/outbox.ts'
+import { dropStatement, putBackStatements } from '../platform/outbox/pending.ts'
 import type { Budget } from '../platform/work/budget.ts'
-import { carryOutDeadLetters } from './dead-letters.ts'
+import { type DeadLetter, deleteDeadLetters, listDecidedDeadLetters, refuseRetry } from '../platform/work/dead-letters.ts'
 import { resume } from './resume.ts'
 import { runTask, sendTasks, TASKS, type TaskMessage } from './tasks.ts'
-import { WORK } from './work.ts'
+import { resend, WORK } from './work.ts'
+
+/** Carries out what operators decide about dead letters with `npm run dead-letters`. */
+/** Letters of one sweep. */
+const PAGE = 200
+
+/** The letter of an outbox event, as the relay writes it. */
+const Quarantined = z.object({ outbox: z.union([z.literal('control'), z.int().min(0)]), entity: z.int(), outbox_event_id: z.string() })
+type Quarantined = z.infer<typeof Quarantined>
+
+/** Puts letters back or drops them as an operator has decided. The letters go last, so that a crash only repeats the work. */
+export async function carryOutDeadLetters(system: System): Promise<void> {
+  const deadLetters = await listDecidedDeadLetters(system, PAGE)
+  const events = new Map<string, { outbox: Outbox; wanted: DeadLetter['wanted']; keys: Quarantined[] }>()
+  const refused: DeadLetter[] = []
+  for (const deadLetter of deadLetters) {
+    const { wanted, queue } = deadLetter
+    const body: unknown = JSON.parse(deadLetter.body)
+    const event = queue === 'outbox' ? Quarantined.safeParse(body).data : undefined
+    if (event) {
+      const key = `${event.outbox} ${wanted}`
+      const same = events.get(key)
+      if (same) same.keys.push(event)
+      else events.set(key, { outbox: event.outbox, wanted, keys: [event] })
+    } else if (wanted === 'retry' && !(await resend(system, body))) refused.push(deadLetter)
+  }
+  for (const { outbox, wanted, keys } of events.values()) {
+    const d1 = databaseOf(system, outbox)
+    await commit(d1, wanted === 'retry' ? putBackStatements(keys) : [dropStatement(keys)])
+    if (wanted === 'retry') await wakeRelay(system, outbox)
+  }
+  if (refused.length > 0) await refuseRetry(system, refused)
+  if (deadLetters.length > 0) await deleteDeadLetters(system, deadLetters)
+}
 
 type Verb = (system: System) => Promise<unknown>
 

@@ -216,7 +216,7 @@ export const cfdiCommits = sqliteTable(
     sequence: integer('sequence').notNull(),
     /** Milliseconds since 1970. */
     committed_at: integer('committed_at').notNull(),
-    /** The documents by what happened to them, as packed JSON (commits/touched.ts). Null when it changed too many to name them. */
+    /** The documents by what happened to them, as packed JSON (commits/commits.ts). Null when it changed too many to name them. */
     touched: packed('touched'),
   },
   (table) => [primaryKey({ columns: [table.entity, table.sequence] })],

@@ -72,7 +72,6 @@ export const PURE: readonly string[] = [
   'src/taxpayers/visibility/window.ts',
   'src/delivery/hosts/host-permits.ts',
   'src/delivery/deliveries/post.ts',
-  'src/delivery/deliveries/signature.ts',
   'src/delivery/relay/payloads.ts',
   'src/delivery/relay/recipient-batches.ts',
   'src/delivery/relay/fair-shares.ts',

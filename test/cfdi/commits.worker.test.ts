@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readTouched, writeTouched } from '../../src/cfdi/commits/touched.ts'
+import { readTouched, writeTouched } from '../../src/cfdi/commits.ts'
 
 const uuids = (count: number): string[] => Array.from({ length: count }, (_, n) => `00000000-0000-0000-0000-${String(n).padStart(12, '0')}`)
 

@@ -4,10 +4,8 @@ import { addressAt, isNegative, Layout, obligationsAt, regimesAt } from '../../s
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
 import { circleOf } from '../../src/authority/sandbox/world/taxpayers.ts'
 import { answer } from '../../src/documents/pdf/answer.ts'
-import type { PdfLine } from '../../src/documents/pdf/page-lines.ts'
-import { dateIn } from '../../src/documents/pdf/page-lines.ts'
-import { rowsOf } from '../../src/documents/pdf/tables.ts'
-import { regimeCode } from '../../src/documents/pdf/tax-status.ts'
+import { dateIn, type PdfLine } from '../../src/documents/pdf/page-lines.ts'
+import { regimeCode, rowsOf } from '../../src/documents/pdf/tax-status.ts'
 
 const ask = async (kind: string, body: BodyInit, method = 'POST') => {
   const reply = await answer(new Request(`https://pdf/${kind}`, { method, ...(method === 'POST' && { body }) }))

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { labelsOf } from '../../authority/rules/catalogs.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
+import { labelsOf } from '../../authority/rules/rules.ts'
 import { own } from '../../cfdi/population/aliases.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'

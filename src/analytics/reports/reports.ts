@@ -1,7 +1,7 @@
 import { basisOf as basisOfRows, type RuleRow, type Rules } from '../../authority/rules/dated.ts'
 import { rulesAt } from '../../authority/rules/rules.ts'
 import { countDocuments, spanOf } from '../../cfdi/summary/summary.ts'
-import { type Filings, readFilings } from '../../documents/obligations/filings.ts'
+import { type Filings, readFilings } from '../../documents/obligations/obligations.ts'
 import { listedAmong } from '../../lists/listings/listing.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { type Changed, shownAmong } from '../../cfdi/changes/latest.ts'
-import { readTouched } from '../../cfdi/commits/touched.ts'
+import { readTouched } from '../../cfdi/commits.ts'
 import { cfdi, cfdiAdvances, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/population/aliases.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { bare, readColumn, readFirst } from '../../platform/db/statement.ts'

@@ -5,7 +5,7 @@ import { bare } from '../../platform/db/statement.ts'
 import { type Login, loginValue } from '../port/login.ts'
 import type { MailboxNotification } from '../port/mailbox.ts'
 import type { CancellationOverride } from './documents/port.ts'
-import type { MailboxOverrides } from './mailbox/mailbox.ts'
+import type { MailboxOverrides } from './mailbox.ts'
 import { sandboxCancellations, sandboxNotifications, sandboxRefusedLogins } from './tables.ts'
 
 /** A keyed digest, because a CIEC is short enough to be guessed from a plain one. */

@@ -3,7 +3,7 @@ import type { Connection } from '../../platform/tenant/tenant.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { earliestOf, latestOf, shows, type Window } from '../../taxpayers/visibility/window.ts'
-import { readTouched } from '../commits/touched.ts'
+import { readTouched } from '../commits.ts'
 import { asAnnounced } from './changes.ts'
 import {
   commitsBefore,

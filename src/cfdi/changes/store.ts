@@ -6,7 +6,7 @@ import { isAfterCeiling, isVisible, type Partition, type ScopedLedger } from '..
 import { appliedBeyondCeiling } from '../applied/applied.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
 import { cfdiAs, listOf } from '../columns.ts'
-import { readTouched, type Touched } from '../commits/touched.ts'
+import { readTouched, type Touched } from '../commits.ts'
 import type { VisibleRange } from '../mirrored/visible-ranges.ts'
 import { within } from '../mirrored/within.ts'
 import { parseRow, READ_ROW_JSON, ROW_JSON, storedColumns } from '../read-row.ts'

@@ -1,16 +1,14 @@
 import { crc32 } from 'node:zlib'
 import type { SQL } from 'drizzle-orm'
-import { type Bytes, free } from '../../platform/bytes/bytes.ts'
+import { type Bytes, detach, free } from '../../platform/bytes/bytes.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { detach } from '../../platform/detach.ts'
 import { letOthersGoOn, stepByStep } from '../../platform/work/pause.ts'
 import { isCalledCancelled } from '../checks/checks.ts'
 import { type ChunkLocation, chunksOf, withoutDocuments } from '../chunks/chunks.ts'
 import { contentText } from '../chunks/content.ts'
 import { EntryRejected } from '../package/central-record.ts'
 import type { ZipEntry } from '../package/entries.ts'
-import type { ListedRow, MetadataRow } from '../package/package.ts'
-import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
+import { inflate, isXml, kindOf, type ListedRow, type MetadataRow, shownName, uuidOfName } from '../package/package.ts'
 import type { StatusLookup } from '../package/rejections.ts'
 import type { CfdiDocument } from '../xml/document.ts'
 import { MAX_XML_BYTES, parsingCfdi } from '../xml/parse.ts'
@@ -18,10 +16,10 @@ import { CfdiRejected } from '../xml/rejected.ts'
 import { readXml } from '../xml/xml-store.ts'
 import { advancesOf, applicationsOf, Lines, NO_RELATIONS, relatedOf, substitutesOf } from './applications.ts'
 import { applyChanges, type Incoming } from './apply-changes.ts'
-import type { ReadEntry } from './commit-slice.ts'
 import {
   type IngestTarget,
   RELATED_CUT,
+  type ReadEntry,
   readAffectedBy,
   retryFenced,
   type Slice,

@@ -4,7 +4,7 @@ import { jsonChunks } from '../../platform/db/commit.ts'
 import { bare } from '../../platform/db/statement.ts'
 import { formChunks } from '../chunks/chunks.ts'
 import { type ApplicationRow, type CfdiRow, COLUMNS, columnsOf, isIn, listOf } from '../columns.ts'
-import { type Touched, writeTouched } from '../commits/touched.ts'
+import { type Touched, writeTouched } from '../commits.ts'
 import {
   cfdi,
   cfdiAdvances,

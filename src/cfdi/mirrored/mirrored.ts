@@ -1,12 +1,12 @@
 import { type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { EVERYTHING, isEverything, shows, type Windows } from '../../taxpayers/visibility/window.ts'
 import { commitOf, firstChunkOf } from '../chunks/chunks.ts'
-import { readTouched } from '../commits/touched.ts'
+import { readTouched } from '../commits.ts'
 import { countVisibleRanges, findVisible, type MirroredRow, ROWS, readCommits, readVisibleRange } from './store.ts'
 import { contain, type VisibleRange, visibleRangesBetween } from './visible-ranges.ts'
 import type { VisibleRangePosition } from './within.ts'
 
-export { lastCommits } from '../commits/commits.ts'
+export { lastCommits } from '../commits.ts'
 export { eachPacked, inflated, readPacked, type XmlLocation } from '../xml/xml-store.ts'
 
 interface Commits {

@@ -15,7 +15,7 @@ import { deleteUploads, type FetchedFile, type FetchedList, type FetchRow, files
 import type { DocumentKind } from '../../authority/port/authority.ts'
 import { CertificateList, ComplianceOpinion, ObligationList, TaxStatus } from '../../authority/port/fields-contract.ts'
 import { readFields } from '../../documents/documents.ts'
-import { awaitingJob, FETCHED, stoppedWith, wakeJob } from '../../downloads/awaited/awaited.ts'
+import { awaitingJob, FETCHED, stoppedWith, wakeJob } from '../../downloads/awaited.ts'
 import { resumeDownloads } from '../../downloads/downloads.ts'
 import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'

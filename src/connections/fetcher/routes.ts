@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { FETCHED } from '../../downloads/awaited/awaited.ts'
+import { FETCHED } from '../../downloads/awaited.ts'
 import type { App } from '../../platform/context.ts'
 import { Failure } from '../../platform/failures.ts'
 import { MOST_BODY_BYTES } from '../../platform/http/body.ts'

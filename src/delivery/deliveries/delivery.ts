@@ -23,8 +23,7 @@ import {
   paceStatements,
   recordAttemptStatement,
 } from './delivery-store.ts'
-import { outcomeOf, post, type Verdict, verdictAfter } from './post.ts'
-import { deliveryHeaders } from './signature.ts'
+import { deliveryHeaders, outcomeOf, post, type Verdict, verdictAfter } from './post.ts'
 
 /** Concurrent attempts of one consumer. The platform allows an invocation six connections. */
 const CONCURRENT_ATTEMPTS = 4

@@ -1,7 +1,7 @@
 import { readerOf } from '../../accounts/organization/organization.ts'
 import { labelOf } from '../../lists/catalog.ts'
-import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/changed.ts'
 import { connectionsAfter, findChanged, findMarked, keepListed, type Marked, outdatedOf } from '../../lists/listed/counterparties.ts'
+import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/listed.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { readRows } from '../../platform/db/statement.ts'

@@ -1,4 +1,4 @@
-import type { BlacklistChangedBody } from '../../lists/listed/changed.ts'
+import type { BlacklistChangedBody } from '../../lists/listed/listed.ts'
 import { type AlertDraft, MOST_OF_GROUP } from '../../platform/alerts/alerts.ts'
 import { decimal, micros } from '../../platform/money.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'

@@ -4,11 +4,9 @@ import { type AuthorityRequest, type DayCounts, packageKey } from '../../authori
 import { type KnownCfdi, readStored } from '../../cfdi/ingest/ingest.ts'
 import { PackageRejected } from '../../cfdi/package/central-record.ts'
 import { readDirectory } from '../../cfdi/package/directory.ts'
-import type { ListedRow } from '../../cfdi/package/package.ts'
-import { uuidOfName } from '../../cfdi/package/package.ts'
+import { type ListedRow, uuidOfName } from '../../cfdi/package/package.ts'
 import { metadataIn, ReportedStatuses, rowsOf } from '../../cfdi/package/rejections.ts'
-import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
-import { detach } from '../../platform/detach.ts'
+import { type Bytes, bytesOfObject, detach } from '../../platform/bytes/bytes.ts'
 
 /** Where packages are read and compared. */
 export interface PackageLocation {

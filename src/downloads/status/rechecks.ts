@@ -1,7 +1,7 @@
 import { statusesOf } from '../../authority/statuses.ts'
 import { checkWith, needsRecheck, parseChecks, type StatusCheck } from '../../cfdi/checks/checks.ts'
 import { nextDaily, type Recheck } from '../../cfdi/checks/rechecks.ts'
-import { commitChecked } from '../../cfdi/commits/commits.ts'
+import { commitChecked } from '../../cfdi/commits.ts'
 import type { SliceOutcome } from '../../cfdi/ingest/ingest.ts'
 import { type CfdiToRecheck, cancelDocument, readToRecheck } from '../../cfdi/ingest/status.ts'
 import type { System } from '../../platform/context.ts'

@@ -1,5 +1,5 @@
+import { detached } from '../../platform/bytes/bytes.ts'
 import { recordsOf, textsOf } from '../../platform/csv.ts'
-import { detached } from '../../platform/detach.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { type ListingStep, type PublicSource, publishedOn, SITUACIONES, type Situacion } from '../catalog.ts'
 

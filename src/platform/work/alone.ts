@@ -1,4 +1,4 @@
-import type { Mutex } from '../locks/mutex.ts'
+import type { Mutex } from '../locks/locks.ts'
 
 const LEASE_MS = 30_000
 

@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:test'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { labelsOf } from '../../../src/authority/rules/catalogs.ts'
-import { rulesAt } from '../../../src/authority/rules/rules.ts'
+import { labelsOf, rulesAt } from '../../../src/authority/rules/rules.ts'
 import { at } from '../../support/clock.ts'
 import { contextOf } from '../../support/context.ts'
 

@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { notifyAlerts } from '../../../src/delivery/alerts/notify-alerts.ts'
-import { resolveAlerts } from '../../../src/delivery/alerts/resolve.ts'
+import { notifyAlerts, resolveAlerts } from '../../../src/delivery/alerts/alerts.ts'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { callOf, ISSUED, jobsOf, later, losingMessages, subscriber, work } from '../../downloads/support/downloads.ts'

@@ -1,7 +1,7 @@
 import { Webhook as Standard } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { deliveryHeaders } from '../../../src/delivery/deliveries/signature.ts'
+import { deliveryHeaders } from '../../../src/delivery/deliveries/post.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
 import { type Organization, organization } from '../../support/tenants.ts'

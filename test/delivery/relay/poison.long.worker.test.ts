@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DEAD_LETTERS, deadLetterCommandOf, deadLetterSqlOf } from '../../../scripts/dead-letter-commands.ts'
-import { carryOutDeadLetters } from '../../../src/app/dead-letters.ts'
+import { carryOutDeadLetters } from '../../../src/app/schedule.ts'
 import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import type { OutboxEvent } from '../../../src/platform/outbox/outbox.ts'
 import { reportDeadLetters } from '../../../src/platform/work/dead-letters.ts'

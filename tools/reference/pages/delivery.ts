@@ -1,6 +1,6 @@
 import '../../../scripts/mirror/bytes.ts'
 import { SAMPLES } from '../../../src/delivery/catalog/catalog.ts'
-import { deliveryHeaders } from '../../../src/delivery/deliveries/signature.ts'
+import { deliveryHeaders } from '../../../src/delivery/deliveries/post.ts'
 
 const KEY = 'extraction.completed'
 /** Of nobody: a secret as long as those of webhooks. */
