@@ -502,6 +502,18 @@ class Operations(Transport):
         """Ask the authority for the status of a CFDI."""
         return cast(types.Cfdi, self._request('POST', f'/v1/cfdi/{_quoted(uuid)}/status-check', {'fiscal_entity_id': fiscal_entity_id}, idempotency_key=idempotency_key).json())
 
+    def list_cancellation_requests(self, *, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None, direction: types.Direction | None = None, status: types.CancellationRequestStatus | None = None) -> types.CancellationRequestPage:
+        """List the requests to cancel CFDIs, the latest first."""
+        return cast(types.CancellationRequestPage, self._request('GET', '/v1/cancellation-requests', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor, 'direction': direction, 'status': status}).json())
+
+    def get_cancellation_request(self, *, uuid: str, fiscal_entity_id: str | None = None) -> types.CancellationRequestDetail:
+        """Get the request to cancel a CFDI."""
+        return cast(types.CancellationRequestDetail, self._request('GET', f'/v1/cancellation-requests/{_quoted(uuid)}', {'fiscal_entity_id': fiscal_entity_id}).json())
+
+    def answer_cancellation_request(self, *, uuid: str, body: types.CancellationAnswer, fiscal_entity_id: str | None = None, idempotency_key: str | None = None) -> types.CancellationRequestDetail:
+        """Accept or reject the request to cancel a CFDI."""
+        return cast(types.CancellationRequestDetail, self._request('POST', f'/v1/cancellation-requests/{_quoted(uuid)}/answer', {'fiscal_entity_id': fiscal_entity_id}, json=body, idempotency_key=idempotency_key).json())
+
     def list_alerts(self, *, limit: int | None = None, cursor: str | None = None, kind: types.AlertKind | None = None, severity: types.AlertSeverity | None = None, resource_id: str | None = None, fiscal_entity_id: str | None = None, rfc: str | None = None, state: types.ListAlertsState | None = None, sort: types.ListAlertsSort | None = None, is_read: bool | None = None) -> types.AlertPage:
         """List the alerts, newest first or by weight."""
         return cast(types.AlertPage, self._request('GET', '/v1/alerts', {'limit': limit, 'cursor': cursor, 'kind': kind, 'severity': severity, 'resource_id': resource_id, 'fiscal_entity_id': fiscal_entity_id, 'rfc': rfc, 'state': state, 'sort': sort, 'is_read': is_read}).json())

@@ -308,7 +308,7 @@ class AuditEvent(TypedDict):
     created_at: str
 
 
-AlertKind: TypeAlias = Literal['webhook.undelivered', 'repse.expiring', 'repse.expired', 'connection.ciec_guessed', 'connection.login_refused', 'storage.failed', 'certificate.expiring', 'efirma.expiring', 'mailbox.notification_received', 'connection.invalid', 'connection.failing', 'organization.suspended', 'counterparty.listed', 'cfdi.cancelled_after_payment']
+AlertKind: TypeAlias = Literal['webhook.undelivered', 'repse.expiring', 'repse.expired', 'connection.ciec_guessed', 'connection.login_refused', 'storage.failed', 'certificate.expiring', 'efirma.expiring', 'mailbox.notification_received', 'connection.invalid', 'connection.failing', 'organization.suspended', 'counterparty.listed', 'cfdi.cancelled_after_payment', 'cancellation.requested']
 
 
 AlertSeverity: TypeAlias = Literal['warning', 'critical']
@@ -334,7 +334,7 @@ class AlertsRead(TypedDict):
     read_count: int
 
 
-EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'cfdi.new']
+EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'cfdi.new', 'cancellation.requested']
 
 
 class RotatedSecret(TypedDict):
@@ -809,6 +809,9 @@ class XmlLeftOut(TypedDict):
 
 
 CfdiHistoryEventName: TypeAlias = Literal['issued', 'certified', 'stored', 'xml', 'substituted', 'cancelled', 'status_check']
+
+
+CancellationRequestStatus: TypeAlias = Literal['pending', 'accepted', 'rejected', 'expired', 'cancelled']
 
 
 BlacklistSeverity: TypeAlias = Literal['info', 'low', 'medium', 'high', 'critical']
@@ -1840,6 +1843,14 @@ CfdiApplicationNotCountedReason: TypeAlias = Literal['cancelled', 'other_parties
 CfdiRelationSide: TypeAlias = Literal['refers_to', 'referred_by']
 
 
+CancellationRequestAnswerAnswer: TypeAlias = Literal['accept', 'reject']
+
+
+class CancellationRequestAnswer(TypedDict):
+    answer: CancellationRequestAnswerAnswer
+    sent_at: str | None
+
+
 class BlacklistItemErrorRfcInvalid(TypedDict):
     code: Literal['rfc.invalid']
     detail: str
@@ -1871,6 +1882,9 @@ ServiceClockMove = TypedDict(
 
 
 KnownCancellationReason: TypeAlias = Literal['01', '02', '03', '04']
+
+
+CancellationScenarioOutcome: TypeAlias = Literal['accepted', 'rejected', 'expired', 'cancelled']
 
 
 JobFailureScenarioErrorClass: TypeAlias = Literal['sat_unavailable', 'rate_limited', 'request_exhausted', 'range_too_large', 'internal_error']
@@ -1959,7 +1973,7 @@ class AlertPage(TypedDict):
     next_cursor: str | None
 
 
-ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'cfdi.new', 'webhook.test']
+ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'cfdi.new', 'cancellation.requested', 'webhook.test']
 
 
 class StorageRefusedDocumentPage(TypedDict):
@@ -2808,6 +2822,29 @@ class CfdiNewEvent(TypedDict):
     uuids: list[str]
 
 
+class CancellationRequestedEvent(TypedDict):
+    event: Literal['cancellation.requested']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    cfdi_uuid: str
+    detected_at: str
+    deadline: str
+    latest_deadline: str
+    deadline_basis: DeadlineBasis
+    severity: CancellationSeverity
+    direction: Direction
+    cfdi_type: str
+    payment_status: PaymentStatus
+    total: str
+    currency: str
+    emisor_rfc: str
+    receptor_rfc: str
+    issued_at: str
+
+
 class StorageBackfill(TypedDict):
     """
     The latest backfill.
@@ -3529,6 +3566,73 @@ class CfdiKnownDay(TypedDict):
     is_substituted: bool
 
 
+class CancellationRequest(TypedDict):
+    uuid: str
+    fiscal_entity_id: str
+    direction: Direction
+    estatus: Estatus
+    issued_at: str
+    tipo_comprobante: str | None
+    serie: str | None
+    folio: str | None
+    counterparty: ListedCfdiCounterparty
+    total: str | None
+    currency: str | None
+    total_mxn: str | None
+    payment_status: PaymentStatus
+    paid_amount: str | None
+    credited_amount: str | None
+    balance: str | None
+    status: CancellationRequestStatus
+    number: int
+    detected_at: str
+    clear_at: str | None
+    checked_at: str
+    decided_at: str | None
+    deadline: str
+    latest_deadline: str
+    deadline_basis: DeadlineBasis
+    days_left: int | None
+    if_silent: Literal['cancelled'] | None
+    answer: CancellationRequestAnswer | None
+
+
+class CancellationRequestDetail(TypedDict):
+    uuid: str
+    fiscal_entity_id: str
+    direction: Direction
+    estatus: Estatus
+    issued_at: str
+    tipo_comprobante: str | None
+    serie: str | None
+    folio: str | None
+    counterparty: ListedCfdiCounterparty
+    total: str | None
+    currency: str | None
+    total_mxn: str | None
+    payment_status: PaymentStatus
+    paid_amount: str | None
+    credited_amount: str | None
+    balance: str | None
+    status: CancellationRequestStatus
+    number: int
+    detected_at: str
+    clear_at: str | None
+    checked_at: str
+    decided_at: str | None
+    deadline: str
+    latest_deadline: str
+    deadline_basis: DeadlineBasis
+    days_left: int | None
+    if_silent: Literal['cancelled'] | None
+    answer: CancellationRequestAnswer | None
+    aplicaciones: list[CfdiApplication]
+
+
+class CancellationAnswer(TypedDict):
+    answer: CancellationRequestAnswerAnswer
+
+
 class BlacklistHit(TypedDict):
     rfc: str
     source: str
@@ -3581,6 +3685,7 @@ class CancellationScenario(TypedDict):
     fiscal_entity_id: str
     cancellation_reason: NotRequired[KnownCancellationReason]
     cancelled_at: NotRequired[str]
+    outcome: NotRequired[CancellationScenarioOutcome]
 
 
 class JobFailureScenario(TypedDict):
@@ -3701,7 +3806,7 @@ class WebhookDeliveryPage(TypedDict):
     next_cursor: str | None
 
 
-Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | CfdiNewEvent | WebhookTestEvent
+Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | CfdiNewEvent | CancellationRequestedEvent | WebhookTestEvent
 
 
 class EventPage(TypedDict):
@@ -3812,6 +3917,12 @@ class NotificationPage(TypedDict):
 
 class ImportSummaryPage(TypedDict):
     data: list[ImportSummary]
+    has_more: bool
+    next_cursor: str | None
+
+
+class CancellationRequestPage(TypedDict):
+    data: list[CancellationRequest]
     has_more: bool
     next_cursor: str | None
 

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnExtractionCompletedWebhookRequest | OnExtractionFailedWebhookRequest | OnAlertRaisedWebhookRequest | OnAlertResolvedWebhookRequest | OnQuotaWarningWebhookRequest | OnCfdiNewWebhookRequest | OnWebhookTestWebhookRequest;
+export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnExtractionCompletedWebhookRequest | OnExtractionFailedWebhookRequest | OnAlertRaisedWebhookRequest | OnAlertResolvedWebhookRequest | OnQuotaWarningWebhookRequest | OnCfdiNewWebhookRequest | OnCancellationRequestedWebhookRequest | OnWebhookTestWebhookRequest;
 
 export type Health = {
     /**
@@ -3618,9 +3618,9 @@ export type AuditEvent = {
 };
 
 /**
- * `webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs or e.firmas that others sent for the RFC within a day; there is one such alert per day. `connection.login_refused`: one of the two logins of a connection, its CIEC or its e.firma, was refused or has expired, and downloads go on with the other. `storage.failed`: copying to a storage connector failed five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC expires within 30 days; another alert follows 7 days before. `efirma.expiring`: the same of the e.firma with which a connection logs in. `mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others. `connection.invalid`: a connection has no valid CIEC or e.firma any more, so that nothing is downloaded. `connection.failing`: every run of an RFC has had failed downloads for a day or more. `organization.suspended`: an unpaid invoice or the end of the trial paused all connections. These three are resolved when their cause ends. `counterparty.listed`: a blacklist newly names a supplier or customer, or finds it definitively listed; `amount` is what was bought from it and sold to it. `cfdi.cancelled_after_payment`: a CFDI was cancelled after it was paid or counted as income; `amount` is its total. Of these two, too, the first five of an RFC and day have an alert each, and one alert is for all others.
+ * `webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs or e.firmas that others sent for the RFC within a day; there is one such alert per day. `connection.login_refused`: one of the two logins of a connection, its CIEC or its e.firma, was refused or has expired, and downloads go on with the other. `storage.failed`: copying to a storage connector failed five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC expires within 30 days; another alert follows 7 days before. `efirma.expiring`: the same of the e.firma with which a connection logs in. `mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others. `connection.invalid`: a connection has no valid CIEC or e.firma any more, so that nothing is downloaded. `connection.failing`: every run of an RFC has had failed downloads for a day or more. `organization.suspended`: an unpaid invoice or the end of the trial paused all connections. These three are resolved when their cause ends. `counterparty.listed`: a blacklist newly names a supplier or customer, or finds it definitively listed; `amount` is what was bought from it and sold to it. `cfdi.cancelled_after_payment`: a CFDI was cancelled after it was paid or counted as income; `amount` is its total. `cancellation.requested`: the issuer of a received CFDI asks to cancel it; `amount` is its total, and the alert is resolved when the request has ended. Of these three, too, the first five of an RFC and day have an alert each, and one alert is for all others.
  */
-export type AlertKind = 'webhook.undelivered' | 'repse.expiring' | 'repse.expired' | 'connection.ciec_guessed' | 'connection.login_refused' | 'storage.failed' | 'certificate.expiring' | 'efirma.expiring' | 'mailbox.notification_received' | 'connection.invalid' | 'connection.failing' | 'organization.suspended' | 'counterparty.listed' | 'cfdi.cancelled_after_payment';
+export type AlertKind = 'webhook.undelivered' | 'repse.expiring' | 'repse.expired' | 'connection.ciec_guessed' | 'connection.login_refused' | 'storage.failed' | 'certificate.expiring' | 'efirma.expiring' | 'mailbox.notification_received' | 'connection.invalid' | 'connection.failing' | 'organization.suspended' | 'counterparty.listed' | 'cfdi.cancelled_after_payment' | 'cancellation.requested';
 
 export type AlertSeverity = 'warning' | 'critical';
 
@@ -3731,7 +3731,7 @@ export type EventCatalogItem = {
 /**
  * A key of the event catalog (`GET /v1/webhooks/event-catalog`).
  */
-export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'cfdi.new';
+export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'cfdi.new' | 'cancellation.requested';
 
 export type Webhook = {
     /**
@@ -5080,6 +5080,89 @@ export type CfdiNewEvent = {
      * The documents, all of this direction and type. `GET /v1/cfdi/{uuid}` has each of them.
      */
     uuids: Array<string>;
+};
+
+export type CancellationRequestedEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'cancellation.requested';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The fiscal entity in UUID form: the same 128 bits as its `fe_…` identifier.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC of the fiscal entity.
+     */
+    rfc: string;
+    /**
+     * The fiscal folio of the CFDI (UUID of its TimbreFiscalDigital).
+     */
+    cfdi_uuid: string;
+    /**
+     * When the tax authority first answered that the cancellation is in process, in UTC.
+     */
+    detected_at: string;
+    /**
+     * The last day on which an answer of the receiver is surely in time. The authority does not say when the request was made: it was after the last answer without it.
+     */
+    deadline: string;
+    /**
+     * The third business day after the request was detected: the last day on which an answer can be in time.
+     */
+    latest_deadline: string;
+    /**
+     * `estimated`: the authority may have published days off that are not known, so that the deadlines may be later.
+     */
+    deadline_basis: DeadlineBasis;
+    /**
+     * `critical` if payments were applied to the CFDI, as far as your window shows; one with MetodoPago PUE counts as paid. Otherwise `warning`.
+     */
+    severity: CancellationSeverity;
+    /**
+     * `received`: the fiscal entity can accept or reject the request, and silence accepts it. `issued`: the fiscal entity made it.
+     */
+    direction: Direction;
+    /**
+     * TipoDeComprobante: `I` (ingreso), `E` (egreso), `T` (traslado), `N` (nómina) or `P` (pago); `retenciones` for a withholding document.
+     */
+    cfdi_type: string;
+    /**
+     * How much of an income CFDI is paid, as far as your visibility window shows; `not_applicable` for other types.
+     */
+    payment_status: PaymentStatus;
+    /**
+     * Total of the CFDI as a decimal string.
+     */
+    total: string;
+    /**
+     * Currency code of the CFDI; `XXX` if the service has only the metadata of the CFDI, which names no currency.
+     */
+    currency: string;
+    /**
+     * RFC of the issuer.
+     */
+    emisor_rfc: string;
+    /**
+     * RFC of the receiver.
+     */
+    receptor_rfc: string;
+    /**
+     * When the CFDI was issued, with its UTC offset.
+     */
+    issued_at: string;
 };
 
 export type WebhookTestEvent = {
@@ -9137,6 +9220,252 @@ export type CfdiKnownDay = {
     is_substituted: boolean;
 };
 
+/**
+ * `pending`: the authority says that the cancellation is in process. `accepted`: the receiver accepted it. `expired`: nobody answered in time, which accepts it too. `cancelled`: the document is cancelled, and the authority does not say, or not yet, how that came. `rejected`: the receiver refused it, or it ended without a cancellation; the document stays valid.
+ */
+export type CancellationRequestStatus = 'pending' | 'accepted' | 'rejected' | 'expired' | 'cancelled';
+
+export type CancellationRequest = {
+    /**
+     * In upper case.
+     */
+    uuid: string;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * Whether the fiscal entity issued or received the document.
+     */
+    direction: Direction;
+    /**
+     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+     */
+    estatus: Estatus;
+    /**
+     * `fecha` with the UTC offset of the place of issue; while only metadata is known, which does not state the place, that of Mexico City.
+     */
+    issued_at: string;
+    /**
+     * I, E, P, N or T. Null for retenciones.
+     */
+    tipo_comprobante: string | null;
+    /**
+     * The series.
+     */
+    serie: string | null;
+    /**
+     * The folio.
+     */
+    folio: string | null;
+    /**
+     * The receiver of an issued document, the issuer of a received one.
+     */
+    counterparty: ListedCfdiCounterparty;
+    /**
+     * Decimal, as the document states it.
+     */
+    total: string | null;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency: string | null;
+    /**
+     * Decimal, in MXN. Null when the exchange rate is not known, and with more than 18 digits before the point.
+     */
+    total_mxn: string | null;
+    /**
+     * What was paid or credited of an invoice (I): `partially_paid` also where nothing was paid and a credit note took a part of it off. Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
+     */
+    payment_status: PaymentStatus;
+    /**
+     * PPD: sum of the payment complements that count, in `currency`, also of those whose FechaPago is still to come. PUE: the total. Null unless tipo_comprobante is I and the XML is known.
+     */
+    paid_amount: string | null;
+    /**
+     * PPD: sum of the credit notes (relations 01, 03 and 07) that count, in `currency`. PUE: 0.00. Null like paid_amount.
+     */
+    credited_amount: string | null;
+    /**
+     * total − paid_amount − credited_amount, never below zero. Null like paid_amount.
+     */
+    balance: string | null;
+    /**
+     * The state.
+     */
+    status: CancellationRequestStatus;
+    /**
+     * Counts the requests of the document that were seen, from 1: a refused one can be followed by another.
+     */
+    number: number;
+    /**
+     * When the authority first answered that the cancellation is in process.
+     */
+    detected_at: string;
+    /**
+     * When it last answered before that there was no request; null when it was not asked.
+     */
+    clear_at: string | null;
+    /**
+     * When it last answered about the request.
+     */
+    checked_at: string;
+    /**
+     * When it first answered how the request ended; null before.
+     */
+    decided_at: string | null;
+    /**
+     * The last day, in America/Mexico_City, on which an answer of the receiver is surely in time: three business days after the earliest time at which the request can have been made, which the authority does not say, and not before the day on which it was detected.
+     */
+    deadline: string;
+    /**
+     * Three business days after the request was detected: the last day on which an answer can be in time.
+     */
+    latest_deadline: string;
+    /**
+     * `estimated`: the authority may have published days off that are not known, so that the deadlines may be later.
+     */
+    deadline_basis: DeadlineBasis;
+    /**
+     * Business days after today up to `deadline`; 0 on it and after it. Null unless the request is pending.
+     */
+    days_left: number | null;
+    /**
+     * What becomes of the document if the receiver does not answer: it is cancelled. Null unless the request is pending.
+     */
+    if_silent: 'cancelled' | null;
+    /**
+     * The answer that was given through the service; null without one. The status follows from the authority.
+     */
+    answer: CancellationRequestAnswer | null;
+};
+
+export type CancellationRequestDetail = {
+    /**
+     * In upper case.
+     */
+    uuid: string;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * Whether the fiscal entity issued or received the document.
+     */
+    direction: Direction;
+    /**
+     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+     */
+    estatus: Estatus;
+    /**
+     * `fecha` with the UTC offset of the place of issue; while only metadata is known, which does not state the place, that of Mexico City.
+     */
+    issued_at: string;
+    /**
+     * I, E, P, N or T. Null for retenciones.
+     */
+    tipo_comprobante: string | null;
+    /**
+     * The series.
+     */
+    serie: string | null;
+    /**
+     * The folio.
+     */
+    folio: string | null;
+    /**
+     * The receiver of an issued document, the issuer of a received one.
+     */
+    counterparty: ListedCfdiCounterparty;
+    /**
+     * Decimal, as the document states it.
+     */
+    total: string | null;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency: string | null;
+    /**
+     * Decimal, in MXN. Null when the exchange rate is not known, and with more than 18 digits before the point.
+     */
+    total_mxn: string | null;
+    /**
+     * What was paid or credited of an invoice (I): `partially_paid` also where nothing was paid and a credit note took a part of it off. Neither its own cancellation nor its substitution changes it, nor the balance: they say what was paid and owed of a cancelled or substituted invoice, which is in no sum, so look at `estatus` and `is_substituted` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
+     */
+    payment_status: PaymentStatus;
+    /**
+     * PPD: sum of the payment complements that count, in `currency`, also of those whose FechaPago is still to come. PUE: the total. Null unless tipo_comprobante is I and the XML is known.
+     */
+    paid_amount: string | null;
+    /**
+     * PPD: sum of the credit notes (relations 01, 03 and 07) that count, in `currency`. PUE: 0.00. Null like paid_amount.
+     */
+    credited_amount: string | null;
+    /**
+     * total − paid_amount − credited_amount, never below zero. Null like paid_amount.
+     */
+    balance: string | null;
+    /**
+     * The state.
+     */
+    status: CancellationRequestStatus;
+    /**
+     * Counts the requests of the document that were seen, from 1: a refused one can be followed by another.
+     */
+    number: number;
+    /**
+     * When the authority first answered that the cancellation is in process.
+     */
+    detected_at: string;
+    /**
+     * When it last answered before that there was no request; null when it was not asked.
+     */
+    clear_at: string | null;
+    /**
+     * When it last answered about the request.
+     */
+    checked_at: string;
+    /**
+     * When it first answered how the request ended; null before.
+     */
+    decided_at: string | null;
+    /**
+     * The last day, in America/Mexico_City, on which an answer of the receiver is surely in time: three business days after the earliest time at which the request can have been made, which the authority does not say, and not before the day on which it was detected.
+     */
+    deadline: string;
+    /**
+     * Three business days after the request was detected: the last day on which an answer can be in time.
+     */
+    latest_deadline: string;
+    /**
+     * `estimated`: the authority may have published days off that are not known, so that the deadlines may be later.
+     */
+    deadline_basis: DeadlineBasis;
+    /**
+     * Business days after today up to `deadline`; 0 on it and after it. Null unless the request is pending.
+     */
+    days_left: number | null;
+    /**
+     * What becomes of the document if the receiver does not answer: it is cancelled. Null unless the request is pending.
+     */
+    if_silent: 'cancelled' | null;
+    /**
+     * The answer that was given through the service; null without one. The status follows from the authority.
+     */
+    answer: CancellationRequestAnswer | null;
+    /**
+     * What was paid or credited of the document, as `GET /v1/cfdi/{uuid}/payments` lists it.
+     */
+    aplicaciones: Array<CfdiApplication>;
+};
+
+export type CancellationAnswer = {
+    /**
+     * `accept`: the document is to be cancelled. `reject`: it is to stay valid.
+     */
+    answer: CancellationRequestAnswerAnswer;
+};
+
 export type BlacklistLookup = {
     /**
      * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
@@ -9426,6 +9755,10 @@ export type CancellationScenario = {
      * When the authority is to report that it was cancelled: now unless this says another instant.
      */
     cancelled_at?: string;
+    /**
+     * How the request for cancellation ends at `cancelled_at`: the receiver accepts it, rejects it, or lets it expire; or it needs no acceptance (`cancelled`). A rejected one leaves the CFDI valid. Without it the sandbox draws how a cancellation came.
+     */
+    outcome?: CancellationScenarioOutcome;
 };
 
 export type Accepted = {
@@ -11891,6 +12224,19 @@ export type CfdiApplicationNotCountedReason = 'cancelled' | 'other_parties' | 'c
 
 export type CfdiRelationSide = 'refers_to' | 'referred_by';
 
+export type CancellationRequestAnswerAnswer = 'accept' | 'reject';
+
+export type CancellationRequestAnswer = {
+    /**
+     * What was answered.
+     */
+    answer: CancellationRequestAnswerAnswer;
+    /**
+     * When it was sent; null while it is not known whether it arrived. Send the same answer again then.
+     */
+    sent_at: string | null;
+};
+
 export type BlacklistItemErrorRfcInvalid = {
     /**
      * A stable code for programs.
@@ -11950,6 +12296,8 @@ export type ServiceClockMove = {
 };
 
 export type KnownCancellationReason = '01' | '02' | '03' | '04';
+
+export type CancellationScenarioOutcome = 'accepted' | 'rejected' | 'expired' | 'cancelled';
 
 export type JobFailureScenarioErrorClass = 'sat_unavailable' | 'rate_limited' | 'request_exhausted' | 'range_too_large' | 'internal_error';
 
@@ -12115,7 +12463,7 @@ export type WebhookPage = {
     next_cursor: string | null;
 };
 
-export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'cfdi.new' | 'webhook.test';
+export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'cfdi.new' | 'cancellation.requested' | 'webhook.test';
 
 export type WebhookDeliveryPage = {
     /**
@@ -12132,7 +12480,7 @@ export type WebhookDeliveryPage = {
     next_cursor: string | null;
 };
 
-export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | CfdiNewEvent | WebhookTestEvent;
+export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | CfdiNewEvent | CancellationRequestedEvent | WebhookTestEvent;
 
 export type EventPage = {
     /**
@@ -12484,6 +12832,21 @@ export type ImportSummaryPage = {
 };
 
 export type SearchCfdiSort = '-issued_at' | 'issued_at' | '-total' | 'total';
+
+export type CancellationRequestPage = {
+    /**
+     * The items.
+     */
+    data: Array<CancellationRequest>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
 
 export type JsonValueWritable = string | number | boolean | null | Array<JsonValueWritable> | {
     [key: string]: JsonValueWritable;
@@ -18562,6 +18925,208 @@ export type CheckCfdiStatusResponses = {
 
 export type CheckCfdiStatusResponse = CheckCfdiStatusResponses[keyof CheckCfdiStatusResponses];
 
+export type ListCancellationRequestsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * Only requests about documents that the fiscal entity issued, or only about received ones.
+         */
+        direction?: Direction;
+        /**
+         * The state.
+         */
+        status?: CancellationRequestStatus;
+    };
+    url: '/v1/cancellation-requests';
+};
+
+export type ListCancellationRequestsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ListCancellationRequestsError = ListCancellationRequestsErrors[keyof ListCancellationRequestsErrors];
+
+export type ListCancellationRequestsResponses = {
+    /**
+     * OK
+     */
+    200: CancellationRequestPage;
+};
+
+export type ListCancellationRequestsResponse = ListCancellationRequestsResponses[keyof ListCancellationRequestsResponses];
+
+export type GetCancellationRequestData = {
+    body?: never;
+    path: {
+        /**
+         * In upper or lower case.
+         */
+        uuid: string;
+    };
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+    };
+    url: '/v1/cancellation-requests/{uuid}';
+};
+
+export type GetCancellationRequestErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or no request about a CFDI that your visibility windows show.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type GetCancellationRequestError = GetCancellationRequestErrors[keyof GetCancellationRequestErrors];
+
+export type GetCancellationRequestResponses = {
+    /**
+     * OK
+     */
+    200: CancellationRequestDetail;
+};
+
+export type GetCancellationRequestResponse = GetCancellationRequestResponses[keyof GetCancellationRequestResponses];
+
+export type AnswerCancellationRequestData = {
+    body: CancellationAnswer;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * In upper or lower case.
+         */
+        uuid: string;
+    };
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+    };
+    url: '/v1/cancellation-requests/{uuid}/answer';
+};
+
+export type AnswerCancellationRequestErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or no request about a CFDI that your visibility windows show.
+     */
+    404: Problem;
+    /**
+     * `cancellation_request.no_provider`: no certified provider is configured. `cancellation_request.not_received`: the fiscal entity issued the CFDI, or you imported it. `cancellation_request.not_pending`: the request has ended. `cancellation_request.answered`: it was answered otherwise. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+    /**
+     * The provider does not answer. Nobody knows whether it has sent the answer: send the same one again.
+     */
+    503: Problem;
+};
+
+export type AnswerCancellationRequestError = AnswerCancellationRequestErrors[keyof AnswerCancellationRequestErrors];
+
+export type AnswerCancellationRequestResponses = {
+    /**
+     * OK
+     */
+    200: CancellationRequestDetail;
+};
+
+export type AnswerCancellationRequestResponse = AnswerCancellationRequestResponses[keyof AnswerCancellationRequestResponses];
+
 export type ListAlertsData = {
     body?: never;
     path?: never;
@@ -22039,6 +22604,15 @@ export type OnCfdiNewWebhookPayload = CfdiNewEvent;
 export type OnCfdiNewWebhookRequest = {
     body: OnCfdiNewWebhookPayload;
     key: 'cfdi.new';
+    path?: never;
+    query?: never;
+};
+
+export type OnCancellationRequestedWebhookPayload = CancellationRequestedEvent;
+
+export type OnCancellationRequestedWebhookRequest = {
+    body: OnCancellationRequestedWebhookPayload;
+    key: 'cancellation.requested';
     path?: never;
     query?: never;
 };
