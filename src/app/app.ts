@@ -1,53 +1,37 @@
 import * as z from 'zod'
 import { checkPaid } from '../accounts/billing/billing.ts'
-import { billingRoutes } from '../accounts/billing/routes.ts'
 import { consoleApp, isOfConsole } from '../accounts/console/routes.ts'
 import { authenticate, noteUse } from '../accounts/credentials/authenticate.ts'
-import { credentialRoutes } from '../accounts/credentials/routes.ts'
-import { organizationRoutes } from '../accounts/organization/routes.ts'
-import { identityRoutes } from '../accounts/routes.ts'
-import { teamRoutes } from '../accounts/team/routes.ts'
-import { concentrationRoutes } from '../analytics/concentration/routes.ts'
-import { conceptsRoutes } from '../analytics/concepts/routes.ts'
+import { billingRoutes, credentialRoutes, identityRoutes, organizationRoutes, teamRoutes } from '../accounts/routes.ts'
 import { deductionRoutes } from '../analytics/deductions/routes.ts'
-import { efosRoutes } from '../analytics/efos/routes.ts'
-import { financingRoutes } from '../analytics/financing/routes.ts'
-import { fxRoutes } from '../analytics/fx/routes.ts'
 import { isrRoutes } from '../analytics/isr/routes.ts'
-import { portfolioRoutes } from '../analytics/portfolio/routes.ts'
-import { portfolioVatRoutes, reportRoutes } from '../analytics/reports/routes.ts'
-import { supplierRoutes } from '../analytics/repse/routes.ts'
-import { riskRoutes } from '../analytics/risk/routes.ts'
+import {
+  concentrationRoutes,
+  conceptsRoutes,
+  efosRoutes,
+  financingRoutes,
+  fxRoutes,
+  indicatorRoutes,
+  portfolioVatRoutes,
+  reportRoutes,
+  riskRoutes,
+  supplierRoutes,
+  withholdingRoutes,
+} from '../analytics/routes.ts'
 import { vatRoutes } from '../analytics/vat/routes.ts'
-import { withholdingRoutes } from '../analytics/withholdings/routes.ts'
 import { sourceRoutes } from '../authority/routes.ts'
-import { changesRoutes } from '../cfdi/changes/routes.ts'
 import { detailRoutes } from '../cfdi/detail/routes.ts'
-import { importRoutes } from '../cfdi/imports/routes.ts'
-import { relatedRoutes } from '../cfdi/related/routes.ts'
-import { searchRoutes } from '../cfdi/search/routes.ts'
-import { summaryRoutes } from '../cfdi/summary/routes.ts'
-import { extractorRoutes } from '../connections/extractors/routes.ts'
-import { entityRunRoutes, oneRunRoutes, runRoutes } from '../connections/extractors/runs/routes.ts'
+import { changesRoutes, importRoutes, relatedRoutes, searchRoutes, summaryRoutes } from '../cfdi/routes.ts'
+import { entityRunRoutes, extractorRoutes, oneRunRoutes, runRoutes } from '../connections/extractors/routes.ts'
 import { fetcherRoutes } from '../connections/fetcher/routes.ts'
-import { entityRoutes } from '../connections/routes.ts'
-import { seatRoutes } from '../connections/seats-routes.ts'
-import { attentionRoutes, entitySyncRoutes, syncRoutes } from '../connections/sync/routes.ts'
+import { attentionRoutes, entityRoutes, entitySyncRoutes, seatRoutes, syncRoutes } from '../connections/routes.ts'
 import { connectorRoutes } from '../copies/connectors/routes.ts'
 import { exportRoutes } from '../copies/exports/routes.ts'
-import { deliveryRoutes } from '../delivery/deliveries/routes.ts'
-import { webhookRoutes } from '../delivery/endpoints/routes.ts'
-import { eventRoutes } from '../delivery/events/routes.ts'
-import { listedRoutes, watchRoutes } from '../delivery/list-notifications/routes.ts'
-import { mailboxRoutes } from '../documents/mailbox/routes.ts'
-import { documentRoutes, portfolioDocumentRoutes } from '../documents/routes.ts'
+import { deliveryRoutes, eventRoutes, listedRoutes, watchRoutes, webhookRoutes } from '../delivery/routes.ts'
+import { documentRoutes, mailboxRoutes, portfolioDocumentRoutes } from '../documents/routes.ts'
 import { downloadRoutes } from '../downloads/routes.ts'
 import { cancellationRoutes, statusRoutes } from '../downloads/status/routes.ts'
-import { customListRoutes } from '../lists/custom/routes.ts'
-import { blacklistRoutes } from '../lists/lookups/routes.ts'
-import { repseRoutes } from '../lists/repse/routes.ts'
-import { alertRoutes } from '../platform/alerts/routes.ts'
-import { auditRoutes } from '../platform/audit/routes.ts'
+import { blacklistRoutes, customListRoutes, repseRoutes } from '../lists/routes.ts'
 import type { App, Authenticate } from '../platform/context.ts'
 import { apiHeaders, ownRequestId, requestLog, systemOfRequest } from '../platform/http/envelope.ts'
 import { Health, healthOf, Unhealthy } from '../platform/http/health.ts'
@@ -56,6 +40,7 @@ import { limitHeaders, limitPublic } from '../platform/http/limits.ts'
 import { openOperation, params, publicOperation, refuses, returns, returnsFile } from '../platform/http/operation.ts'
 import { problem, unknownPath } from '../platform/http/problem.ts'
 import { llmsPage, openApi, referenceFile, referencePage } from '../platform/http/reference.ts'
+import { alertRoutes, auditRoutes } from '../platform/routes.ts'
 import type { Settings } from '../platform/settings.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { resume } from './resume.ts'
@@ -124,7 +109,7 @@ app
   .route('/v1/cfdi', riskRoutes)
   .route('/v1/cfdi', deductionRoutes)
   .route('/v1/cfdi', withholdingRoutes)
-  .route('/v1/analytics', portfolioRoutes)
+  .route('/v1/analytics', indicatorRoutes)
   .route('/v1/analytics', vatRoutes)
   .route('/v1/analytics', isrRoutes)
   .route('/v1/analytics', conceptsRoutes)

@@ -1,6 +1,6 @@
 import type { Ctx, System } from '../platform/context.ts'
 import { type Fault, invalid } from '../platform/failures.ts'
-import { meant } from '../platform/names/nearest.ts'
+import { meant } from '../platform/names.ts'
 import type { Page } from '../platform/paging/cursor.ts'
 import { WHOLE } from '../platform/paging/cursor.ts'
 import type { DataSource, SourceWarnings } from './contract.ts'

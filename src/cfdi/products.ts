@@ -1,8 +1,9 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { fits, type Micros, micros } from '../platform/money.ts'
 import { type Contribution, type Countable, inMxn, isInSums, rateOf } from './totals.ts'
 
 /** The sums of one product key over the documents of a month and type that count. */
-export interface ProductTotals {
+interface ProductTotals {
   documents: number
   /** Documents that add no amount, because their exchange rate is not known, or because it does not fit. */
   not_counted: number
@@ -121,3 +122,16 @@ export function writeProducts(products: Products | null): string | null {
     Object.fromEntries(kept.map(([cell, { documents, not_counted, amount }]) => [cell, [documents, not_counted, amount.toString()]])),
   )
 }
+
+/** The product key with the largest amount, the first of equals, of the column `products` of a document (products.ts). */
+export function mainKeyOf(products: string | null): string | null {
+  let [largest, key]: [bigint | null, string | null] = [null, null]
+  for (const [name, amount] of products === null ? [] : amountsIn(products, 0n))
+    if (largest === null || amount > largest) [largest, key] = [amount, name]
+  return key
+}
+
+/** The same in SQL. */
+export const mainKey = (products: SQLWrapper): SQL => sql`case when instr(${products}, '=') = 0 then ${products} else (
+  select substr(j.value, 1, min(8, instr(j.value, '=') - 1)) from json_each('["' || replace(${products}, ',', '","') || '"]') j
+  order by cast(substr(j.value, instr(j.value, '=') + 1) as integer) desc, j.key limit 1) end`

@@ -20,8 +20,8 @@ import { log } from '../platform/log.ts'
 import { listPage } from '../platform/paging/cursor.ts'
 import { daysLeft } from '../platform/time/calendar.ts'
 import { clock } from '../platform/time/clock.ts'
+import { sourcesOf } from '../taxpayers/connection.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
-import { sourcesOf } from '../taxpayers/sources.ts'
 import {
   assertConnectionUnchanged,
   type ConnectionRow,

@@ -8,8 +8,12 @@ import { memberHint } from '../platform/http/validation/messages.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import { connectRfcs, type ReadDraft } from './batch.ts'
 import { changeFiscalEntity, connectRfc } from './connect.ts'
-import { getFiscalEntity, listFiscalEntities, unlinkRfc } from './connections.ts'
+import { changeRfc, getFiscalEntity, listFiscalEntities, listRfcs, unlinkRfc } from './connections.ts'
 import {
+  BillingRfc,
+  BillingRfcChanges,
+  BillingRfcPath,
+  BillingRfcQuery,
   ELSEWHERE,
   FiscalEntity,
   FiscalEntityBatch,
@@ -18,6 +22,8 @@ import {
   FiscalEntityDraft,
   FiscalEntityQuery,
 } from './contract.ts'
+import { AttentionQuery, SyncQuery, SyncStatus } from './sync/contract.ts'
+import { getSync, listAttention, listSync } from './sync/sync.ts'
 
 const LOGIN_REFUSED =
   'With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).'
@@ -135,3 +141,83 @@ export const entityRoutes = new Hono<App>()
     refuses(409, 'Other requests keep changing the connection.'),
     (c) => unlinkRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id).then(() => c.body(null, 204)),
   )
+
+const BILLING = 'Billing'
+
+/** The RFCs with their seats, for /v1/billing. */
+export const seatRoutes = new Hono<App>()
+  .get(
+    '/rfcs',
+    operation('listBillingRfcs', BILLING, 'List the RFCs with their seats'),
+    query(BillingRfcQuery),
+    returns(200, pageOf(BillingRfc)),
+    async (c) => c.json(await listRfcs(c.var.ctx, c.req.valid('query'))),
+  )
+  .patch(
+    '/rfcs/:fiscal_entity_id',
+    operation(
+      'changeBillingRfc',
+      BILLING,
+      'Pause or resume an RFC',
+      'Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the tax ' +
+        'authority is first asked about the stored CIEC and e.firma: if it accepts one, the extractors for reactivated connections run; if not, ' +
+        'the status is `invalid_ciec`.',
+    ),
+    params(BillingRfcPath),
+    roles('owner', 'admin'),
+    body(BillingRfcChanges),
+    returns(200, BillingRfc),
+    refuses(402, 'Resuming only: an invoice is unpaid after its grace period, or no seat is free, as after the trial (with checkout_url).'),
+    refuses(404, 'The organization has no connection to this fiscal entity.'),
+    refuses(
+      409,
+      'Resuming only: the connection is a draft or has no valid CIEC or e.firma. The same status is returned when other requests keep changing ' +
+        'the connection.',
+    ),
+    refuses(503, 'Resuming only: the tax authority does not answer, or has locked the account of the RFC. The RFC stays paused.'),
+    async (c) => c.json(await changeRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
+  )
+
+const LIST = `Returns every connection with how far its downloads are, in the order of their identifiers. One request takes the place of one
+for each RFC: ask for \`state=blocked\` to find those that need a person, and read \`GET /v1/cfdi/changes\` of those whose latest_change_at is later than
+your last reading. With \`state\`, a page looks at 500 connections at most, so that it can be short while has_more is true.`
+
+/** Mounted at /v1/sync. */
+export const syncRoutes = new Hono<App>().get(
+  '/',
+  operation('listSync', 'Downloads', 'List where the downloads of all RFCs are', LIST),
+  query(SyncQuery),
+  returns(200, pageOf(SyncStatus)),
+  refuses(404, 'The organization has no connection to the fiscal entity of the filter.'),
+  async (c) => c.json(await listSync(c.var.ctx, c.req.valid('query'))),
+)
+
+/** Mounted at /v1/portfolio. */
+export const attentionRoutes = new Hono<App>().get(
+  '/attention',
+  operation(
+    'listPortfolioAttention',
+    'Downloads',
+    'List the RFCs that need somebody',
+    'Returns the connections whose downloads are `blocked`, or of which a month is incomplete after its last download, with what to do. A page ' +
+      'looks at `limit` connections, so that it can be short while has_more is true.',
+  ),
+  query(AttentionQuery),
+  returns(200, pageOf(SyncStatus)),
+  async (c) => c.json(await listAttention(c.var.ctx, c.req.valid('query'))),
+)
+
+/** Mounted at /v1/fiscal-entities. */
+export const entitySyncRoutes = new Hono<App>().get(
+  '/:fiscal_entity_id/sync',
+  operation(
+    'getSync',
+    'Downloads',
+    'Get where the downloads of an RFC are',
+    'Says in one sentence what is going on, why, when it goes on, and what to do.',
+  ),
+  params(FiscalEntityPath),
+  returns(200, SyncStatus),
+  refuses(404, 'The organization has no connection to this fiscal entity.'),
+  async (c) => c.json(await getSync(c.var.ctx)),
+)

@@ -2,7 +2,7 @@ import { SourceWarnings } from '../authority/contract.ts'
 import { askedOf } from '../platform/content.ts'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { operation, params, query, refuses, returns, returnsContent, returnsTable } from '../platform/http/operation.ts'
+import { operation, params, query, refuses, refusesAny, returns, returnsContent, returnsTable } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
 import {
@@ -16,11 +16,13 @@ import {
   TaxProfile,
 } from './contract.ts'
 import { getDocument, getTaxProfile, listOfDocuments, readDocument } from './documents.ts'
+import { Notification, NotificationDocumentQuery, NotificationFetching, NotificationPath, NotificationQuery } from './mailbox/contract.ts'
+import { getNotification, listOfNotifications, readNotificationDocument } from './mailbox/notifications.ts'
 import { Obligations } from './obligations/contract.ts'
 import { listObligations } from './obligations/obligations.ts'
 import { listDueObligations, listOpinions } from './portfolio.ts'
 
-const TAG = 'Documents'
+const DOCUMENTS = 'Documents'
 const TYPES = ['application/pdf', 'application/json', 'application/octet-stream'] as const
 
 const NO_DOCUMENT = 'There is no active connection to the fiscal entity, or no such document that you can read.'
@@ -30,7 +32,7 @@ export const documentRoutes = new Hono<App>()
     '/:fiscal_entity_id/documents',
     operation(
       'listDocuments',
-      TAG,
+      DOCUMENTS,
       'List tax documents, newest first',
       'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can ' +
         'read a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier ' +
@@ -46,7 +48,7 @@ export const documentRoutes = new Hono<App>()
     '/:fiscal_entity_id/tax-profile',
     operation(
       'getTaxProfile',
-      TAG,
+      DOCUMENTS,
       'Get what the latest tax documents say',
       'Joins the latest tax status certificate, compliance opinion, registered obligations and list of certificates that you can ' +
         'read, each with the document that it comes from and with what changed since the version before.',
@@ -60,7 +62,7 @@ export const documentRoutes = new Hono<App>()
     '/:fiscal_entity_id/documents/:document_id',
     operation(
       'getDocument',
-      TAG,
+      DOCUMENTS,
       'Get a tax document',
       'Returns the document as the list has it, under the `document_id` that events, alerts, obligations, the tax profile and manifests name.',
     ),
@@ -73,7 +75,7 @@ export const documentRoutes = new Hono<App>()
     '/:fiscal_entity_id/documents/:document_id/content',
     operation(
       'readDocument',
-      TAG,
+      DOCUMENTS,
       'Download a document',
       'Returns the file byte for byte as the tax authority delivered it, in the media type that `content_type` of the document names: ' +
         '`application/pdf`, `application/json` for what the authority shows as a list (`obligations`, `registration`, `certificates`, `rug`), or ' +
@@ -92,7 +94,7 @@ export const documentRoutes = new Hono<App>()
     '/:fiscal_entity_id/obligations',
     operation(
       'listObligations',
-      TAG,
+      DOCUMENTS,
       'List the tax obligations of an RFC by period',
       'Returns each registered obligation for its last twelve months that are over, or its last three years, and for the current ' +
         'period: when it is due, and whether a return that you can read shows that it was filed. The rows are in the order of their due dates.',
@@ -109,7 +111,7 @@ export const portfolioDocumentRoutes = new Hono<App>()
     '/opinions',
     operation(
       'listPortfolioOpinions',
-      TAG,
+      DOCUMENTS,
       'List the compliance opinions of all RFCs',
       'Returns the latest opinion (32-D) that you can read of each RFC whose connection is active, by fiscal_entity_id. `sense=negativo` lists ' +
         'those that need somebody. A page looks at `limit` connections, so that it can be short while has_more is true.',
@@ -122,7 +124,7 @@ export const portfolioDocumentRoutes = new Hono<App>()
     '/obligations',
     operation(
       'listPortfolioObligations',
-      TAG,
+      DOCUMENTS,
       'List the obligations of all RFCs that are due soon',
       'Returns the obligations of RFCs whose connection is active that are due within `days` and that no downloaded return files. A page looks ' +
         'at `limit` connections, so that it can be short, or have more items than that, and has_more says whether there are more connections.',
@@ -130,4 +132,76 @@ export const portfolioDocumentRoutes = new Hono<App>()
     query(PortfolioObligationQuery),
     returns(200, pageOf(PortfolioObligation)),
     async (c) => c.json(await listDueObligations(c.var.ctx, c.req.valid('query'))),
+  )
+
+const MAILBOX = 'Tax mailbox'
+const MAILBOX_TYPES = ['application/pdf', 'application/octet-stream'] as const
+
+/** The tax mailbox (buzón tributario), mounted at /v1/fiscal-entities. */
+export const mailboxRoutes = new Hono<App>()
+  .get(
+    '/:fiscal_entity_id/buzon/notifications',
+    operation(
+      'listNotifications',
+      MAILBOX,
+      'List the notifications of the tax mailbox, latest first',
+      'Lists what the tax authority sent to the mailbox (buzón tributario). You can read a notification when one of your own runs listed ' +
+        'it and it was not sent before the earlier floor of your windows. Listing never opens a notification.',
+    ),
+    params(FiscalEntityPath),
+    query(NotificationQuery),
+    returns(200, pageOf(Notification).extend({ warnings: SourceWarnings })),
+    refuses(404, NOT_READABLE),
+    async (c) => c.json(await listOfNotifications(c.var.ctx, c.req.valid('query'))),
+  )
+  .get(
+    '/:fiscal_entity_id/buzon/notifications/:notification_id',
+    operation(
+      'getNotification',
+      MAILBOX,
+      'Get a notification of the tax mailbox',
+      'Returns the notification as the list has it, under the `notification_id` that events and alerts name. Never opens it.',
+    ),
+    params(NotificationPath),
+    returns(200, Notification),
+    refuses(404, 'There is no active connection to the fiscal entity, or no such notification that you can read.'),
+    async (c) => c.json(await getNotification(c.var.ctx, c.req.valid('param').notification_id)),
+  )
+  .get(
+    '/:fiscal_entity_id/buzon/document',
+    operation(
+      'readNotificationDocument',
+      MAILBOX,
+      'Download the document of a notification',
+      'Returns the file byte for byte. A `pending` notification would take effect by being opened. It is opened only with ' +
+        '`acknowledge_notification=true`, by an owner or admin, and the audit events record who asked for it. The answer is 202 until the ' +
+        'tax authority has delivered the document: repeat the request, without the acknowledgement if you like. If the authority cannot be ' +
+        'reached for more than an hour, the request lapses. HEAD, and a request that is ' +
+        'marked as made in advance (Sec-Purpose: prefetch), open nothing, have nothing fetched, and ignore the acknowledgement. It is also ' +
+        'ignored when a browser says that another site or a part of a page made it send the request (Sec-Fetch-Site, Sec-Fetch-Dest). The waiting ' +
+        'opening is withdrawn when the credential that acknowledged it is revoked, expires or becomes a member’s, and when the connection stops ' +
+        'being active. Range, If-Range and If-None-Match ' +
+        'mean what they do for other documents; the ETag is the SHA-256.',
+    ),
+    params(FiscalEntityPath),
+    query(NotificationDocumentQuery),
+    returnsContent('The document', ...MAILBOX_TYPES),
+    returns(202, NotificationFetching, 'The document is being fetched', {
+      'Retry-After': 'Seconds to wait before the next request, as in the body.',
+    }),
+    refusesAny({
+      403: 'A credential with the role member acknowledges.',
+      404: 'There is no active connection to the fiscal entity, no such notification that you can read, or it has no document. The detail says when one without a document was opened.',
+      409:
+        '`would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `open_deadline` is its deadline. ' +
+        '`fiscal_entity.not_active`: the document is not fetched yet, and cannot be while an unpaid invoice pauses the connection, or because ' +
+        'it was paused meanwhile. `notification.not_openable`: this deployment opens no notifications. `notification.not_fetched`: the ' +
+        'document comes with a run, and cannot be asked for in this deployment. `credential.changed`: the credential that ' +
+        'acknowledges was revoked, or became a member’s, while the request was carried out.',
+    }),
+    async (c) => {
+      const found = await readNotificationDocument(c.var.ctx, c.req.valid('query'), askedOf(c.req.raw))
+      if (found instanceof Response) return c.newResponse(found.body, found)
+      return c.json(found, 202, { 'Retry-After': String(found.retry_after_seconds) })
+    },
   )

@@ -1,4 +1,4 @@
-import { clipped } from './names/clipped.ts'
+import { clipped } from './names.ts'
 
 /** Failures without HTTP: the kind says what a caller can do, and a dotted code says what went wrong. */
 export type Kind =

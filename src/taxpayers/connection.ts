@@ -1,7 +1,14 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { DataSourceKey } from '../authority/port/authority.ts'
 import { takesCiecs } from '../authority/port/login.ts'
+import { defaultKeys, withMandatory } from '../authority/sources.ts'
 import type { System } from '../platform/context.ts'
+import type { Database } from '../platform/db/commit.ts'
+import { readRows } from '../platform/db/statement.ts'
 import { Failure, notFound } from '../platform/failures.ts'
 import type { Connection } from '../platform/tenant/tenant.ts'
+import { connections, fiscalEntities } from './tables.ts'
 
 /**
  * Whether the organization may read the RFC's documents: while the connection is active, and while an unpaid invoice pauses it, because
@@ -29,3 +36,26 @@ export const notActive = ({ settings }: Pick<System, 'settings'>, connection: St
   connection
     ? new Failure('not_found', 'fiscal_entity.not_active', `The connection to this fiscal entity ${remedy(connection, settings)}`)
     : notFound('fiscal_entity')
+
+const [c, f] = [alias(connections, 'c'), alias(fiscalEntities, 'f')]
+
+/** Selects the RFCs that an organization has connected, one row for each. */
+export const connectedStatement = (organization_id: string): SQL =>
+  sql`select ${connections.rfc} from ${connections} indexed by connections_organization
+      where ${connections.organization_id} = ${organization_id} and ${connections.state} <> 'unlinked'`
+
+/** The RFCs among these that an organization has connected and not unlinked. Reads at most two rows each. One call, none without RFCs. */
+export async function connectedAmong(db: Database, organization_id: string, rfcs: readonly string[]): Promise<Set<string>> {
+  if (rfcs.length === 0) return new Set()
+  const rows = await readRows<{ rfc: string }>(
+    db.$client,
+    sql`select ${f.rfc} from json_each(${JSON.stringify(rfcs)}) j cross join ${fiscalEntities} ${f} on ${f.rfc} = j.value
+       cross join ${connections} ${c} on ${c.organization_id} = ${organization_id} and ${c.entity} = ${f.entity}
+         and ${c.state} <> 'unlinked'`,
+  )
+  return new Set(rows.map(({ rfc }) => rfc))
+}
+
+/** The data sources of a connection: its own list, or all active ones that are not premium; always with the mandatory ones. */
+export const sourcesOf = (row: { data_source_keys: DataSourceKey[] | null }, active: readonly DataSourceKey[]): DataSourceKey[] =>
+  row.data_source_keys === null ? withMandatory(defaultKeys(active)) : withMandatory(row.data_source_keys)

@@ -3,7 +3,7 @@ import { conceptsOf } from './oracle/analytics/concepts.ts'
 import { efosOf } from './oracle/analytics/efos.ts'
 import { financingOf } from './oracle/analytics/financing.ts'
 import { fxOf } from './oracle/analytics/fx.ts'
-import { portfolioOf } from './oracle/analytics/portfolio.ts'
+import { indicatorsOf } from './oracle/analytics/indicators.ts'
 import { balancesAsOf } from './oracle/as-of.ts'
 import { rateTable } from './oracle/rules.ts'
 import { CUSTOMER, complementOf, documentOf, OTHER, type Spec, SUPPLIER, worldOf } from './support/documents.ts'
@@ -240,7 +240,7 @@ describe('exposure to currencies by hand', () => {
  * Sold: 6,000 to CUSTOMER, which the same organization connected, 2,000 to OTHER in cash (2,320 of 9,280: 25 %), one of three invoices cancelled.
  * Bought: 2,000 of SUPPLIER, on 69-B. Shares: related 6,000 of 10,000; HHI of 75 and 25 %: 6,250; of one supplier 10,000.
  */
-describe('the portfolio of risk by hand', () => {
+describe('the indicators of risk by hand', () => {
   const world = worldOf(
     [
       documentOf('R1', '2026-05-01', { lines: [{ importe: '6000' }] }),
@@ -266,7 +266,7 @@ describe('the portfolio of risk by hand', () => {
   )
 
   it('has twelve indicators', () => {
-    expect(portfolioOf(world, YEAR).map(({ key, value, risky, sample_size }) => [key, value, risky, sample_size])).toEqual([
+    expect(indicatorsOf(world, YEAR).map(({ key, value, risky, sample_size }) => [key, value, risky, sample_size])).toEqual([
       ['tax_compliance', 'negativo', true, 1],
       ['blacklist_status', null, false, 1],
       ['blacklisted_counterparties', 1, true, 3],

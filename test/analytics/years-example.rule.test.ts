@@ -4,7 +4,7 @@ import { conceptsOf } from './oracle/analytics/concepts.ts'
 import { efosOf } from './oracle/analytics/efos.ts'
 import { financingOf } from './oracle/analytics/financing.ts'
 import { fxOf } from './oracle/analytics/fx.ts'
-import { portfolioOf } from './oracle/analytics/portfolio.ts'
+import { indicatorsOf } from './oracle/analytics/indicators.ts'
 import { vatPositionOf } from './oracle/analytics/vat.ts'
 import { balancesAsOf } from './oracle/as-of.ts'
 import { movementsOf } from './oracle/cash.ts'
@@ -137,7 +137,7 @@ describe('what different surfaces say of the same year agrees', () => {
     for (const { limit, used } of deductionsOf(world, range).totals)
       if (limit !== null) expect(micros(used)).toBeLessThanOrEqual(micros(limit))
     for (const { share } of conceptsOf(world, range).rows) expect(Number(share)).toBeLessThanOrEqual(1_000)
-    expect(portfolioOf(world, range)).toHaveLength(12)
+    expect(indicatorsOf(world, range)).toHaveLength(12)
   })
 
   it('is the same in every run', () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { mainKeyOf } from '../../src/cfdi/main-key.ts'
-import { addProducts, LineProducts, parseProducts, writeProducts } from '../../src/cfdi/products.ts'
+import { addProducts, LineProducts, mainKeyOf, parseProducts, writeProducts } from '../../src/cfdi/products.ts'
 import { type Countable, contribution } from '../../src/cfdi/totals.ts'
 
 const row = (more: Partial<Countable> & { products: string | null }) => ({

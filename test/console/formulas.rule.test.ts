@@ -51,9 +51,9 @@ const bases = insight
 const OTHERS: Record<string, () => readonly string[]> = {
   'src/analytics/common/insight.ts': () =>
     ['DAY_OF_RULES', 'CURRENCIES'].map((name) => constantOf(textOf('common/insight.ts'), name) as string),
-  'src/analytics/portfolio/portfolio.ts': () => [
-    ...Object.values(constantOf(textOf('portfolio/portfolio.ts'), 'FORMULAS') as Record<string, string>),
-    ...(runInNewContext(/notes: (\[.*\])/.exec(textOf('portfolio/portfolio.ts'))![1]!, { REPSE_NOTE }) as string[]),
+  'src/analytics/indicators/indicators.ts': () => [
+    ...Object.values(constantOf(textOf('indicators/indicators.ts'), 'FORMULAS') as Record<string, string>),
+    ...(runInNewContext(/notes: (\[.*\])/.exec(textOf('indicators/indicators.ts'))![1]!, { REPSE_NOTE }) as string[]),
   ],
   'src/analytics/reports/reports.ts': () => [
     ...Object.values(REPORTS).flatMap(({ formulas }) => Object.values(formulas)),
@@ -120,7 +120,7 @@ describe('what the API says of its figures', () => {
       return Object.keys(formulas).filter((name) => !es.formulas[name] || !en.formulas[name])
     })
     expect(unnamed).toEqual([])
-    const indicators = Object.keys(constantOf(textOf('portfolio/portfolio.ts'), 'FORMULAS') as object)
+    const indicators = Object.keys(constantOf(textOf('indicators/indicators.ts'), 'FORMULAS') as object)
     expect(indicators.filter((name) => !(name in risk.es.names) || !(name in risk.en.names))).toEqual([])
     const members = Object.values(REPORTS).flatMap(({ formulas }) => Object.keys(formulas))
     expect(members.filter((name) => !report.es.members[name] || !report.en.members[name])).toEqual([])

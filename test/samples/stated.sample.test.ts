@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { contentOf, contentText, lineText } from '../../src/cfdi/chunks/content.ts'
 import { statedBy } from '../../src/cfdi/detail/stated.ts'
 import { readCfdi } from '../../src/cfdi/xml/parse.ts'
-import { CfdiRejected } from '../../src/cfdi/xml/rejected.ts'
 import { readTree } from '../../src/cfdi/xml/tree.ts'
+import { CfdiRejected } from '../../src/cfdi/xml/xml.ts'
 import { attributesOf, lacking } from '../cfdi/support/stated.ts'
 
 const directory = process.env['SAMPLES_DIR']

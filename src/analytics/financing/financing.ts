@@ -7,7 +7,7 @@ import { all } from '../../platform/db/statement.ts'
 import { invalid } from '../../platform/failures.ts'
 import { decimal, type Micros, micros, sumAll } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
-import { connectedAmong } from '../../taxpayers/connected.ts'
+import { connectedAmong } from '../../taxpayers/connection.ts'
 import type { Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Rules, RuleValues } from '../../authority/rules/dated.ts'
 import { type WithholdingClass, withholdingClassOf } from '../../authority/rules/withholding-classes.ts'
-import { mainKeyOf } from '../../cfdi/main-key.ts'
+import { mainKeyOf } from '../../cfdi/products.ts'
 import { publishedOn } from '../../lists/catalog.ts'
 import type { Listing } from '../../lists/listings/listing.ts'
 import type { Ctx } from '../../platform/context.ts'

@@ -1,10 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { listedOf } from '../../lists/listed/counterparties.ts'
 import { type ListedAs, listedAs } from '../../lists/listed/listed.ts'
-import type { Listing } from '../../lists/listings/listing.ts'
-import { listedAmong } from '../../lists/listings/listing.ts'
+import { type Listing, listedAmong } from '../../lists/listings/listing.ts'
 import { type KnownRegistration, lapsedStatements, type RegistryRow, registrationsIn } from '../../lists/repse/registrations.ts'
-import { connectedStatement } from '../../taxpayers/connected.ts'
+import { connectedStatement } from '../../taxpayers/connection.ts'
 import type { Insight } from '../common/insight.ts'
 
 /** The counterparties whose flags depend on more than documents. */

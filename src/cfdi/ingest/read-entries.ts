@@ -12,7 +12,7 @@ import { inflate, isXml, kindOf, type ListedRow, type MetadataRow, shownName, uu
 import type { StatusLookup } from '../package/rejections.ts'
 import type { CfdiDocument } from '../xml/document.ts'
 import { MAX_XML_BYTES, parsingCfdi } from '../xml/parse.ts'
-import { CfdiRejected } from '../xml/rejected.ts'
+import { CfdiRejected } from '../xml/xml.ts'
 import { readXml } from '../xml/xml-store.ts'
 import { advancesOf, applicationsOf, Lines, NO_RELATIONS, relatedOf, substitutesOf } from './applications.ts'
 import { applyChanges, type Incoming } from './apply-changes.ts'

@@ -3,8 +3,7 @@ import { EVERYTHING, isEverything, shows, type Windows } from '../../taxpayers/v
 import { commitOf, firstChunkOf } from '../chunks/chunks.ts'
 import { readTouched } from '../commits.ts'
 import { countVisibleRanges, findVisible, type MirroredRow, ROWS, readCommits, readVisibleRange } from './store.ts'
-import { contain, type VisibleRange, visibleRangesBetween } from './visible-ranges.ts'
-import type { VisibleRangePosition } from './within.ts'
+import { contain, type VisibleRange, type VisibleRangePosition, visibleRangesBetween } from './visible-ranges.ts'
 
 export { lastCommits } from '../commits.ts'
 export { eachPacked, inflated, readPacked, type XmlLocation } from '../xml/xml-store.ts'

@@ -2,12 +2,10 @@ import { sql } from 'drizzle-orm'
 import { commit } from '../../platform/db/commit.ts'
 import { all, bare, readRows } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import type { CfdiRow } from '../columns.ts'
-import { cfdiAs, listOf } from '../columns.ts'
+import { type CfdiRow, cfdiAs, listOf } from '../columns.ts'
 import { cfdi, cfdiCommits } from '../tables.ts'
 import type { XmlLocation } from '../xml/xml-store.ts'
-import type { VisibleRange } from './visible-ranges.ts'
-import { type VisibleRangePosition, within } from './within.ts'
+import { type VisibleRange, type VisibleRangePosition, within } from './visible-ranges.ts'
 
 const c = cfdiAs('c')
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { constants, crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
 import { type Bytes, partsOf } from '../../platform/bytes/bytes.ts'
-import { clipped } from '../../platform/names/clipped.ts'
+import { clipped } from '../../platform/names.ts'
 import { letOthersGoOn } from '../../platform/work/pause.ts'
 import { FOREIGN_RFC } from '../../taxpayers/rfc.ts'
 import { asRfc, isAmount, isRealDay, isRfc, isUuid } from '../xml/document.ts'

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Coverage, type DataStatus, dataStatusFor, type MonthState, monthStateOf } from '../../taxpayers/visibility/coverage.ts'
-import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
+import { requestersOf } from '../../taxpayers/visibility/jobs.ts'
 import type { DirectionNumber, ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { DIRECTION_NAMES, DIRECTIONS } from '../../taxpayers/visibility/window.ts'
 

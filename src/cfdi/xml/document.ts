@@ -1,8 +1,7 @@
 import { textOf } from '../../platform/xml-reader.ts'
 import { EMPTY_HEADER, type Header, isIn } from '../columns.ts'
 import { namesOf, nulls, picker } from '../pick.ts'
-import { CfdiRejected } from './rejected.ts'
-import type { Attributes, Element } from './xml.ts'
+import { type Attributes, CfdiRejected, type Element } from './xml.ts'
 
 const documentText = null as string | null
 

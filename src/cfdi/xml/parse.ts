@@ -31,8 +31,7 @@ import {
   versionOf,
   withRelation,
 } from './document.ts'
-import { CfdiRejected } from './rejected.ts'
-import { type Attributes, type Grammar, Malformed, Walker } from './xml.ts'
+import { type Attributes, CfdiRejected, type Grammar, Malformed, Walker } from './xml.ts'
 
 /** The attribute names in which the two versions differ. */
 interface Names {

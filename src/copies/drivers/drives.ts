@@ -1,9 +1,25 @@
 import { joined } from '../../platform/bytes/bytes.ts'
 import { quickXorHash } from '../../platform/hash.ts'
-import { OneByOne } from '../../platform/one-by-one.ts'
 import { targetFault } from '../../platform/target.ts'
 import type { OneDriveCredentials, SpecOf } from '../provider-contract.ts'
 import { type Destination, DestinationError, type DestinationFault, type StoredObject } from './port.ts'
+
+/** Does work with the same key one after the other, within one invocation: it must not wait for a promise of another invocation. */
+export class OneByOne {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  /** Does the work when all earlier work under its key has ended, well or not. */
+  async do<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const next = () => work()
+    const mine = Promise.resolve(this.#last.get(key)).then(next, next)
+    this.#last.set(key, mine)
+    try {
+      return await mine
+    } finally {
+      if (this.#last.get(key) === mine) this.#last.delete(key)
+    }
+  }
+}
 
 /** For one request, from its first byte to the last one of its answer. */
 const TIMEOUT_MS = 15_000
@@ -157,7 +173,7 @@ export const unexpected = ({ status }: ProviderAnswer): DestinationError =>
   new DestinationError('refused', `The answer of the destination is not what its kind of provider answers (status ${status}).`)
 
 /** Reads Retry-After: seconds, or a date. Longer waits become 30 years. */
-export function retryAfterOf({ headers }: ProviderAnswer): number | null {
+function retryAfterOf({ headers }: ProviderAnswer): number | null {
   const value = headers.get('retry-after')?.trim() ?? ''
   if (/^\d+$/.test(value)) return Math.min(Number(value), 1e9)
   const at = Date.parse(value)

@@ -1,4 +1,3 @@
-import { OneByOne } from '../../platform/one-by-one.ts'
 import type { GoogleDriveCredentials, SpecOf } from '../provider-contract.ts'
 import {
   errorOf,
@@ -7,6 +6,7 @@ import {
   jsonOf,
   membersOf,
   type Network,
+  OneByOne,
   type ProviderAnswer,
   type ProviderRequest,
   requestGrant,

@@ -11,7 +11,7 @@ import {
 import { bare, readRows } from '../../platform/db/statement.ts'
 import { Unavailable } from '../../platform/failures.ts'
 import { INTO_OUTBOX } from '../../platform/outbox/outbox.ts'
-import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
+import { requestersOf } from '../../taxpayers/visibility/jobs.ts'
 import { mailboxNotifications, mailboxReaders } from '../tables.ts'
 import { pendingSince } from './deadlines.ts'
 import {

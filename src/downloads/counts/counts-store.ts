@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { documents } from '../../documents/tables.ts'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { readColumn, readFirst } from '../../platform/db/statement.ts'
-import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
+import { requestersOf } from '../../taxpayers/visibility/jobs.ts'
 import { isJob } from '../jobs/key.ts'
 import { extractions, syncJobs } from '../jobs/tables.ts'
 

@@ -20,7 +20,7 @@ export const syncJobs = sqliteTable(
     job_id: text('job_id').notNull(),
     /**
      * The organizations whose runs created it, joined it, or found it recently finished, as a JSON array; null when it is only the one that
-     * asked first for jobs of the RFC (taxpayers/visibility/requesters.ts).
+     * asked first for jobs of the RFC (taxpayers/visibility/jobs.ts).
      */
     organizations: text('organizations'),
     /** The ones among them that found it finished, as a JSON array; null without any. */

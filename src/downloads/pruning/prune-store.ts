@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { entities } from '../../cfdi/tables.ts'
 import { bare } from '../../platform/db/statement.ts'
 import { outbox } from '../../platform/outbox/tables.ts'
-import { requestersOf } from '../../taxpayers/visibility/requesters.ts'
+import { requestersOf } from '../../taxpayers/visibility/jobs.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
 import { cancellations, extractions, syncJobs, syncWork } from '../jobs/tables.ts'
 

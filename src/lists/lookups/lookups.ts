@@ -1,6 +1,6 @@
 import type { Ctx } from '../../platform/context.ts'
 import { type Failure, invalid } from '../../platform/failures.ts'
-import { clipped } from '../../platform/names/clipped.ts'
+import { clipped } from '../../platform/names.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { highest, labelOf, PUBLIC } from '../catalog.ts'

@@ -211,7 +211,7 @@ export interface Indicator {
   formula: string
   drilldown: Drilldown
 }
-export type PortfolioAnswer = Envelope & { data: Indicator[] }
+export type IndicatorsAnswer = Envelope & { data: Indicator[] }
 
 export interface ObligationRow {
   description: string

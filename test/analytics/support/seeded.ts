@@ -13,8 +13,8 @@ import { Financing, FinancingEntriesQuery, FinancingQuery } from '../../../src/a
 import { getFinancing, getFinancingEntries } from '../../../src/analytics/financing/financing.ts'
 import { FxEntriesQuery, FxExposure, FxQuery } from '../../../src/analytics/fx/contract.ts'
 import { getFxEntries, getFxExposure } from '../../../src/analytics/fx/fx.ts'
-import { Portfolio, PortfolioEntriesQuery, PortfolioQuery } from '../../../src/analytics/portfolio/contract.ts'
-import { getPortfolio, getPortfolioEntries } from '../../../src/analytics/portfolio/portfolio.ts'
+import { IndicatorEntriesQuery, Indicators, IndicatorsQuery } from '../../../src/analytics/indicators/contract.ts'
+import { getIndicators, listIndicatorEntries } from '../../../src/analytics/indicators/indicators.ts'
 import { Risk, RiskEntriesQuery, RiskQuery } from '../../../src/analytics/risk/contract.ts'
 import { getRisk, getRiskEntries } from '../../../src/analytics/risk/risk.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
@@ -33,8 +33,8 @@ type Verb = (ctx: Ctx, query: never) => Promise<object>
 /** The verbs of the surfaces that are asked for without HTTP, by path: its query, and the shape of its answer. */
 const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]> = {
   '/cfdi/concentration': [ConcentrationQuery, getConcentration, Concentration],
-  '/analytics/risk': [PortfolioQuery, getPortfolio, Portfolio],
-  '/analytics/risk/entries': [PortfolioEntriesQuery, getPortfolioEntries, EntriesPage],
+  '/analytics/risk': [IndicatorsQuery, getIndicators, Indicators],
+  '/analytics/risk/entries': [IndicatorEntriesQuery, listIndicatorEntries, EntriesPage],
   '/cfdi/deductions': [DeductionsQuery, getDeductions, Deductions],
   '/cfdi/deductions/entries': [DeductionEntriesQuery, getDeductionEntries, EntriesPage],
   '/cfdi/risk': [RiskQuery, getRisk, Risk],

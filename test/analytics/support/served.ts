@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { app } from '../../../src/app/app.ts'
 import type { RuleRow } from '../../../src/authority/rules/dated.ts'
-import { sandboxRate } from '../../../src/authority/sandbox/rates.ts'
+import { sandboxRate } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { routesOf } from '../../../tools/openapi/route-table.ts'
 import { api, type Caller } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'

@@ -2,14 +2,14 @@ import { conceptsOf } from '../oracle/analytics/concepts.ts'
 import { efosOf } from '../oracle/analytics/efos.ts'
 import { financingOf } from '../oracle/analytics/financing.ts'
 import { fxOf } from '../oracle/analytics/fx.ts'
-import { portfolioEntries, portfolioOf } from '../oracle/analytics/portfolio.ts'
+import { indicatorEntries, indicatorsOf } from '../oracle/analytics/indicators.ts'
 import { vatPositionOf } from '../oracle/analytics/vat.ts'
 import type {
   ConceptsAnswer,
   EfosAnswer,
   FinancingAnswer,
   FxAnswer,
-  PortfolioAnswer,
+  IndicatorsAnswer,
   ReportAnswer,
   VatAnswer,
 } from '../oracle/analytics-shapes.ts'
@@ -33,7 +33,7 @@ interface Answers {
   '/analytics/vat-position': VatAnswer
   '/analytics/efos-exposure': EfosAnswer
   '/analytics/fx-exposure': FxAnswer
-  '/analytics/risk': PortfolioAnswer
+  '/analytics/risk': IndicatorsAnswer
   '/reports': ReportAnswer<object>
 }
 
@@ -115,8 +115,8 @@ export function surfacesOf(world: World, range: Range): Asked[] {
       path: '/analytics/risk',
       query,
       head: plainQuality(world, range),
-      rows: portfolioOf(world, range),
-      tally: portfolioEntries(world, range),
+      rows: indicatorsOf(world, range),
+      tally: indicatorEntries(world, range),
     },
   ]
 }

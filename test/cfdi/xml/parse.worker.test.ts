@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CfdiDocument } from '../../../src/cfdi/xml/document.ts'
 import { parseCfdi, parsingCfdi } from '../../../src/cfdi/xml/parse.ts'
-import { CfdiRejected } from '../../../src/cfdi/xml/rejected.ts'
+import { CfdiRejected } from '../../../src/cfdi/xml/xml.ts'
 
 const UUID = 'C0FFEE00-1111-4222-8333-444455556666'
 const OTHER = 'BADBAD00-1111-4222-8333-444455556666'

@@ -6,7 +6,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { syncJobs } from '../../../src/downloads/jobs/tables.ts'
 import { idOfUuid } from '../../../src/platform/db/id.ts'
 import { inlined } from '../../../src/platform/db/statement.ts'
-import { requestersOf } from '../../../src/taxpayers/visibility/requesters.ts'
+import { requestersOf } from '../../../src/taxpayers/visibility/jobs.ts'
 
 interface Fact {
   outbox_event_id: string

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { syncJobs } from '../../../src/downloads/jobs/tables.ts'
 import { inlined } from '../../../src/platform/db/statement.ts'
-import { requestersOf } from '../../../src/taxpayers/visibility/requesters.ts'
+import { requestersOf } from '../../../src/taxpayers/visibility/jobs.ts'
 import { callOf, cfdiOf, later, ledgerOf, losingMessages, subscriber, work } from '../../downloads/support/downloads.ts'
 import { freshRfc } from '../../support/tenants.ts'
 

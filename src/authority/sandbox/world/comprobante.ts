@@ -1,3 +1,5 @@
+import type { Day } from '../../../platform/time/calendar.ts'
+import { addBusinessDays } from '../../port/business-days.ts'
 import { daysIn, type Locality, later } from './places.ts'
 import { type Random, random, uuidOf } from './seed.ts'
 import { circleOf, isCompany, type Product, type Taxpayer, withholdings } from './taxpayers.ts'
@@ -284,4 +286,11 @@ export function exchangeRate(moneda: string, day: string): number | null {
   if (around === undefined) return null
   const month = random(`${moneda}|${day.slice(0, 7)}`).int(-9_000, 9_000)
   return around + month + random(`${moneda}|${day}`).int(-900, 900)
+}
+
+/** Returns the rate that the sandbox's Diario Oficial published last before a day; null of a currency that the sandbox does not know. */
+export function sandboxRate(currency: string, day: Day): { date: Day; rate: string } | null {
+  const date = addBusinessDays(day, -1)
+  const rate = exchangeRate(currency, date)
+  return rate === null ? null : { date, rate: (rate / 10_000).toFixed(4) }
 }

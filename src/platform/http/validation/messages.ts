@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { meant, meantMember } from '../../names/nearest.ts'
+import { meant, meantMember } from '../../names.ts'
 import { expectationOf, type JsonSchema, jsonSchemaOf } from './json-schema.ts'
 
 /** The part of a request that a schema describes. */

@@ -1,3 +1,4 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { idOfText } from '../../platform/db/id.ts'
 import { clock } from '../../platform/time/clock.ts'
 
@@ -26,3 +27,10 @@ export function newJobId(): string {
  */
 export const shownJobId = (fiscal_entity_id: string, source: string, month: string, job_id: string): Promise<string> =>
   idOfText('job', JSON.stringify([fiscal_entity_id, source, month, job_id]))
+
+/**
+ * The organizations whose runs asked for a job, as JSON. A row of `sync_jobs` names them unless its only requester is the first of the RFC,
+ * as with most RFCs.
+ */
+export const requestersOf = ({ organizations, entity }: Record<'organizations' | 'entity', SQLWrapper>): SQL =>
+  sql`coalesce(${organizations}, (select json_array(organization_id) from entities where entity = ${entity}))`

@@ -3,7 +3,7 @@ import { pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Drilldown, Envelope, entriesOf, Range } from '../common/contract.ts'
 
-export const INDICATORS = [
+const INDICATORS = [
   ...(['tax_compliance', 'blacklist_status', 'blacklisted_counterparties', 'intercompany_share', 'customer_concentration'] as const),
   ...(['supplier_concentration', 'foreign_exchange_share', 'cash_share', 'cancelled_issued_rate', 'cancelled_received_rate'] as const),
   ...(['ppd_overdue_share', 'repse_at_risk_share'] as const),
@@ -20,11 +20,11 @@ export const LISTED = [
 ] as const
 
 /** The query of GET /v1/analytics/risk. */
-export const PortfolioQuery = z.strictObject(Range).superRefine(requireFiscalEntity)
-export type PortfolioQuery = z.infer<typeof PortfolioQuery>
+export const IndicatorsQuery = z.strictObject(Range).superRefine(requireFiscalEntity)
+export type IndicatorsQuery = z.infer<typeof IndicatorsQuery>
 
-export const PortfolioEntriesQuery = z.strictObject({ ...Range, ...entriesOf(LISTED) }).superRefine(requireFiscalEntity)
-export type PortfolioEntriesQuery = z.infer<typeof PortfolioEntriesQuery>
+export const IndicatorEntriesQuery = z.strictObject({ ...Range, ...entriesOf(LISTED) }).superRefine(requireFiscalEntity)
+export type IndicatorEntriesQuery = z.infer<typeof IndicatorEntriesQuery>
 
 const Indicator = z
   .strictObject({
@@ -44,5 +44,5 @@ const Indicator = z
   .meta({ id: 'RiskIndicator' })
 export type Indicator = z.infer<typeof Indicator>
 
-export const Portfolio = z.strictObject({ ...Envelope, ...pageOf(Indicator).shape }).meta({ id: 'RiskIndicators' })
-export type Portfolio = z.infer<typeof Portfolio>
+export const Indicators = z.strictObject({ ...Envelope, ...pageOf(Indicator).shape }).meta({ id: 'RiskIndicators' })
+export type Indicators = z.infer<typeof Indicators>

@@ -38,7 +38,7 @@ import { REPSE_NOTE, worstOf } from '../common/omitted.ts'
 import { hhiOf, rankedOf } from '../concentration/concentration.ts'
 import { setsOf } from '../risk/sets.ts'
 import { supplierStatements } from '../risk/store.ts'
-import { type Indicator, type IndicatorKey, LISTED, type Portfolio, type PortfolioEntriesQuery, type PortfolioQuery } from './contract.ts'
+import { type Indicator, type IndicatorEntriesQuery, type IndicatorKey, type Indicators, type IndicatorsQuery, LISTED } from './contract.ts'
 import { IS_CASH, IS_FOREIGN, isAtRisk, type OverdueRow, openStatements, type PartyRow, partyStatements } from './store.ts'
 
 /** Balances of open invoices in micros of MXN, and their number. */
@@ -113,7 +113,7 @@ function partiesOf(rows: readonly PartyRow[], rates: readonly (string | null)[])
 }
 
 /** The facts behind the indicators. */
-export interface Measurements {
+interface Measurements {
   parties: readonly Party[]
   invoices: readonly [issued: InvoiceCounts, received: InvoiceCounts]
   overdue: Overdue
@@ -133,7 +133,7 @@ const blacklistedIn = (listings: ReadonlyMap<string, readonly Listing[]>): Set<s
 /** Senses of an opinion that are no risk, besides the one of the rule. */
 const NEUTRAL = ['en_suspension', 'inscrito_sin_obligaciones']
 
-export const FORMULAS: Record<IndicatorKey, string> = {
+const FORMULAS: Record<IndicatorKey, string> = {
   tax_compliance: 'sense of the latest compliance opinion (32-D); risky unless positivo, en_suspension or inscrito_sin_obligaciones',
   blacklist_status: 'the most severe active listing of the RFC itself; risky if there is one',
   blacklisted_counterparties: 'distinct counterparties of I and E that are presunto or definitivo on the list of article 69-B today',
@@ -224,7 +224,7 @@ const PATH = 'analytics/risk'
  * Returns twelve indicators of the risk of a taxpayer, each with its threshold. At most six D1 calls with authentication. Throws Failure 404
  * and 422 range.invalid.
  */
-export async function getPortfolio(ctx: Ctx, query: PortfolioQuery): Promise<Portfolio> {
+export async function getIndicators(ctx: Ctx, query: IndicatorsQuery): Promise<Indicators> {
   const insight = await openInsight(ctx, query)
   const { ledger, rules, today, span } = insight
   const { found, invoices, envelope } = await aggregateOf(insight, [opinionStatement(ledger), ...supplierStatements(ledger, span)])
@@ -305,8 +305,8 @@ const plain = (direction: 0 | 1, condition: SQL, which: 'net' | 'total' = 'net')
   ...{ directions: [direction], which, condition: () => condition, ctes: sql`` },
 })
 
-/** Returns a page of the documents behind an indicator. At most four D1 calls beside authentication. Throws Failure as `getPortfolio` does. */
-export async function getPortfolioEntries(ctx: Ctx, query: PortfolioEntriesQuery): Promise<EntriesPage> {
+/** Returns a page of the documents behind an indicator. At most four D1 calls beside authentication. Throws Failure as `getIndicators` does. */
+export async function listIndicatorEntries(ctx: Ctx, query: IndicatorEntriesQuery): Promise<EntriesPage> {
   const insight = await openInsight(ctx, query)
   const { figure } = query
   const { ledger, span } = insight

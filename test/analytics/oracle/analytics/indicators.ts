@@ -14,7 +14,7 @@ const INTEGERS = ['blacklisted_counterparties', 'customer_concentration', 'suppl
 const GOOD_SENSES = ['positivo', 'en_suspension', 'inscrito_sin_obligaciones']
 
 /** GET /v1/analytics/risk: the indicators in their order, without formulas. */
-export function portfolioOf(world: World, range: Range): Omit<Indicator, 'formula' | 'drilldown'>[] {
+export function indicatorsOf(world: World, range: Range): Omit<Indicator, 'formula' | 'drilldown'>[] {
   const { thresholds } = world.rules(world.today)
   const documents = populationOf(world, range, ['I', 'E'])
   const of = (direction: Direction) => documents.filter((one) => one.direction === direction)
@@ -82,7 +82,7 @@ export function portfolioOf(world: World, range: Range): Omit<Indicator, 'formul
 }
 
 /** The documents of the numerators, and those of counterparties on the list of article 69-B. */
-export function portfolioEntries(world: World, range: Range): Tally {
+export function indicatorEntries(world: World, range: Range): Tally {
   const tally = newTally()
   for (const one of populationOf(world, range, ['I', 'E'])) {
     const { direction, currency, forma_pago, counterparty, tipo_comprobante, total, uuid } = one
