@@ -164,7 +164,7 @@ export const Cfdi = z
           'lines only the first 30,000 are shown, in at most 4 MiB. `xml`: the tax authority delivered an XML that cannot be kept, because it ' +
           'has more than 10 MiB or too many parts; it is not asked for again, and only the metadata is known. Otherwise null.',
       }),
-    has_pdf: z.boolean().meta({ description: 'Always false, because no PDFs are stored yet.' }),
+    has_pdf: z.boolean().meta({ description: 'Whether `GET …/pdf` has the document as a PDF: where the XML is stored.' }),
     origin: z.enum(['authority', 'import']).meta({
       description:
         '`authority`: the tax authority delivered the document. `import`: your organization imported it; no other organization sees it.',

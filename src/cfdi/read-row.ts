@@ -184,7 +184,7 @@ export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: Row
     last_payment_at: balance.last_payment_at,
     fully_paid_at: balance.fully_paid_at,
     has_xml: row.has_xml === 1,
-    has_pdf: false,
+    has_pdf: row.has_xml === 1,
     origin: partition.origin,
     updated_at: instant(Math.max(row.updated_at, partition.changesFrom(row))),
   }

@@ -72,7 +72,7 @@ export async function openContent(files: R2Bucket, content: Content, asked: Aske
 }
 
 /** Whether a header If-None-Match names an ETag. */
-const isMatch = (header: string | null, etag: string): boolean =>
+export const isMatch = (header: string | null, etag: string): boolean =>
   header !== null && (header.trim() === '*' || header.split(',').some((one) => one.trim().replace(/^W\//, '') === etag))
 
 /** A part of some bytes. */

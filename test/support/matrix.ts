@@ -543,6 +543,7 @@ export const ROWS: Record<string, Row> = {
   },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
+  'GET /v1/cfdi/:uuid/pdf': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/payments': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/relations': { may: ALL, answers: 200, given: cfdi, query: ofEntity, isShort: true },
   'GET /v1/cfdi/:uuid/history': { may: ALL, answers: 200, given: cfdi, query: ofEntity },

@@ -11,6 +11,7 @@ import type { KnownDetail } from '../chunks/content.ts'
 import type { Cfdi } from '../contract.ts'
 import { afterDay } from '../literal-day.ts'
 import { thresholdsOf } from '../payment-thresholds.ts'
+import { type Language, printPdf } from '../print/print.ts'
 import type { ReadRow } from '../read-row.ts'
 import { leftOf, payableOf, type RowContext, view, visibleBalance } from '../read-row.ts'
 import { creditOf, hasOtherReceiver, isDeferred, notCountedReason } from '../totals.ts'
@@ -77,6 +78,22 @@ export async function listPayments(ctx: Ctx, uuid: string): Promise<CfdiPayments
     data: applicationsOf(found),
     ...WHOLE,
   }
+}
+
+/**
+ * Returns the PDF of a document, as it stands now or as of a day, and a name for the file. Throws Failure as `getCfdi` does, and 409
+ * cfdi.xml_not_held while only metadata is known.
+ */
+export async function getPdf(ctx: Ctx, uuid: string, language: Language, as_of?: string) {
+  const ledger = openLedger(ctx)
+  const bytes = await withContent(ctx, ledger, uuid, pastDay(ctx, as_of), async (found) => {
+    if (as_of !== undefined && found.row.fecha >= afterDay(as_of)) return undefined
+    if (!found.xml)
+      throw new Failure('conflict', 'cfdi.xml_not_held', 'There is no PDF of this CFDI, because only its metadata is known so far.')
+    return printPdf(ctx, await readXml(ctx.env.FILES, found.xml), view(found.row, contextOf(ledger, found)), language)
+  })
+  if (!bytes) throw notFound('cfdi')
+  return { bytes, name: `${uuid}.pdf` }
 }
 
 /** Returns the XML byte for byte, as it is read, and a name for the file. Throws Failure 404 cfdi.not_found or cfdi.xml_not_available. */

@@ -143,7 +143,7 @@ export const CfdiSearch = z
       description: 'One or more relations to other documents, such as 01, separated by commas.',
     }),
     has_xml: z.enum(['true', 'false']).optional(),
-    has_pdf: z.enum(['true', 'false']).optional().meta({ description: 'No PDFs are stored yet, so `true` finds nothing.' }),
+    has_pdf: z.enum(['true', 'false']).optional().meta({ description: 'The same as `has_xml`: a PDF is made of the XML.' }),
     kind: Kind.optional(),
     is_substituted: z.enum(['true', 'false']).optional().meta({
       description: 'Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.',
@@ -201,7 +201,7 @@ export const CfdiFilters = z
     total_max: givenAmount(GREATEST_TOTAL),
     balance_min: givenAmount(LEAST_BALANCE),
     has_xml: given('Whether the XML is held.'),
-    has_pdf: given('No PDFs are stored yet, so `true` finds nothing.'),
+    has_pdf: given('Whether there is a PDF: it is made of the XML.'),
     is_substituted: given('Whether a valid document of the same parties substitutes it.'),
     to_itself: given('Whether the issuer and the receiver are the same RFC.'),
   })

@@ -118,7 +118,7 @@ const EQUAL = ['metodo_pago', 'forma_pago', 'uso_cfdi', 'currency', 'serie', 'fo
 
 /** The conditions of the filters that no index serves, on a row of the alias `page`. */
 function scannedConditions(filters: Filters, partition: Partition): SQL[] {
-  const { cancelled_from, cancelled_to, paid_from, paid_to, total_min, total_max, balance_min, has_xml } = filters
+  const { cancelled_from, cancelled_to, paid_from, paid_to, total_min, total_max, balance_min, has_xml, has_pdf } = filters
   const conditions: SQL[] = EQUAL.flatMap((name) => (filters[name] === undefined ? [] : [sql`${page[name]} = ${filters[name]}`]))
   const cancelled = (operator: string, bound: string) =>
     isDay(bound)
@@ -151,7 +151,8 @@ function scannedConditions(filters: Filters, partition: Partition): SQL[] {
     conditions.push(sql`(${sql.join([...isRelated], sql` or `)})`)
   }
   if (filters.q) conditions.push(hasText(filters.q))
-  if (has_xml) conditions.push(sql`${page}.has_xml = ${has_xml === 'true' ? 1 : 0}`)
+  // A PDF is made of the XML.
+  for (const has of [has_xml, has_pdf]) if (has) conditions.push(sql`${page}.has_xml = ${has === 'true' ? 1 : 0}`)
   return conditions
 }
 
@@ -219,11 +220,11 @@ interface Branch {
 // D1 accepts five terms in a compound SELECT, of which strays may take one, and a page may read limit + 9 rows in all.
 const MAX_STREAMS = 4
 
-/** Plans a search over a partition of an RFC. No PDF is stored, so has_pdf=true finds nothing. */
+/** Plans a search over a partition of an RFC. */
 export function planSearch(rfc: string, requested: Filters, partition: Partition): SearchPlan {
   const isOfCancelled = requested.cancelled_from !== undefined || requested.cancelled_to !== undefined
   const filters = isOfCancelled ? { ...requested, estatus: requested.estatus ?? ('cancelado' as const) } : requested
-  const isNobody = filters.has_pdf === 'true' || filters.counterparties?.length === 0
+  const isNobody = filters.counterparties?.length === 0
   const branches = isNobody ? [] : branchesOf(rfc, filters)
   const conditions = indexedConditions(filters, partition)
   const scanned = scannedConditions(filters, partition)

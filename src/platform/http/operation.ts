@@ -261,7 +261,7 @@ export const returnsTable = <Answer>(
     await refuseUndeclared()(c, next)
     if (c.res.status !== 200) return
     c.res.headers.set('Vary', 'Accept')
-    if (!prefersCsv(c)) return
+    if (!prefers(c, 'text/csv')) return
     const answer = (await c.res.json()) as { data?: unknown[]; next_cursor?: string | null }
     const headers = new Headers(c.res.headers)
     headers.set('Content-Type', 'text/csv; charset=utf-8; header=present')
@@ -277,8 +277,16 @@ export const returnsTable = <Answer>(
   }) as MiddlewareHandler<App>)
 }
 
-const prefersCsv = (c: Context): boolean =>
-  accepts(c, { header: 'Accept', supports: ['application/json', 'text/csv'], default: 'application/json' }) === 'text/csv'
+/** Whether the caller accepts this type of content rather than JSON. */
+export const prefers = (c: Context, contentType: string): boolean =>
+  accepts(c, { header: 'Accept', supports: ['application/json', contentType], default: 'application/json' }) === contentType
+
+/** Declares an answer that is JSON, or a file for who accepts it rather. */
+export const returnsOrFile = (schema: z.ZodType, contentType: string) =>
+  described({ outputs: [{ status: 200, description: 'OK', schema, contentTypes: [contentType] }] }, (async (c, next) => {
+    await refuseUndeclared()(c, next)
+    c.res.headers.set('Vary', 'Accept')
+  }) as MiddlewareHandler<App>)
 
 /** Declares an answer with a body that is not JSON. */
 export const returnsFile = (description: string, ...contentTypes: string[]) =>

@@ -138,7 +138,7 @@ export function documentOf(uuid: string, fecha: string, spec: Spec = {}): Docume
       due_date: null,
       last_payment_at: null,
     },
-    ...{ fully_paid_at: null, has_xml: true, has_pdf: false, origin: 'authority', updated_at: `${fecha}T18:00:00.000Z` },
+    ...{ fully_paid_at: null, has_xml: true, has_pdf: true, origin: 'authority', updated_at: `${fecha}T18:00:00.000Z` },
     ...{ receptor_residencia_fiscal: null, receptor_num_reg_id_trib: null, no_certificado: null, sello_ultimos_8: null },
     ...{
       informacion_global: null,

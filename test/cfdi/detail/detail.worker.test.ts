@@ -2,7 +2,7 @@ import { applyD1Migrations, env } from 'cloudflare:test'
 import { Hono } from 'hono'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CfdiDetail, CfdiPayments } from '../../../src/cfdi/detail/contract.ts'
-import { getCfdi, getXml, listPayments } from '../../../src/cfdi/detail/detail.ts'
+import { getCfdi, getPdf, getXml, listPayments } from '../../../src/cfdi/detail/detail.ts'
 import { detailRoutes } from '../../../src/cfdi/detail/routes.ts'
 import { searchRoutes, summaryRoutes } from '../../../src/cfdi/routes.ts'
 import { newConcepto } from '../../../src/cfdi/xml/document.ts'
@@ -119,6 +119,7 @@ describe('GET /v1/cfdi/{uuid}', () => {
     await expect(getCfdi(bounded, uuid(99))).rejects.toEqual(absent)
     await expect(listPayments(bounded, uuid(2))).rejects.toEqual(absent)
     await expect(getXml(bounded, uuid(1))).rejects.toEqual(absent)
+    await expect(getPdf(bounded, uuid(1), 'es')).rejects.toEqual(absent)
     await expect(getCfdi(contextOf({}, { extractor_count: 1 }), uuid(1))).rejects.toEqual(absent)
     await expect(getCfdi(contextOf({ entity: 2 }), uuid(1))).rejects.toEqual(absent)
   })
@@ -172,6 +173,32 @@ describe('GET /v1/cfdi/{uuid}/xml', () => {
   })
 })
 
+describe('GET /v1/cfdi/{uuid}/pdf', () => {
+  it('answers the same bytes for the same document, in one call and one get', async () => {
+    const { result, cost } = await costOf(env.LEDGER_0, env.FILES, () => getPdf(contextOf(), uuid(1), 'es'))
+    expect(cost).toMatchObject({ d1_calls: 1, r2_gets: 1 })
+    expect(result.name).toBe(`${uuid(1)}.pdf`)
+    expect(new TextDecoder().decode(result.bytes.subarray(0, 8))).toBe('%PDF-1.7')
+    expect(await getPdf(contextOf(), uuid(1), 'es')).toEqual(result)
+    expect(await getPdf(contextOf(), uuid(1), 'en')).not.toEqual(result)
+  })
+
+  it('changes with the state of the document', async () => {
+    const before = await getPdf(contextOf(), uuid(1), 'es')
+    const set = (estatus: string) => env.LEDGER_0.prepare('update cfdi set estatus = ? where uuid = ?').bind(estatus, uuid(1)).run()
+    await set('cancelado')
+    expect(await getPdf(contextOf(), uuid(1), 'es')).not.toEqual(before)
+    await set('vigente')
+    expect(await getPdf(contextOf(), uuid(1), 'es')).toEqual(before)
+  })
+
+  it('is 409 while only metadata is known, and 404 before the day of the document', async () => {
+    await expect(getPdf(contextOf(), uuid(2), 'es')).rejects.toMatchObject({ kind: 'conflict', code: 'cfdi.xml_not_held' })
+    await expect(getPdf(contextOf(), uuid(1), 'es', '2026-01-09')).rejects.toEqual(absent)
+    expect((await getPdf(contextOf(), uuid(1), 'es', '2026-01-10')).bytes.length).toBeGreaterThan(10_000)
+  })
+})
+
 it('describes every route, and takes only the parameters that it describes', () => {
   const routes = new Hono<App>().route('/v1/cfdi', searchRoutes).route('/v1/cfdi', summaryRoutes).route('/v1/cfdi', detailRoutes)
   const { paths } = document(routesOf(routes), {})
@@ -179,6 +206,7 @@ it('describes every route, and takes only the parameters that it describes', () 
     '/v1/cfdi',
     '/v1/cfdi/summary/monthly',
     '/v1/cfdi/{uuid}',
+    '/v1/cfdi/{uuid}/pdf',
     '/v1/cfdi/{uuid}/payments',
     '/v1/cfdi/{uuid}/xml',
   ])

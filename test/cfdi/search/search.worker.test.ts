@@ -81,7 +81,7 @@ const matches = (ctx: Ctx, q: Query, row: Row): boolean =>
   is(q['currency'], row.currency) &&
   is(q['serie'], row.serie) &&
   is(q['has_xml'], String(Boolean(row.xml_object))) &&
-  is(q['has_pdf'], 'false') &&
+  is(q['has_pdf'], String(Boolean(row.xml_object))) &&
   is(q['kind'], row.kind) &&
   is(q['is_substituted'], String(isSubstitutedFor(ctx)(row))) &&
   is(q['to_itself'], String(row.emisor_rfc === row.receptor_rfc)) &&

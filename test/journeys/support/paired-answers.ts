@@ -161,6 +161,7 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
     xml: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/xml?fiscal_entity_id=${fe}`)),
     cancellation_requests: await pages(player, `/v1/cancellation-requests?fiscal_entity_id=${fe}`),
     cancellation_request: await each(some, ({ uuid }) => of(uuid, `/v1/cancellation-requests/${uuid}?fiscal_entity_id=${fe}`)),
+    pdf: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/pdf?fiscal_entity_id=${fe}`)),
     relations: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/relations?fiscal_entity_id=${fe}`)),
     history: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/history?fiscal_entity_id=${fe}`)),
     others: await each(

@@ -260,7 +260,9 @@ async function checkFiles(history: History, player: Player): Promise<void> {
 async function checkClosed({ stored }: History, { tenant, fiscal_entity_id, state }: Player): Promise<void> {
   const uuid = [...stored.keys()][0] ?? crypto.randomUUID().toUpperCase()
   const query = `fiscal_entity_id=${fiscal_entity_id}`
-  const paths = ['', `/${uuid}`, `/${uuid}/xml`, `/${uuid}/payments`, '/summary/monthly'].map((path) => `/v1/cfdi${path}?${query}`)
+  const paths = ['', `/${uuid}`, `/${uuid}/xml`, `/${uuid}/pdf`, `/${uuid}/payments`, '/summary/monthly'].map(
+    (path) => `/v1/cfdi${path}?${query}`,
+  )
   for (const path of [...paths, `/v1/fiscal-entities/${fiscal_entity_id}/documents`]) {
     const { status, body } = await api(tenant, 'GET', path)
     expect([path, status, body.code]).toEqual([path, 404, state === 'unlinked' ? 'fiscal_entity.not_found' : 'fiscal_entity.not_active'])
