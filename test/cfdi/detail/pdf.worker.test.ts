@@ -1,14 +1,24 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { api, basic, request } from '../../support/client.ts'
-import { connect, signUp, synced } from '../../support/tenants.ts'
+import { connect } from '../../support/tenants.ts'
+import { importXml, organizationWith } from '../../support/world.ts'
+import { DOCUMENTS } from '../support/complements.ts'
 
-it('a PDF is answered under a path of its own and to who accepts it, and not again while it is the same', { timeout: 60_000 }, async () => {
-  const tenant = await signUp()
-  const { fiscal_entity_id } = await connect(tenant)
-  await synced(tenant, fiscal_entity_id)
-  const { data } = (await api(tenant, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&has_pdf=true&limit=1`)).body
-  const [{ uuid, has_xml, has_pdf }] = data
-  expect({ has_xml, has_pdf }).toEqual({ has_xml: true, has_pdf: true })
+it('a PDF is answered under a path of its own and to who accepts it, and not again while it is the same', { timeout: 90_000 }, async () => {
+  const { owner: tenant } = await organizationWith()
+  for (const { extractor_id } of (await api(tenant, 'GET', '/v1/extractors')).body)
+    await api(tenant, 'DELETE', `/v1/extractors/${extractor_id}`)
+  const { fiscal_entity_id, rfc } = await connect(tenant)
+  await importXml(tenant, fiscal_entity_id, DOCUMENTS['4.0, payments 2.0']!.replace('Rfc="AAA010101AAA"', `Rfc="${rfc}"`))
+  const found = () => api(tenant, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&has_pdf=true`)
+  const [{ uuid, has_xml }] = await vi.waitUntil(
+    async () => {
+      const { data } = (await found()).body
+      return data.length > 0 ? data : false
+    },
+    { timeout: 30_000, interval: 100 },
+  )
+  expect(has_xml).toBe(true)
   const ask = async (path: string, headers: Record<string, string> = {}) =>
     request('GET', `/v1/cfdi/${uuid}${path}?fiscal_entity_id=${fiscal_entity_id}`, {
       headers: { authorization: basic(tenant), ...headers },
