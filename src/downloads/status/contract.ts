@@ -27,9 +27,6 @@ export const CancellationRequest = z
   .strictObject({
     ...OfCfdi.shape,
     status: RequestStatus,
-    number: z
-      .int()
-      .meta({ description: 'Counts the requests of the document that were seen, from 1: a refused one can be followed by another.' }),
     detected_at: Instant.meta({ description: 'When the authority first answered that the cancellation is in process.' }),
     clear_at: Instant.nullable().meta({
       description: 'When it last answered before that there was no request; null when it was not asked.',

@@ -25,10 +25,10 @@ import {
 import { daysLeft, deadlinesOf } from './rule.ts'
 import { findRequests, keepReply, type RequestFilters, releaseReply, reserveReply, type ShownRequest } from './store.ts'
 
-/** A request with its document. */
+/** A request with its document; without it when the organization may not know of the request. */
 interface Found {
   request: ShownRequest
-  item: PageItem
+  item: PageItem | null
 }
 
 /** Finds the requests about visible documents, the latest first. Two calls, one without any. */
@@ -43,28 +43,35 @@ async function found(ctx: Ctx, ledger: ScopedLedger, filters: RequestFilters, li
   if (requests.length === 0) return []
   const { items } = await findMatches(ledger, { uuid: requests.map(({ uuid }) => uuid) }, await listedOf(ctx), undefined, requests.length)
   const byUuid = new Map(items.map((item) => [item.row.uuid, item]))
-  return requests.flatMap((request) => {
+  return requests.map((request) => {
     const item = byUuid.get(request.uuid)
-    return item ? [{ request, item }] : []
+    return { request, item: item && isKnown(request, item) ? item : null }
   })
 }
+
+/** Whether the request had not ended before the organization's own run first reached the document: alone, it would not have been seen. */
+const isKnown = ({ decided_at }: ShownRequest, item: PageItem): boolean => decided_at === null || decided_at >= sinceOf(item)
+
+const sinceOf = ({ row, context }: PageItem): number => context.partition.changesFrom(row)
 
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
 const members = (one: Cfdi) =>
   Object.fromEntries(CFDI_MEMBERS.map((name) => [name, one[name]])) as Pick<Cfdi, (typeof CFDI_MEMBERS)[number]>
 
+type Known = Found & { item: PageItem }
+
 /** A request as the organization may know it: nothing from before its own run first reached the document. */
-function shown({ now }: Ctx, { request, item }: Found, cfdi: Cfdi): CancellationRequest {
-  const { status, number, reply, replied_at } = request
-  const since = item.context.partition.changesFrom(item.row)
+function shown({ now }: Ctx, { request, item }: Known, cfdi: Cfdi): CancellationRequest {
+  const { status, reply, replied_at } = request
+  const since = sinceOf(item)
   const detected_at = Math.max(request.detected_at, since)
   const clear_at = request.clear_at !== null && request.clear_at >= since ? request.clear_at : null
   const deadlines = deadlinesOf({ clear_at, detected_at })
   const isPending = status === 'pending'
   return {
     ...members(cfdi),
-    ...{ status, number, detected_at: iso(detected_at)!, clear_at: iso(clear_at) },
+    ...{ status, detected_at: iso(detected_at)!, clear_at: iso(clear_at) },
     checked_at: iso(Math.max(request.seen_at, detected_at))!,
     decided_at: request.decided_at === null ? null : iso(Math.max(request.decided_at, detected_at)),
     ...deadlines,
@@ -74,7 +81,10 @@ function shown({ now }: Ctx, { request, item }: Found, cfdi: Cfdi): Cancellation
   }
 }
 
-/** Returns a page of the requests to cancel documents that the organization may read, the latest first. At most two calls. */
+/**
+ * Returns a page of the requests to cancel documents that the organization may read, the latest first. A page can be shorter than its limit. At
+ * most two calls.
+ */
 export async function listRequests(ctx: Ctx, query: CancellationRequestQuery): Promise<Page<CancellationRequest>> {
   const ledger = openLedger(ctx)
   const { limit, cursor, direction, status } = query
@@ -82,21 +92,22 @@ export async function listRequests(ctx: Ctx, query: CancellationRequestQuery): P
   const before = (await openCursor(ctx, scope, cursor)) as [number, string] | undefined
   const filters = { status, before, direction: direction === undefined ? undefined : direction === 'issued' ? 0 : 1 } as const
   const [rows, listed] = [await found(ctx, ledger, filters, limit + 1), await listedOf(ctx)]
-  return paginate(
+  const page = await paginate(
     ctx,
     scope,
     limit,
     rows,
     ({ request }) => [request.detected_at, request.uuid],
-    (one) => shown(ctx, one, view(one.item.row, one.item.context, listed)),
+    ({ request, item }) => item && shown(ctx, { request, item }, view(item.row, item.context, listed)),
   )
+  return { ...page, data: page.data.filter((one) => one !== null) }
 }
 
 /** Finds the request about a visible document. Throws Failure 404 cancellation_request.not_found. */
-async function findOne(ctx: Ctx, ledger: ScopedLedger, uuid: string): Promise<Found> {
+async function findOne(ctx: Ctx, ledger: ScopedLedger, uuid: string): Promise<Known> {
   const [one] = await found(ctx, ledger, { uuid }, 1)
-  if (!one) throw notFound('cancellation_request')
-  return one
+  if (!one?.item) throw notFound('cancellation_request')
+  return { request: one.request, item: one.item }
 }
 
 /** Returns the last request to cancel a document, with what was paid or credited of it. Throws Failure 404 cancellation_request.not_found. */

@@ -85,7 +85,7 @@ describe('a request that the issuer of a large invoice has made', () => {
     expect(others.filter((one) => one.uuid === uuid)).toEqual([])
     const detected = request.detected_at
     expect(request).toMatchObject({
-      ...{ uuid, total, currency, payment_status, paid_amount, direction: 'received', status: 'pending', number: 1, clear_at: null },
+      ...{ uuid, total, currency, payment_status, paid_amount, direction: 'received', status: 'pending', clear_at: null },
       ...{
         deadline: '2026-03-18',
         latest_deadline: '2026-03-23',
@@ -181,13 +181,16 @@ describe('a request that the issuer of a large invoice has made', () => {
     expect((await stranger.ask('GET', `${PATH}/${uuids[0]}?fiscal_entity_id=${stranger.fiscal_entity_id}`)).body.code).toBe(
       'cancellation_request.not_found',
     )
-    // Another organization of the RFC learns of a request as of its own first run, and of no question before.
+    // Another organization of the RFC learns of a request as of its own first run, of no question before, and of none that had ended.
+    await env.LEDGER_0.prepare("update cancellation_requests set status = 'rejected', decided_at = ? where entity = ? and uuid = ?")
+      .bind(Date.parse('2026-03-18T01:00:00Z'), of.entity, uuids[1])
+      .run()
     const other = await holder(2, of.rfc)
     expect(await requestOf(other, uuids[0]!)).toMatchObject({
-      detected_at: '2026-03-18T02:00:00.000Z',
-      clear_at: null,
-      checked_at: '2026-03-18T02:00:00.000Z',
+      ...{ detected_at: '2026-03-18T02:00:00.000Z', clear_at: null, checked_at: '2026-03-18T02:00:00.000Z' },
     })
+    expect((await requestOf(other, uuids[1]!)).code).toBe('cancellation_request.not_found')
+    expect([(await requestsOf(other)).length, (await requestsOf(of)).length]).toEqual([5, 6])
   })
 })
 

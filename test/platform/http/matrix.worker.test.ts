@@ -183,11 +183,14 @@ describe('a fiscal entity in a query', () => {
   const named = withEntity.filter(({ row, route }) => row.query && !route.path.includes(':fiscal_entity_id'))
   it.each(named)('$name: goes by either name, and by both only when they agree', async (entry) => {
     const given = await givenOf(entry, ours)
-    const [path, sent] = callOf(entry, given).path.split('?')
-    const more = new URLSearchParams(sent)
+    const call = callOf(entry, given)
+    const [path, asked] = call.path.split('?')
+    const more = new URLSearchParams(asked)
     more.delete('fiscal_entity_id')
-    const [id, other] = [ours.fiscal_entity_id, ours.spare_entity_id]
-    const ask = async (query: string) => (await send(entry.route.method, `${path}?${query}&${more}`, as(ours.callers.owner))).status
+    const id = given['fiscal_entity_id'] ?? ours.fiscal_entity_id
+    const other = id === ours.spare_entity_id ? ours.fiscal_entity_id : ours.spare_entity_id
+    const ask = async (query: string) =>
+      (await send(entry.route.method, `${path}?${query}&${more}`, { ...call.sent, ...as(ours.callers.owner) })).status
     expect(await ask(`fiscalEntityId=${id}`)).toBe(entry.row.answers)
     // What may be done once in a while may be done again.
     await givenOf(entry, ours)
