@@ -482,6 +482,10 @@ class AsyncOperations(AsyncTransport):
         """Get a CFDI with its lines, taxes and complements."""
         return cast(types.CfdiDetail, (await self._request('GET', f'/v1/cfdi/{_quoted(uuid)}', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of})).json())
 
+    async def get_cfdi_pdf(self, *, uuid: str, fiscal_entity_id: str | None = None, language: types.GetCfdiPdfLanguage | None = None, as_of: str | None = None) -> Content:
+        """Get a CFDI as a PDF."""
+        return await self._request('GET', f'/v1/cfdi/{_quoted(uuid)}/pdf', {'fiscal_entity_id': fiscal_entity_id, 'language': language, 'as_of': as_of})
+
     async def list_cfdi_payments(self, *, uuid: str, fiscal_entity_id: str | None = None) -> types.CfdiPayments:
         """List the payments and credit notes of an invoice."""
         return cast(types.CfdiPayments, (await self._request('GET', f'/v1/cfdi/{_quoted(uuid)}/payments', {'fiscal_entity_id': fiscal_entity_id})).json())

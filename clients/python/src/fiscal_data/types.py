@@ -1998,6 +1998,9 @@ ListDocumentsVersion: TypeAlias = Literal['all', 'latest']
 SearchCfdiSort: TypeAlias = Literal['-issued_at', 'issued_at', '-total', 'total']
 
 
+GetCfdiPdfLanguage: TypeAlias = Literal['es', 'en']
+
+
 class Health(TypedDict):
     status: Literal['ok']
     environment: Environment
@@ -3584,7 +3587,6 @@ class CancellationRequest(TypedDict):
     credited_amount: str | None
     balance: str | None
     status: CancellationRequestStatus
-    number: int
     detected_at: str
     clear_at: str | None
     checked_at: str
@@ -3615,7 +3617,6 @@ class CancellationRequestDetail(TypedDict):
     credited_amount: str | None
     balance: str | None
     status: CancellationRequestStatus
-    number: int
     detected_at: str
     clear_at: str | None
     checked_at: str

@@ -3079,7 +3079,7 @@ export type CfdiFilters = {
      */
     has_xml?: boolean;
     /**
-     * No PDFs are stored yet, so `true` finds nothing.
+     * Whether there is a PDF: it is made of the XML.
      */
     has_pdf?: boolean;
     /**
@@ -7987,7 +7987,7 @@ export type ListedCfdi = {
      */
     beyond_limits: ListedCfdiBeyondLimits | null;
     /**
-     * Always false, because no PDFs are stored yet.
+     * Whether `GET …/pdf` has the document as a PDF: where the XML is stored.
      */
     has_pdf: boolean;
     /**
@@ -8424,7 +8424,7 @@ export type Cfdi = {
      */
     beyond_limits: ListedCfdiBeyondLimits | null;
     /**
-     * Always false, because no PDFs are stored yet.
+     * Whether `GET …/pdf` has the document as a PDF: where the XML is stored.
      */
     has_pdf: boolean;
     /**
@@ -8678,7 +8678,7 @@ export type CfdiDetail = {
      */
     beyond_limits: ListedCfdiBeyondLimits | null;
     /**
-     * Always false, because no PDFs are stored yet.
+     * Whether `GET …/pdf` has the document as a PDF: where the XML is stored.
      */
     has_pdf: boolean;
     /**
@@ -9295,10 +9295,6 @@ export type CancellationRequest = {
      */
     status: CancellationRequestStatus;
     /**
-     * Counts the requests of the document that were seen, from 1: a refused one can be followed by another.
-     */
-    number: number;
-    /**
      * When the authority first answered that the cancellation is in process.
      */
     detected_at: string;
@@ -9409,10 +9405,6 @@ export type CancellationRequestDetail = {
      * The state.
      */
     status: CancellationRequestStatus;
-    /**
-     * Counts the requests of the document that were seen, from 1: a refused one can be followed by another.
-     */
-    number: number;
     /**
      * When the authority first answered that the cancellation is in process.
      */
@@ -12832,6 +12824,8 @@ export type ImportSummaryPage = {
 };
 
 export type SearchCfdiSort = '-issued_at' | 'issued_at' | '-total' | 'total';
+
+export type GetCfdiPdfLanguage = 'es' | 'en';
 
 export type CancellationRequestPage = {
     /**
@@ -18454,7 +18448,7 @@ export type SearchCfdiData = {
          */
         has_xml?: boolean;
         /**
-         * No PDFs are stored yet, so `true` finds nothing.
+         * The same as `has_xml`: a PDF is made of the XML.
          */
         has_pdf?: boolean;
         /**
@@ -18608,6 +18602,10 @@ export type GetCfdiErrors = {
      */
     404: Problem;
     /**
+     * For application/pdf: Only the metadata of the CFDI is known so far (`cfdi.xml_not_held`).
+     */
+    409: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -18627,6 +18625,73 @@ export type GetCfdiResponses = {
 };
 
 export type GetCfdiResponse = GetCfdiResponses[keyof GetCfdiResponses];
+
+export type GetCfdiPdfData = {
+    body?: never;
+    path: {
+        /**
+         * In upper or lower case.
+         */
+        uuid: string;
+    };
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The language of the headings. What the XML states stays as it is.
+         */
+        language?: GetCfdiPdfLanguage;
+        /**
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
+         */
+        as_of?: string;
+    };
+    url: '/v1/cfdi/{uuid}/pdf';
+};
+
+export type GetCfdiPdfErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
+     */
+    404: Problem;
+    /**
+     * Only the metadata of the CFDI is known so far (`cfdi.xml_not_held`).
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type GetCfdiPdfError = GetCfdiPdfErrors[keyof GetCfdiPdfErrors];
+
+export type GetCfdiPdfResponses = {
+    /**
+     * The PDF
+     */
+    200: Blob | File;
+};
+
+export type GetCfdiPdfResponse = GetCfdiPdfResponses[keyof GetCfdiPdfResponses];
 
 export type ListCfdiPaymentsData = {
     body?: never;
