@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { own } from '../../cfdi/population/aliases.ts'
 import { NOT_COUNTED, type Population, parseSum, populationOf } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
+import { readAll } from '../../platform/db/statement.ts'
 import { limitReadings } from '../../platform/locks/readings.ts'
 import { fixed, type Micros, ratioOf } from '../../platform/money.ts'
 import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
@@ -55,9 +55,8 @@ export async function pageOfEntries<Row extends EntryRow>(
   const scope: CursorScope = { list: `${path}/entries`, filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as EntryPosition | undefined
   const statements = partitionsToRead(ledger).flatMap((partition) => select(partition, after, limit + 1) ?? [])
-  const read = () => commit<Row>(ledger.d1, statements)
-  const found = statements.length === 0 ? [] : await limitReadings(ctx, read)
-  const rows = found.flatMap(({ results }) => results).sort((a, b) => (isBefore(positionOf(a), positionOf(b)) ? -1 : 1))
+  const found = statements.length === 0 ? [] : await limitReadings(ctx, () => readAll<Row>(ledger.d1, statements))
+  const rows = found.sort((a, b) => (isBefore(positionOf(a), positionOf(b)) ? -1 : 1))
   const page = rows.slice(0, limit)
   const amounts = await amountsOf(page)
   return {

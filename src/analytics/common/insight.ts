@@ -6,7 +6,7 @@ import { own } from '../../cfdi/population/aliases.ts'
 import { MISSING_RATE, populationOf } from '../../cfdi/population/population.ts'
 import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
+import { readAll } from '../../platform/db/statement.ts'
 import { invalid } from '../../platform/failures.ts'
 import { limitReadings } from '../../platform/locks/readings.ts'
 import { fits, type Micros, micros, times } from '../../platform/money.ts'
@@ -238,10 +238,6 @@ export async function countDofRates({ ctx, ledger, span }: Insight, unrated: num
       return found ? [sql`select ${own.currency}, substr(${own.fecha}, 1, 10) as day ${found}`] : []
     }),
   )
-  const rows = statements.length === 0 ? [] : await commit<{ currency: string; day: string }>(ledger.d1, statements)
-  const rates = await ratesOf(
-    ctx,
-    rows.flatMap(({ results }) => results),
-  )
+  const rates = await ratesOf(ctx, await readAll<{ currency: string; day: string }>(ledger.d1, statements))
   return rates.filter((rate) => rate !== null).length
 }

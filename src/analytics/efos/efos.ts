@@ -11,8 +11,7 @@ import { listedOf } from '../../lists/listed/counterparties.ts'
 import { listedAs } from '../../lists/listed/listed.ts'
 import { type Listing, listedAmong } from '../../lists/listings/listing.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
-import { inlined, quoted } from '../../platform/db/statement.ts'
+import { inlined, quoted, readAll } from '../../platform/db/statement.ts'
 import { decimal, type Micros, sumAll, times } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
@@ -422,8 +421,7 @@ async function balancesOf(
   const meant = sql`${own.uuid} in (select value from json_each(${JSON.stringify(uuids)}))`
   const statements = partitionsToRead(ledger).flatMap((partition) => openOf(partition, reading, [rfc], [meant]) ?? [])
   if (statements.length === 0 || uuids.length === 0) return new Map()
-  const found = await commit<{ uuid: string; pesos: string | number | null; exactRow: string | null }>(ledger.d1, statements)
-  const rows = found.flatMap(({ results }) => results)
+  const rows = await readAll<{ uuid: string; pesos: string | number | null; exactRow: string | null }>(ledger.d1, statements)
   const { rateOfDay } = await exactAmountsReader(
     ctx,
     [],

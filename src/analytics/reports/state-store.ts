@@ -4,7 +4,7 @@ import { type Changed, shownAmong } from '../../cfdi/changes/latest.ts'
 import { readTouched } from '../../cfdi/commits.ts'
 import { cfdi, cfdiAdvances, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/population/aliases.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { bare, readColumn, readFirst } from '../../platform/db/statement.ts'
+import { bare, readAll, readColumn, readFirst } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { DIRECTIONS } from '../../taxpayers/visibility/window.ts'
@@ -192,9 +192,7 @@ async function documentsBetween({ d1, entity }: ScopedLedger, before: Ceilings, 
         where ${of} and ${c.substituted_from} > ${after} and ${c.substituted_from} <= ${until} limit ${most}`,
     ]
   })
-  if (selects.length === 0) return []
-  const results = await commit<{ uuid: string }>(d1, selects)
-  const uuids = results.flatMap(({ results: rows }) => rows.map(({ uuid }) => uuid))
+  const uuids = (await readAll<{ uuid: string }>(d1, selects)).map(({ uuid }) => uuid)
   return uuids.length > MOST_BETWEEN ? null : uuids
 }
 
@@ -236,11 +234,8 @@ async function monthsOfSome(ledger: ScopedLedger, uuids: readonly string[]): Pro
         on ${i.entity} = ${c.entity} and ${i.uuid} = r.value`,
     ]
   }
-  const results = await commit<{ month: string }>(
-    ledger.d1,
-    partitionsOf(ledger).flatMap((number) => of(number).map((one) => sql`select distinct month from (${one})`)),
-  )
-  return results.flatMap(({ results: rows }) => rows.map(({ month }) => month))
+  const selects = partitionsOf(ledger).flatMap((number) => of(number).map((one) => sql`select distinct month from (${one})`))
+  return (await readAll<{ month: string }>(ledger.d1, selects)).map(({ month }) => month)
 }
 
 /** Returns every month in which there is a document or a payment, or of which there is a part. */

@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { commit } from '../../platform/db/commit.ts'
-import { readFirst } from '../../platform/db/statement.ts'
+import { readAll, readFirst } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
 import { cfdiAs } from '../columns.ts'
@@ -36,13 +35,8 @@ export async function findReferrers(
           cross join ${cfdi} ${s} where ${s.uuid} = o.source and ${isVisible(partition, 's')})
         ${after === null ? sql`` : sql`where (relation, uuid) > (${after[0]}, ${after[1]})`} order by relation, uuid limit ${limit}`,
   )
-  if (selects.length === 0) return []
-  const results = await commit<Referrer>(ledger.d1, selects)
   const order = (a: Referrer, b: Referrer) => (a.relation === b.relation ? (a.uuid < b.uuid ? -1 : 1) : a.relation < b.relation ? -1 : 1)
-  return results
-    .flatMap((one) => one.results)
-    .sort(order)
-    .slice(0, limit)
+  return (await readAll<Referrer>(ledger.d1, selects)).sort(order).slice(0, limit)
 }
 
 /** When a visible document came, and what substitutes it. */
