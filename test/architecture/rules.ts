@@ -11,6 +11,7 @@ export interface Rule {
 /** The rooms of src. Folders inside one room may know each other; rooms are ordered. */
 const ROOMS = 'app platform accounts taxpayers connections authority downloads cfdi analytics documents lists delivery copies'.split(' ')
 const MOST_LINES = 600
+const MOST_FILES = 650
 
 const HTTP = 'src/platform/http/'
 /** What makes the routes one app. */
@@ -98,6 +99,13 @@ export const RULES: readonly Rule[] = [
         const lines = tree[path]!.trimEnd().split('\n').length
         return lines > MOST_LINES ? [`${path}: has ${lines} lines; a file has at most ${MOST_LINES}`] : []
       }),
+  },
+  {
+    name: `src has at most ${MOST_FILES} files`,
+    breaches: (tree) => {
+      const files = filesOf(tree).length
+      return files > MOST_FILES ? [`src: has ${files} files; it has at most ${MOST_FILES}`] : []
+    },
   },
   {
     name: 'every file and folder is named after what it is about',
