@@ -64,12 +64,15 @@ export const keepRequest = (of: DocumentKey, before: RequestState | null, next: 
     sql`coalesce((select ${seen_at} from ${cancellationRequests} where ${isOf(of)}), 0) = ${before?.seen_at ?? 0}`,
     'cancellation_requests.seen_at',
   ),
-  sql`${insertion(cancellationRequests, { ...of, ...next })} on conflict do update set
+  sql`${insertion(cancellationRequests, { entity: of.entity, uuid: of.uuid, ...next })} on conflict do update set
     ${excluded([status, number, clear_at, detected_at, seen_at, decided_at])}, ${sql.join(
       [reply, replied_at].map((column) => sql`${bare(column)} = iif(${number} = excluded.${bare(number)}, ${column}, null)`),
       sql`, `,
     )}`,
 ]
+
+/** Forgets the request about a document that is not stored any more. */
+export const forgetRequest = (of: DocumentKey): SQL => sql`delete from ${cancellationRequests} where ${isOf(of)}`
 
 /** Reserves the one reply to a request, before it is sent. Changes nothing unless the request is pending and has none, or this one. */
 export const reserveReply = (of: DocumentKey, n: number, what: 'accept' | 'reject'): SQL =>

@@ -21,6 +21,7 @@ import {
   type DocumentKey,
   findRequest,
   findWatch,
+  forgetRequest,
   keepRequest,
   keepWatch,
   pendingRequests,
@@ -84,6 +85,7 @@ export async function askRound(system: System, ledger: D1Database, entity: numbe
   let [asked, stopped]: [number, unknown] = [0, null]
   for (const uuid of chosen) {
     if (!system.budget.allows(QUESTION_STATEMENTS)) break
+    asked++
     try {
       const answer = await askAbout(system, ledger, { entity, uuid }, answers.get(uuid)?.[1] ?? null, cancel)
       round.isNotified = answer.isNotified || round.isNotified
@@ -92,7 +94,6 @@ export async function askRound(system: System, ledger: D1Database, entity: numbe
       stopped = error
       if (error instanceof Unavailable) break
     }
-    asked++
   }
   const isCut = asked < chosen.length
   const [followed, searched] = [Math.min(asked, follow.length), Math.max(0, asked - follow.length)]
@@ -125,7 +126,10 @@ interface Told {
 /** Asks about a document and keeps what follows. */
 async function askAbout(system: System, ledger: D1Database, of: DocumentKey, clear_at: number | null, cancel: Cancel): Promise<Told> {
   const document = await readToRecheck(ledger, of.entity, of.uuid)
-  if (!document) return { isNotified: false, isClear: false, es_cancelable: null }
+  if (!document) {
+    await commit(ledger, [forgetRequest(of)])
+    return { isNotified: false, isClear: false, es_cancelable: null }
+  }
   const answer = await statusesOf(system).status(document, clock.date())
   // The cancellation comes first: while the request is pending, the document is asked about again.
   const isCancelled = answer.estatus === 'cancelado' && document.cancelled === 0 && (await cancel(document))

@@ -315,6 +315,7 @@ describe('the catalog', () => {
       ['alert.resolved', true],
       ['quota.warning', true],
       ['cfdi.new', true],
+      ['cancellation.requested', true],
     ])
     expect(
       (await items()).every(({ available, schema, sample }) => [schema !== null, sample !== null].every((it) => it === available)),

@@ -34,6 +34,9 @@ const DIRECTIONS = ['received', 'issued'] as const
 /** How the API writes that nothing was credited. */
 const NONE = '0.00'
 
+/** Deadlines of the law are days there. */
+const today = (): string => new Date().toLocaleDateString('en-CA', { timeZone: 'America/Mexico_City' })
+
 type Choice = 'accept' | 'reject'
 interface Asked {
   one: CancellationRequest
@@ -128,7 +131,7 @@ function Requests({
                         ) : (
                           <>
                             <b>{day(deadline)}</b>
-                            <small>{t.days(days_left)}</small>
+                            <small>{deadline < today() ? t.over : t.days(days_left)}</small>
                             {latest_deadline !== deadline && <small>{t.latest(day(latest_deadline))}</small>}
                             {deadline_basis === 'estimated' && <small>{t.estimated}</small>}
                           </>
