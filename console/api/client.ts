@@ -53,6 +53,8 @@ export interface Session {
   person: { name: string; email: string } | null
   /** Whether the e-mail address of the sign-up is to be confirmed before an RFC is connected. */
   awaits_confirmation: boolean
+  /** Where else the person can go who signed in by mail; empty otherwise. */
+  organizations: { id: string; name: string; role: Session['role'] }[]
   expires_at: string
 }
 
@@ -61,6 +63,29 @@ export const session = (method: 'GET' | 'POST' | 'DELETE', body?: object): Promi
 
 /** Whom a sign-in link signs in. It is not used for that. */
 export const holderOf = (link: string): Promise<Session | null> => door('POST', '/console/links/holder', { link })
+
+/** Has a link that signs in sent to an address. A service on this machine, which sends no mail, answers with its token. */
+export const sendSignInLink = (email: string): Promise<{ token: string | null }> => door('POST', '/console/sign-in-links', { email })
+
+/** Whose the link of a mail is, and where it leads. It is not used for that. */
+export const signInLinkOf = (token: string): Promise<Pick<Session, 'organizations'> & { email: string }> =>
+  door('POST', '/console/sign-in-links/holder', { token })
+
+/** Goes on in another organization of the same person. */
+export const changeOrganization = (organization_id: string): Promise<Session> =>
+  door('POST', '/console/session/organization', { organization_id })
+
+/** A session that the person began by mail. */
+export interface PersonSession {
+  session_id: string
+  organization: string
+  is_current: boolean
+  created_at: string
+  expires_at: string
+}
+
+export const sessionsOfPerson = (): Promise<{ data: PersonSession[] }> => door('GET', '/console/sessions')
+export const endSession = (session_id: string): Promise<null> => door('DELETE', `/console/sessions/${session_id}`)
 
 export interface InvitationView {
   organization: { name: string }

@@ -7,6 +7,7 @@ import { Failed } from '../parts/states.tsx'
 import { SessionContext } from '../session.ts'
 import { ConfirmDoor } from './confirm-door.tsx'
 import { Door } from './door.tsx'
+import { EnterDoor } from './enter-door.tsx'
 import { takeLink } from './link.ts'
 import { LinkDoor } from './link-door.tsx'
 import { Menu } from './menu.tsx'
@@ -59,6 +60,8 @@ export function App() {
                 void refetch()
               }}
             />
+          ) : link?.kind === 'enter' ? (
+            <EnterDoor token={link.text} current={data ?? null} done={() => hold(null)} />
           ) : link ? (
             <LinkDoor link={link.text} current={data ?? null} done={() => hold(null)} />
           ) : data ? (

@@ -1,6 +1,12 @@
 const es = {
   title: 'Entrar',
-  lead: 'Entre con su credencial: la clave y el secreto que recibió al crear su cuenta o al aceptar una invitación. Este navegador la recuerda 12 horas.',
+  mailLead: 'Le enviamos un enlace a su correo. Este navegador lo recuerda 30 días.',
+  send: 'Enviarme un enlace',
+  sent: (email: string) => `Si ${email} es de un miembro, le llegó un enlace. Sirve una vez, durante 15 minutos.`,
+  shown: 'Este servicio corre en su máquina y no envía correo.',
+  open: 'Abrir el enlace',
+  byCredential: 'O con una credencial',
+  lead: 'La clave y el secreto que recibió al crear su cuenta o al aceptar una invitación. Este navegador la recuerda 12 horas.',
   key: 'Clave (api_key)',
   secret: 'Secreto (api_secret)',
   paste: 'También puede pegar clave:secreto aquí.',
@@ -34,7 +40,13 @@ const es = {
 }
 const en: typeof es = {
   title: 'Sign in',
-  lead: 'Sign in with your credential: the key and the secret that you got when you created your account or accepted an invitation. It is kept sealed in a cookie of this browser for 12 hours.',
+  mailLead: 'We send a link to your e-mail address. This browser remembers it for 30 days.',
+  send: 'Send me a link',
+  sent: (email) => `If ${email} is the address of a member, a link was sent to it. It works once, within 15 minutes.`,
+  shown: 'This service runs on your machine and sends no mail.',
+  open: 'Open the link',
+  byCredential: 'Or with a credential',
+  lead: 'The key and the secret that you got when you created your account or accepted an invitation. This browser remembers it for 12 hours.',
   key: 'Key (api_key)',
   secret: 'Secret (api_secret)',
   paste: 'You can also paste key:secret here.',

@@ -1,7 +1,7 @@
 import { lazy, Suspense } from 'preact/compat'
 import { useRef, useState } from 'preact/hooks'
 import { Link, Route, Switch } from 'wouter-preact'
-import { session } from '../api/client.ts'
+import { sendSignInLink, session } from '../api/client.ts'
 import { ended, enter } from '../api/queries.ts'
 import { useWords } from '../language.ts'
 import { Button } from '../parts/button.tsx'
@@ -15,6 +15,38 @@ const SignUp = lazy(() => import('./sign-up.tsx'))
 const signIn = async (sent: object): Promise<void> => {
   const view = await session('POST', sent)
   if (view) enter(view)
+}
+
+/** Asks for a link to an e-mail address. */
+function ByMail() {
+  const t = useWords(doorWords)
+  const [sent, tell] = useState<{ email: string; token: string | null } | null>(null)
+  const [error, fail] = useState<Error | null>(null)
+  const [isBusy, work] = useState(false)
+  const ask = (email: string) => {
+    fail(null)
+    work(true)
+    sendSignInLink(email)
+      .then(({ token }) => tell({ email, token }), fail)
+      .finally(() => work(false))
+  }
+  return (
+    <>
+      <p>{t.mailLead}</p>
+      <Problem error={error} />
+      <Form onSubmit={(form) => ask(String(form.get('email')))}>
+        <Field label={t.email} name="email" type="email" autocomplete="email" required />
+        <Button kind="primary" type="submit" isBusy={isBusy}>
+          {t.send}
+        </Button>
+      </Form>
+      {sent && (
+        <p class={css.note} role="status">
+          {sent.token ? t.shown : t.sent(sent.email)} {sent.token && <a href={`#enter=${sent.token}`}>{t.open}</a>}
+        </p>
+      )}
+    </>
+  )
 }
 
 function SignIn() {
@@ -41,17 +73,19 @@ function SignIn() {
   return (
     <div class={css.card} ref={form}>
       <h1>{t.title}</h1>
-      <p>{t.lead}</p>
       {ended.unasked && !error && (
         <p class={css.note} role="status">
           {t.ended}
         </p>
       )}
+      <ByMail />
+      <h2>{t.byCredential}</h2>
+      <p>{t.lead}</p>
       <Problem error={error} />
       <Form onSubmit={(sent) => attempt({ api_key: sent.get('username'), api_secret: sent.get('password') })}>
         <Field label={t.key} hint={t.paste} name="username" autocomplete="username" spellcheck={false} required onPaste={paste} />
         <Field label={t.secret} name="password" type="password" autocomplete="current-password" required />
-        <Button kind="primary" type="submit" isBusy={isBusy}>
+        <Button type="submit" isBusy={isBusy}>
           {t.submit}
         </Button>
       </Form>

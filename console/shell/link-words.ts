@@ -11,6 +11,9 @@ const es = {
     `Ya está en la consola como ${person}, de ${organization}. Si cambia, esa sesión se cierra.`,
   enter: (organization: string) => `Entrar a ${organization}`,
   change: (organization: string) => `Cambiar a ${organization}`,
+  choose: (email: string) => `Este enlace es de ${email}. Elija a dónde entrar; este navegador lo recuerda 30 días.`,
+  nowhere: (email: string) =>
+    `Nadie con el correo ${email} tiene acceso vigente a una organización. Pida a un propietario o administrador que le invite otra vez.`,
   refuse: 'No usar el enlace',
   stay: (organization: string) => `Seguir en ${organization}`,
 }
@@ -26,6 +29,9 @@ const en: typeof es = {
   already: (person, organization) => `You are signed in as ${person}, of ${organization}. If you change, that session ends.`,
   enter: (organization) => `Sign in to ${organization}`,
   change: (organization) => `Change to ${organization}`,
+  choose: (email) => `This link is of ${email}. Choose where to go; this browser remembers it for 30 days.`,
+  nowhere: (email) =>
+    `Nobody with the address ${email} has valid access to an organization. Ask an owner or administrator to invite you again.`,
   refuse: 'Do not use the link',
   stay: (organization) => `Stay in ${organization}`,
 }

@@ -1,8 +1,8 @@
 import { Languages, LogOut, Menu as MenuIcon, Moon, Sun } from 'lucide-preact'
 import { useState } from 'preact/hooks'
-import { Link } from 'wouter-preact'
-import { type Session, session } from '../api/client.ts'
-import { forget } from '../api/queries.ts'
+import { Link, useLocation } from 'wouter-preact'
+import { changeOrganization, type Session, session } from '../api/client.ts'
+import { enter, forget } from '../api/queries.ts'
 import { useWords } from '../language.ts'
 import { IconButton } from '../parts/button.tsx'
 import { isDark, turnTheme } from '../theme.ts'
@@ -12,6 +12,41 @@ import { words } from './words.ts'
 async function leave(): Promise<void> {
   await session('DELETE').catch(() => null)
   forget(false)
+}
+
+/** Chooses another organization of the same person. */
+function Organizations({ who }: { who: Session }) {
+  const t = useWords(words)
+  const [, go] = useLocation()
+  const [isBusy, work] = useState(false)
+  const change = (id: string) => {
+    work(true)
+    changeOrganization(id)
+      .then(
+        (view) => {
+          // The address names things of the other organization.
+          forget(false)
+          go('/')
+          enter(view)
+        },
+        () => forget(true),
+      )
+      .finally(() => work(false))
+  }
+  return (
+    <select
+      aria-label={t.organization}
+      value={who.organization.id}
+      disabled={isBusy}
+      onChange={({ currentTarget }) => change(currentTarget.value)}
+    >
+      {who.organizations.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </select>
+  )
 }
 
 export function Top({ session: who, translate }: { session: Session | null; translate: () => void }) {
@@ -40,7 +75,7 @@ export function Top({ session: who, translate }: { session: Session | null; tran
       <span class={css.gap} />
       {who && (
         <span class={css.me}>
-          <b>{who.organization.name}</b>
+          {who.organizations.length > 1 ? <Organizations who={who} /> : <b>{who.organization.name}</b>}
           {t.roles[who.role]}
         </span>
       )}

@@ -156,9 +156,9 @@ CREATE TABLE `dead_letters` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `dead_letters_wanted` ON `dead_letters` (`dead_letter_id`) WHERE wanted is not null;--> statement-breakpoint
-CREATE TABLE `email_confirmations` (
+CREATE TABLE `mailed_links` (
 	`confirmation_id` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
+	`organization_id` text,
 	`email` text NOT NULL,
 	`address` text NOT NULL,
 	`network` text NOT NULL,
@@ -171,9 +171,9 @@ CREATE TABLE `email_confirmations` (
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE UNIQUE INDEX `email_confirmations_digest` ON `email_confirmations` (`digest`) WHERE digest is not null;--> statement-breakpoint
-CREATE INDEX `email_confirmations_address` ON `email_confirmations` (`address`,`created_at`);--> statement-breakpoint
-CREATE INDEX `email_confirmations_unsent` ON `email_confirmations` (`lease_until`) WHERE sent_at is null;--> statement-breakpoint
+CREATE UNIQUE INDEX `mailed_links_digest` ON `mailed_links` (`digest`) WHERE digest is not null;--> statement-breakpoint
+CREATE INDEX `mailed_links_address` ON `mailed_links` (`address`,`created_at`);--> statement-breakpoint
+CREATE INDEX `mailed_links_unsent` ON `mailed_links` (`lease_until`) WHERE sent_at is null;--> statement-breakpoint
 CREATE TABLE `idempotency_keys` (
 	`organization_id` text NOT NULL,
 	`key` text NOT NULL,
@@ -315,6 +315,7 @@ CREATE TABLE `members` (
 --> statement-breakpoint
 CREATE INDEX `members_organization` ON `members` (`organization_id`,`member_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `members_email` ON `members` (`organization_id`,lower(email)) WHERE status = 'active';--> statement-breakpoint
+CREATE INDEX `members_address` ON `members` (lower(email)) WHERE status = 'active';--> statement-breakpoint
 CREATE TABLE `organizations` (
 	`id` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,
@@ -357,9 +358,12 @@ CREATE INDEX `credentials_valid` ON `credentials` (`organization_id`) WHERE revo
 CREATE TABLE `console_sessions` (
 	`session_id` text PRIMARY KEY NOT NULL,
 	`api_key` text NOT NULL,
-	`until` integer NOT NULL
+	`until` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`email` text
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `console_sessions_email` ON `console_sessions` (`email`) WHERE email is not null;--> statement-breakpoint
 CREATE INDEX `console_sessions_credential` ON `console_sessions` (`api_key`,`until`);--> statement-breakpoint
 CREATE INDEX `console_sessions_until` ON `console_sessions` (`until`);--> statement-breakpoint
 CREATE TABLE `fetcher_signatures` (

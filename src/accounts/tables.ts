@@ -48,6 +48,8 @@ export const members = sqliteTable(
     index('members_organization').on(table.organization_id, table.member_id),
     // One active member for each address, regardless of case.
     uniqueIndex('members_email').on(table.organization_id, sql`lower(email)`).where(sql`status = 'active'`),
+    // The organizations of whoever signs in by mail.
+    index('members_address').on(sql`lower(email)`).where(sql`status = 'active'`),
   ],
 )
 
@@ -77,12 +79,13 @@ export const invitations = sqliteTable(
   ],
 )
 
-/** The mails that ask to confirm the e-mail address of a sign-up, each with a link of its own. They are kept for two days. */
+/** The mails with a link of its own each: it confirms the e-mail address of a sign-up, or signs a person in. They are kept for two days. */
 export const confirmations = sqliteTable(
-  'email_confirmations',
+  'mailed_links',
   {
     confirmation_id: text().primaryKey(),
-    organization_id: text().notNull(),
+    /** Whose sign-up the link confirms; null for a link that signs in. */
+    organization_id: text(),
     email: text().notNull(),
     /** The address in its normal form, by which the mails to one mailbox are counted. */
     address: text().notNull(),
@@ -99,12 +102,12 @@ export const confirmations = sqliteTable(
     created_at: instant().notNull(),
   },
   (table) => [
-    // Confirming by the token.
-    uniqueIndex('email_confirmations_digest').on(table.digest).where(sql`digest is not null`),
+    // The link of a token.
+    uniqueIndex('mailed_links_digest').on(table.digest).where(sql`digest is not null`),
     // Counting the mails to an address.
-    index('email_confirmations_address').on(table.address, table.created_at),
+    index('mailed_links_address').on(table.address, table.created_at),
     // The sweep: mails that were not sent.
-    index('email_confirmations_unsent').on(table.lease_until).where(sql`sent_at is null`),
+    index('mailed_links_unsent').on(table.lease_until).where(sql`sent_at is null`),
   ],
 )
 
@@ -112,14 +115,19 @@ export const confirmations = sqliteTable(
 export const consoleSessions = sqliteTable(
   'console_sessions',
   {
-    /** Sealed in the cookie, beside the credential. */
+    /** Sealed in the cookie, beside the api_key. */
     session_id: text().primaryKey(),
     api_key: text().notNull(),
     until: instant().notNull(),
+    created_at: instant().notNull(),
+    /** The address, in lower case, whose mailbox its holder could read; null when a credential was presented. */
+    email: text(),
   },
   (table) => [
     // The sessions of a credential, which end together.
     index('console_sessions_credential').on(table.api_key, table.until),
+    // The sessions of a person, whichever organization they are in.
+    index('console_sessions_email').on(table.email).where(sql`email is not null`),
     // Pruning.
     index('console_sessions_until').on(table.until),
   ],

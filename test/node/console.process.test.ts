@@ -32,7 +32,7 @@ describe.skipIf(isMissing)(name, () => {
   const isWellNamed = async (page: Page, path: string, name: string): Promise<boolean> => {
     const [first, ...more] = (await page.title()).split(' · ')
     const heading = (await page.locator('h1').first().textContent())!
-    const isThing = path.includes(':') || path.endsWith('/entries')
+    const isThing = path.includes(':') || path.endsWith('/entries') || path === '/connect'
     const isOfOne = (await page.locator('main header').getByRole('combobox', { name: 'RFC', exact: true }).count()) > 0
     return (isThing ? heading.startsWith(first!) : first === name) && (!isOfOne || more.includes('DEM050101AB9'))
   }
@@ -218,6 +218,46 @@ describe.skipIf(isMissing)(name, () => {
     await page.getByRole('heading', { level: 1, name: 'RFC conectados' }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
+  }, 60_000)
+
+  it('by mail: a link, the organization that is chosen, another one that is gone to, and a session that is ended elsewhere', async () => {
+    const { url } = world.service
+    const nobody = await Customer.signUp(url, 'Despacho Tercero')
+    const email = `ada.mail.${Date.now()}@example.com`
+    for (const organization_name of ['Despacho Norte', 'Despacho Sur'])
+      await nobody.ask('POST', '/v1/auth/signup', { organization_name, name: 'Ada', email })
+    const enter = async () => {
+      const context = await browser.newContext({ locale: 'es-MX' })
+      const page = await context.newPage()
+      const complaints = listen(page, url)
+      await page.goto(`${url}/console/`)
+      await page.getByLabel('Correo').fill(email)
+      await page.keyboard.press('Enter')
+      // This service sends no mail, and says the link.
+      await page.getByRole('link', { name: 'Abrir el enlace' }).click()
+      await page.getByText(`Este enlace es de ${email}`).waitFor()
+      expect([await findings(page), new URL(page.url()).hash]).toEqual([[], ''])
+      await page.getByRole('button', { name: 'Entrar a Despacho Norte' }).click()
+      await page.getByRole('heading', { level: 1, name: 'RFC conectados' }).waitFor()
+      return { context, page, complaints }
+    }
+    const [here, there] = [await enter(), await enter()]
+    const organization = here.page.getByRole('combobox', { name: 'Organización' })
+    await Promise.all([
+      here.page.waitForResponse((response) => response.url().endsWith('/console/session/organization')),
+      organization.selectOption({ label: 'Despacho Sur' }),
+    ])
+    await expect.poll(() => organization.locator('option:checked').textContent()).toBe('Despacho Sur')
+    await here.page.goto(`${url}/console/credentials`)
+    const sessions = here.page.getByRole('region', { name: 'Sus sesiones por correo' })
+    await expect.poll(() => sessions.locator('tbody tr').count()).toBe(2)
+    expect(await findings(here.page)).toEqual([])
+    await sessions.getByRole('button', { name: 'Cerrar' }).click()
+    await expect.poll(() => sessions.locator('tbody tr').count()).toBe(1)
+    await there.page.getByRole('link', { name: 'Alertas' }).click()
+    await there.page.getByText('La sesión terminó').waitFor()
+    expect([...here.complaints, ...there.complaints]).toEqual([])
+    await Promise.all([here.context.close(), there.context.close()])
   }, 60_000)
 
   it.runIf(isLong)(

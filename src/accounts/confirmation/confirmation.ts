@@ -12,6 +12,7 @@ import { sendHints } from '../../platform/work/send.ts'
 import { trialEmailOf } from '../billing/subscription/status.ts'
 import { digestOf, isToken, newToken } from '../credentials/key.ts'
 import { findOrganization, updateOrganization } from '../organization/organization.ts'
+import { membershipsOf } from '../team/store.ts'
 import type { Confirmation, ConfirmedEmail, RequestedConfirmation } from './contract.ts'
 import {
   assertConfirmationOpen,
@@ -22,57 +23,96 @@ import {
   deleteConfirmations,
   findOpenConfirmation,
   findSigner,
+  findSignInLink,
   insertConfirmation,
   type MailLimits,
   mailsTo,
   markSent,
   setLink,
   unsentConfirmations,
+  useSignInLink,
 } from './store.ts'
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 const VALID_MS = DAY_MS
 const KEPT_MS = 2 * DAY_MS
 /** Strangers can have mails sent to an address: few, and from one network so few that its owner, elsewhere, still gets one. */
 const LIMITS: MailLimits = { milliseconds: DAY_MS, network: 5, all: 20 }
+const SIGN_IN_LIMITS: MailLimits = { milliseconds: HOUR_MS, network: 5, all: 20 }
+const SIGN_IN_MS = 15 * 60_000
 const FEW = 'email_confirmation.few_mails'
 const OPEN = 'email_confirmation.open'
 /** A mail that could not be sent is tried again every minute, so often. */
 const MOST_ATTEMPTS = 60
 const SWEPT = 100
 
-/** Asks for a mail to an address. `requested` makes the commit that asks, with the given statements in it. Throws Failure 429. */
+/**
+ * Asks for a mail to an address, with a link that confirms the sign-up of an organization, or that signs in. `requested` makes the commit that
+ * asks, with the given statements in it. Throws Failure 429.
+ */
 async function requestMail(
   system: System,
-  organization_id: string,
+  organization_id: string | null,
   email: string,
   requested: (statements: readonly Statement[]) => Promise<unknown>,
-): Promise<void> {
+): Promise<string> {
   const { db, now } = system
+  const limits = organization_id === null ? SIGN_IN_LIMITS : LIMITS
   const row = {
     ...{ confirmation_id: newId('eco'), organization_id, email, address: trialEmailOf(email) },
     ...{ network: await networkKey(system), created_at: now },
   }
   try {
-    await requested([assertFewMails(row, LIMITS, FEW), insertConfirmation(db, row)])
+    await requested([assertFewMails(row, limits, FEW), insertConfirmation(db, row)])
   } catch (error) {
     if (!isGuardViolation(error, FEW)) throw error
-    throw tooMany(await mailsTo(db.$client, row, now.getTime() - DAY_MS), now)
+    const wait = secondsUntilFew(await mailsTo(db.$client, row, now.getTime() - limits.milliseconds), limits, now)
+    throw organization_id === null ? manyLinks(wait) : manyConfirmations(wait)
   }
-  await wake(system, [row.confirmation_id])
+  if (sendsMail(system)) await wake(system, [row.confirmation_id])
+  return row.confirmation_id
 }
 
-function tooMany(mails: readonly { at: number; near: number }[], now: Date): Failure {
+function secondsUntilFew(mails: readonly { at: number; near: number }[], limits: MailLimits, now: Date): number {
   const near = mails.filter((mail) => mail.near === 1)
-  const ends = [mails[LIMITS.all - 1], near[LIMITS.network - 1]].map((mail) => (mail ? mail.at + LIMITS.milliseconds - now.getTime() : 0))
-  const retry_after_seconds = Math.max(1, Math.ceil(Math.max(...ends) / 1_000))
-  return new Failure(
+  const ends = [mails[limits.all - 1], near[limits.network - 1]].map((mail) => (mail ? mail.at + limits.milliseconds - now.getTime() : 0))
+  return Math.max(1, Math.ceil(Math.max(...ends) / 1_000))
+}
+
+const manyConfirmations = (retry_after_seconds: number): Failure =>
+  new Failure(
     'too_many_requests',
     'email.confirmation_limit',
     'Too many mails were sent to this address within a day. Use the link in one of them: each is good for 24 hours. ' +
       `Or try again in ${retry_after_seconds} s.`,
     { retry_after_seconds },
   )
+
+const manyLinks = (retry_after_seconds: number): Failure =>
+  new Failure(
+    'too_many_requests',
+    'session.link_limit',
+    `Too many sign-in links were asked for to this address within an hour. Use the newest one, or try again in ${retry_after_seconds} s.`,
+    { retry_after_seconds },
+  )
+
+/**
+ * Has a link that signs in sent to an address. Nothing tells whether the address is anybody's. A deployment on loopback whose data is invented
+ * and that sends no mail returns the token. Throws Failure 409 session.no_mail and 429 session.link_limit.
+ */
+export async function requestSignInLink(system: System, email: string, isLoopback: boolean): Promise<string | null> {
+  const { db, settings } = system
+  const isOwnMachine = isLoopback && settings.publicHosts.length === 0 && settings.taxAuthority === 'sandbox'
+  if (!sendsMail(system) && !isOwnMachine)
+    throw new Failure('conflict', 'session.no_mail', 'This service sends no mail. Sign in with a credential.')
+  const id = await requestMail(system, null, email, (asked) => commit(db.$client, asked))
+  let shown: string | null = null
+  if (isOwnMachine && !sendsMail(system))
+    await giveLink(system, id, async (_, token) => {
+      shown = token
+    })
+  return shown
 }
 
 /**
@@ -115,25 +155,43 @@ export async function sweepConfirmations(system: System): Promise<void> {
   if (ids.length > 0) await wake(system, ids)
 }
 
-/**
- * Sends a mail with a new link, which ends after 24 hours. The link is committed before: a mail that was sent and, by a crash, not marked is
- * sent again with another link, which replaces it. A repetition of a mail that was sent does nothing.
- */
-export async function mailConfirmation(system: System, confirmation_id: string): Promise<void> {
-  const { db, settings } = system
-  if (!sendsMail(system)) return
+/** Gives a mail a new link, which is committed before anybody learns it. A repetition of a mail that was sent does nothing. */
+async function giveLink(
+  system: System,
+  confirmation_id: string,
+  give: (row: ConfirmationRow, token: string) => Promise<void>,
+): Promise<void> {
+  const { db, settings, now } = system
   const d1 = db.$client
   const row = await claimConfirmation(d1, confirmation_id, MOST_ATTEMPTS)
   if (!row) return
   await confirmationLease.work(d1, row, async () => {
-    const token = newToken(settings.environment, 'confirmation')
+    const [noun, valid] = row.organization_id === null ? (['signin', SIGN_IN_MS] as const) : (['confirmation', VALID_MS] as const)
+    const token = newToken(settings.environment, noun)
     const digest = await digestOf(settings.apiSecretKeys.current, token)
-    await commit(d1, [confirmationLease.assertLeased(row), setLink(row, digest, new Date(system.now.getTime() + VALID_MS))])
-    await sendMail(system, { to: row.email, ...mailOf(`${originOf(system)}/console/#confirm=${token}`) })
+    await commit(d1, [confirmationLease.assertLeased(row), setLink(row, digest, new Date(now.getTime() + valid))])
+    await give(row, token)
     await changesOf(d1, markSent(row, clock.now()))
     return false
   })
 }
+
+/**
+ * Sends a mail with a new link, which ends after 24 hours, or 15 minutes where it signs in. A mail that was sent and, by a crash, not marked is
+ * sent again with another link, which replaces it. A link that signs nobody in is sent to nobody.
+ */
+export async function mailConfirmation(system: System, confirmation_id: string): Promise<void> {
+  if (!sendsMail(system)) return
+  await giveLink(system, confirmation_id, async ({ organization_id, email }, token) => {
+    const page = `${originOf(system)}/console/`
+    if (organization_id !== null) await sendMail(system, { to: email, ...mailOf(`${page}#confirm=${token}`) })
+    else if ((await membershipsOf(system.db.$client, email, system.now)).length > 0)
+      await sendMail(system, { to: email, ...signInMailOf(`${page}#enter=${token}`) })
+  })
+}
+
+const digestsOf = async ({ settings: { environment, apiSecretKeys } }: System, noun: 'confirmation' | 'signin', token: string) =>
+  isToken(environment, noun, token) ? Promise.all(apiSecretKeys.all.map((key) => digestOf(key, token))) : []
 
 const originOf = ({ settings: { publicHosts } }: System): string =>
   publicHosts[0] === undefined ? 'http://localhost:8787' : `https://${publicHosts[0]}`
@@ -157,6 +215,24 @@ If it was not you, do nothing: without the confirmation that account cannot conn
 `,
 })
 
+const signInMailOf = (link: string) => ({
+  subject: 'Su enlace para entrar · Your sign-in link',
+  text: `Abra este enlace para entrar a la consola. Sirve una vez, durante 15 minutos:
+
+${link}
+
+Si usted no lo pidió, no haga nada: sin el enlace nadie entra.
+
+--
+
+Open this link to sign in to the console. It can be used once, within 15 minutes:
+
+${link}
+
+If you did not ask for it, do nothing: nobody signs in without the link.
+`,
+})
+
 /** The same answer for an unknown, used or expired token. */
 const noConfirmation = () =>
   new Failure(
@@ -166,10 +242,9 @@ const noConfirmation = () =>
       'Otherwise have the mail sent again with POST /v1/auth/email/resend.',
   )
 
-async function requireConfirmation({ db, settings, now }: System, token: string): Promise<ConfirmationRow> {
-  const { environment, apiSecretKeys } = settings
-  const digests = isToken(environment, 'confirmation', token) ? await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, token))) : []
-  const row = digests.length === 0 ? undefined : await findOpenConfirmation(db.$client, digests, now)
+async function requireConfirmation(system: System, token: string) {
+  const digests = await digestsOf(system, 'confirmation', token)
+  const row = digests.length === 0 ? undefined : await findOpenConfirmation(system.db.$client, digests, system.now)
   if (!row) throw noConfirmation()
   return row
 }
@@ -204,6 +279,28 @@ export async function confirmEmail(system: System, { token }: Confirmation): Pro
     throw isGuardViolation(error, OPEN) ? noConfirmation() : error
   }
   return { organization_id, email, email_confirmed_at: now.toISOString() }
+}
+
+const unusableLink = () =>
+  new Failure('unauthenticated', 'session.link', 'The sign-in link was used already, or is too old. Ask for another one.')
+
+/** The address of whoever holds a link that signs in, and how it is used up. Throws Failure 401 session.link. */
+export async function openSignInLink(system: System, token: string) {
+  const d1 = system.db.$client
+  const digests = await digestsOf(system, 'signin', token)
+  const link = digests.length === 0 ? undefined : await findSignInLink(d1, digests, system.now)
+  if (!link) throw unusableLink()
+  return {
+    email: link.email,
+    /** Makes a commit that uses it up. Throws Failure 401 session.link when that was done already. */
+    use: async (statements: readonly Statement[]): Promise<void> => {
+      try {
+        await commit(d1, [...useSignInLink(link.confirmation_id, system.now, OPEN), ...statements])
+      } catch (error) {
+        throw isGuardViolation(error, OPEN) ? unusableLink() : error
+      }
+    },
+  }
 }
 
 /** Deletes what no link and no limit needs any more. */

@@ -14,7 +14,7 @@ export type ConfirmationRow = Omit<Stored, 'expires_at' | 'sent_at' | 'created_a
   created_at: number
 }
 
-const { confirmation_id, organization_id, address, network, digest, expires_at, sent_at, attempts, created_at } = confirmations
+const { confirmation_id, organization_id, email, address, network, digest, expires_at, sent_at, attempts, created_at } = confirmations
 
 export const confirmationLease = new RowLease<ConfirmationRow>(confirmations, ['confirmation_id'])
 
@@ -25,20 +25,28 @@ export interface MailLimits {
   all: number
 }
 
+/** Links that sign in are counted apart from those that confirm. */
+const isAlike = (row: Pick<Stored, 'organization_id'>): SQL =>
+  row.organization_id === null ? sql`${organization_id} is null` : sql`${organization_id} is not null`
+
 /** Refuses its batch when too many mails to the address were asked for. */
-export const assertFewMails = (row: Pick<Stored, 'address' | 'network' | 'created_at'>, limits: MailLimits, guard: string): SQL =>
+export const assertFewMails = (
+  row: Pick<Stored, 'organization_id' | 'address' | 'network' | 'created_at'>,
+  limits: MailLimits,
+  guard: string,
+): SQL =>
   assertThat(
     sql`(select count(*) < ${limits.all} and count(*) filter (where ${network} = ${row.network}) < ${limits.network}
-      from ${confirmations} where ${address} = ${row.address} and ${created_at} > ${row.created_at.getTime() - limits.milliseconds})`,
+      from ${confirmations} where ${address} = ${row.address} and ${isAlike(row)} and ${created_at} > ${row.created_at.getTime() - limits.milliseconds})`,
     guard,
   )
 
 /** When the mails to an address were asked for since, the newest first: all of them, and which of them from this network. */
-export const mailsTo = (d1: D1Database, row: Pick<Stored, 'address' | 'network'>, since: number) =>
+export const mailsTo = (d1: D1Database, row: Pick<Stored, 'organization_id' | 'address' | 'network'>, since: number) =>
   readRows<{ at: number; near: number }>(
     d1,
     sql`select ${created_at} as at, ${network} = ${row.network} as near from ${confirmations}
-        where ${address} = ${row.address} and ${created_at} > ${since} order by ${created_at} desc limit 100`,
+        where ${address} = ${row.address} and ${isAlike(row)} and ${created_at} > ${since} order by ${created_at} desc limit 100`,
   )
 
 export const insertConfirmation = (
@@ -57,7 +65,7 @@ export const unsentConfirmations = async (d1: D1Database, most: number, limit: n
   (
     await readRows<Pick<ConfirmationRow, 'confirmation_id'>>(
       d1,
-      sql`select ${confirmation_id} from ${confirmations} indexed by email_confirmations_unsent
+      sql`select ${confirmation_id} from ${confirmations} indexed by mailed_links_unsent
         where ${isUnsent(most)} and ${confirmationLease.isFree()} limit ${limit}`,
     )
   ).map(({ confirmation_id: id }) => id)
@@ -74,8 +82,13 @@ const isOpen = (now: Date): SQL =>
     where ${organizations.id} = ${organization_id} and ${organizations.email_confirmed_at} is null)`
 
 /** The confirmation of a link that can be used, by the digests of its token. */
-export const findOpenConfirmation = async (d1: D1Database, digests: readonly string[], now: Date): Promise<ConfirmationRow | undefined> =>
-  (await readRows<ConfirmationRow>(d1, sql`select * from ${confirmations} where ${digest} in ${digests} and ${isOpen(now)} limit 1`))[0]
+export const findOpenConfirmation = async (d1: D1Database, digests: readonly string[], now: Date) =>
+  (
+    await readRows<ConfirmationRow & { organization_id: string }>(
+      d1,
+      sql`select * from ${confirmations} where ${digest} in ${digests} and ${isOpen(now)} limit 1`,
+    )
+  )[0]
 
 /** Refuses its batch unless the link can be used. */
 export const assertConfirmationOpen = (id: string, now: Date, guard: string): SQL =>
@@ -90,3 +103,21 @@ export const findSigner = async (d1: D1Database, id: string): Promise<{ name: st
   ))!
 
 export const deleteConfirmations = (until: Date): SQL => sql`delete from ${confirmations} where ${created_at} <= ${until.getTime()}`
+
+/** The condition for a link that signs in and can be used. */
+const signsIn = (now: Date): SQL => sql`${organization_id} is null and ${expires_at} > ${now.getTime()}`
+
+/** The address of a link that signs in, by the digests of its token. */
+export const findSignInLink = async (d1: D1Database, digests: readonly string[], now: Date) =>
+  (
+    await readRows<Pick<ConfirmationRow, 'confirmation_id' | 'email'>>(
+      d1,
+      sql`select ${confirmation_id}, ${email} from ${confirmations} where ${digest} in ${digests} and ${signsIn(now)} limit 1`,
+    )
+  )[0]
+
+/** Uses a link that signs in up: refuses its batch when that was done already. */
+export const useSignInLink = (id: string, now: Date, guard: string): SQL[] => [
+  assertThat(sql`exists (select 1 from ${confirmations} where ${confirmation_id} = ${id} and ${signsIn(now)})`, guard),
+  sql`update ${confirmations} set ${bare(expires_at)} = ${now.getTime()} where ${confirmation_id} = ${id}`,
+]

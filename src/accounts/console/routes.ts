@@ -6,15 +6,28 @@ import { Failure } from '../../platform/failures.ts'
 import { admitJson } from '../../platform/http/body.ts'
 import { apiHeaders, ownRequestId, requestLog, systemOfRequest } from '../../platform/http/envelope.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { limitFailures, limitHeaders, limitPublic } from '../../platform/http/limits.ts'
+import { limitAddress, limitFailures, limitHeaders, limitPublic } from '../../platform/http/limits.ts'
 import { perAddress } from '../../platform/http/operation.ts'
 import { isOfOwnPage, readAuthorization, sessionCookie, sessionOf } from '../../platform/http/presented/session.ts'
 import { problem, unknownPath } from '../../platform/http/problem.ts'
 import { parse } from '../../platform/http/validation/faults.ts'
-import { viewConfirmation } from '../confirmation/confirmation.ts'
+import { requestSignInLink, viewConfirmation } from '../confirmation/confirmation.ts'
 import { viewInvitation } from '../identity.ts'
-import { Link, Pair, Token } from './contract.ts'
-import { consoleFile, makeLink, signIn, signInWithLink, signOut, viewLink, viewSession } from './sessions.ts'
+import { Address, Choice, Link, Other, Pair, Token } from './contract.ts'
+import {
+  changeOrganization,
+  consoleFile,
+  endSessionOf,
+  listSessions,
+  makeLink,
+  signIn,
+  signInByMail,
+  signInWithLink,
+  signOut,
+  viewLink,
+  viewSession,
+  viewSignInLink,
+} from './sessions.ts'
 
 /** The console uses the public API and is no part of it: its own routes are not in the API's document. */
 export const consoleApp: Hono<App> = new Hono<App>()
@@ -23,6 +36,10 @@ export const isOfConsole = (pathname: string): boolean => pathname === '/' || pa
 
 const DOORS = [
   '/console/session',
+  '/console/session/organization',
+  '/console/sessions',
+  '/console/sign-in-links',
+  '/console/sign-in-links/holder',
   '/console/links',
   '/console/links/holder',
   '/console/invitations/holder',
@@ -37,15 +54,27 @@ const ofOwnPage: MiddlewareHandler<App> = (c, next) => {
 const admitted: MiddlewareHandler<App> = (c, next) => admitJson(c).then(next)
 const sent = validator('json', (value: unknown) => value)
 
-/** Signs in with a credential or a link, whichever was sent. */
+/** Signs in with a credential, a link or the token of a mail, whichever was sent. */
 function sessionFor(c: Context<App>, sent: unknown): ReturnType<typeof signIn> {
   const { system } = c.var
   if (typeof sent === 'object' && sent !== null && 'link' in sent) {
     const { link } = parse('json', Link, sent)
     return limitFailures(c, { api_key: null, api_secret: link }, () => signInWithLink(system, link))
   }
+  if (typeof sent === 'object' && sent !== null && 'token' in sent) {
+    const { token, organization_id } = parse('json', Choice, sent)
+    return limitFailures(c, { api_key: null, api_secret: token }, () => signInByMail(system, token, organization_id))
+  }
   const pair = parse('json', Pair, sent)
   return limitFailures(c, pair, () => signIn(system, pair))
+}
+
+/** Gives the browser a session to keep. */
+function answerWith(c: Context<App>, { view, sealed }: Awaited<ReturnType<typeof signIn>>): Response {
+  const { name, secure } = sessionCookie(c)
+  const maxAge = Math.floor((Date.parse(view.expires_at) - c.var.system.now.getTime()) / 1_000)
+  setCookie(c, name, sealed, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge })
+  return c.json(view, 201)
 }
 
 consoleApp
@@ -63,11 +92,26 @@ consoleApp
     return session ? c.json(await viewSession(c.var.system, session)) : c.body(null, 204)
   })
   .post('/console/session', ofOwnPage, admitted, sent, async (c) => {
-    const { view, sealed } = await sessionFor(c, c.req.valid('json'))
-    const { name, secure } = sessionCookie(c)
-    const maxAge = Math.floor((Date.parse(view.expires_at) - c.var.system.now.getTime()) / 1_000)
-    setCookie(c, name, sealed, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge })
-    return c.json(view, 201)
+    return answerWith(c, await sessionFor(c, c.req.valid('json')))
+  })
+  .post('/console/session/organization', ofOwnPage, admitted, sent, async (c) => {
+    const { organization_id } = parse('json', Other, c.req.valid('json'))
+    return answerWith(c, await changeOrganization(c.var.system, await sessionOf(c), organization_id))
+  })
+  .get('/console/sessions', ofOwnPage, async (c) => c.json(await listSessions(c.var.system, await sessionOf(c))))
+  .delete('/console/sessions/:session_id', ofOwnPage, async (c) => {
+    await endSessionOf(c.var.system, await sessionOf(c), c.req.param('session_id'))
+    return c.body(null, 204)
+  })
+  // The answer is the same whether the address is anybody's or not.
+  .post('/console/sign-in-links', ofOwnPage, admitted, sent, async (c) => {
+    const { email } = parse('json', Address, c.req.valid('json'))
+    await limitAddress(c)
+    return c.json({ token: await requestSignInLink(c.var.system, email, !sessionCookie(c).secure) }, 202)
+  })
+  .post('/console/sign-in-links/holder', ofOwnPage, admitted, sent, async (c) => {
+    const { token } = parse('json', Token, c.req.valid('json'))
+    return c.json(await limitFailures(c, { api_key: null, api_secret: token }, () => viewSignInLink(c.var.system, token)))
   })
   .delete('/console/session', ofOwnPage, async (c) => {
     const session = await sessionOf(c)

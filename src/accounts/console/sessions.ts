@@ -4,10 +4,21 @@ import { commit } from '../../platform/db/commit.ts'
 import { Failure } from '../../platform/failures.ts'
 import type { PresentedCredential } from '../../platform/tenant/tenant.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
+import { openSignInLink } from '../confirmation/confirmation.ts'
 import { authenticate } from '../credentials/authenticate.ts'
 import { holderOf } from '../identity.ts'
-import type { SessionView } from './contract.ts'
-import { deleteEndedSessions, endSession, endSurplusSessions, insertSession } from './store.ts'
+import { type Membership, membershipsOf } from '../team/store.ts'
+import type { OrganizationOf, SessionView } from './contract.ts'
+import {
+  deleteEndedSessions,
+  deleteSession,
+  deleteSessionOf,
+  endSurplusSessions,
+  findSession,
+  insertSession,
+  listSessionsOf,
+  type SessionRow,
+} from './store.ts'
 
 /** No script, style or picture of another origin, nothing inline, nothing that frames the page, and no text that becomes code. */
 const POLICY = [
@@ -39,6 +50,7 @@ export async function consoleFile(assets: Fetcher, request: Request): Promise<Re
 }
 
 const SESSION_SECONDS = 12 * 3_600
+const MAIL_SESSION_SECONDS = 30 * 86_400
 /** As many sessions as a credential may have at a time. */
 const MOST_SESSIONS = 50
 /** How long a sign-in link can be used. */
@@ -51,7 +63,7 @@ interface Session {
 }
 
 /** Whom a credential signs in, until this time at the latest. Throws Failure 401 when it is not valid, or came in a session that has ended. */
-async function viewHolder(system: System, presented: PresentedCredential, until: number): Promise<SessionView> {
+async function viewHolder(system: System, presented: PresentedCredential, until: number, email: string | null): Promise<SessionView> {
   const { organization, actor } = await authenticate(system, presented, null)
   if (actor.kind !== 'credential') throw new Error('A session is of a credential.')
   const { id, name, timezone } = organization
@@ -62,36 +74,115 @@ async function viewHolder(system: System, presented: PresentedCredential, until:
     environment: system.settings.environment,
     tax_authority: system.settings.taxAuthority,
     organization: { id, name, timezone },
+    organizations: email === null ? [] : (await membershipsOf(system.db.$client, email, system.now)).map(organizationOf),
     awaits_confirmation: awaitsConfirmation({ settings: system.settings, organization }),
     person,
     expires_at: new Date(Math.min(until, expires_at?.getTime() ?? until)).toISOString(),
   }
 }
 
+const organizationOf = ({ organization_id: id, name, role }: Membership): OrganizationOf => ({ id, name, role })
+
 /** Who is signed in with this session. Throws Failure 401 when it has ended. */
-export const viewSession = (system: System, session: SealedCredential): Promise<SessionView> =>
-  viewHolder(system, presentedIn(session), session.until)
+export async function viewSession(system: System, session: SealedCredential): Promise<SessionView> {
+  const row = await findSession(system.db, session.id)
+  return viewHolder(system, presentedIn(session), session.until, row?.email ?? null)
+}
 
 /**
- * Signs in with a credential, until it expires and for twelve hours at most. Beyond `MOST_SESSIONS` of a credential, the oldest one ends.
- * Throws Failure 401 unless the credential is valid.
+ * A new session, what the browser keeps of it, and the statements that begin it. Beyond `MOST_SESSIONS` of a credential, the oldest one ends.
+ * Without a secret it has a random one, under which answers are kept for repetitions.
  */
-export async function signIn(system: System, { api_key, api_secret }: { api_key: string; api_secret: string }): Promise<Session> {
-  const { db, now, settings } = system
-  const view = await viewHolder(system, { api_key, api_secret }, now.getTime() + SESSION_SECONDS * 1_000)
-  const [id, until] = [crypto.randomUUID(), new Date(view.expires_at)]
-  await commit(db.$client, [
-    insertSession(db, { session_id: id, api_key: view.api_key, until }),
-    endSurplusSessions(view.api_key, MOST_SESSIONS),
-  ])
+async function begin({ db, now, settings }: System, api_key: string, until: number, by: { api_secret: string } | { email: string }) {
+  const id = crypto.randomUUID()
+  const email = 'email' in by ? by.email : null
+  const session = { api_key, api_secret: 'email' in by ? crypto.randomUUID() : by.api_secret, until, id }
   return {
-    view,
-    sealed: await sealCredential(settings.sessionKeys, 'console-session', { api_key, api_secret, until: until.getTime(), id }),
+    session,
+    sealed: await sealCredential(settings.sessionKeys, 'console-session', session),
+    statements: [
+      insertSession(db, { session_id: id, api_key, until: new Date(until), created_at: now, email }),
+      endSurplusSessions(api_key, MOST_SESSIONS),
+    ],
   }
 }
 
+/** Signs in with a credential, until it expires and for twelve hours at most. Throws Failure 401 unless the credential is valid. */
+export async function signIn(system: System, presented: { api_key: string; api_secret: string }): Promise<Session> {
+  const view = await viewHolder(system, presented, system.now.getTime() + SESSION_SECONDS * 1_000, null)
+  const { sealed, statements } = await begin(system, view.api_key, Date.parse(view.expires_at), presented)
+  await commit(system.db.$client, statements)
+  return { view, sealed }
+}
+
+/** Whose link of a mail it is, and where it leads. It can still be used afterwards. Throws Failure 401 session.link. */
+export async function viewSignInLink(system: System, token: string): Promise<{ email: string; organizations: OrganizationOf[] }> {
+  const { email } = await openSignInLink(system, token)
+  return { email, organizations: (await membershipsOf(system.db.$client, email, system.now)).map(organizationOf) }
+}
+
+/** Throws Failure 404 unless the person with this address can sign in there. */
+async function membershipIn(system: System, email: string, organization_id: string): Promise<Membership> {
+  const found = (await membershipsOf(system.db.$client, email, system.now)).find((one) => one.organization_id === organization_id)
+  if (!found)
+    throw new Failure(
+      'not_found',
+      'session.not_member',
+      'This person is no member of the organization, or has no valid credential there. An owner or admin invites again.',
+    )
+  return found
+}
+
+/** Signs in where a link of a mail leads, for thirty days, as long as the member has a valid credential. Throws Failure 401 session.link and 404. */
+export async function signInByMail(system: System, token: string, organization_id: string): Promise<Session> {
+  const link = await openSignInLink(system, token)
+  const { api_key, expires_at } = await membershipIn(system, link.email, organization_id)
+  const until = Math.min(system.now.getTime() + MAIL_SESSION_SECONDS * 1_000, expires_at ?? Number.POSITIVE_INFINITY)
+  const { session, sealed, statements } = await begin(system, api_key, until, { email: link.email.toLowerCase() })
+  await link.use(statements)
+  return { view: await viewSession(system, session), sealed }
+}
+
+/** The address of whoever signed in by mail. Throws Failure 403 for a session of a credential, and 401 for one that has ended. */
+async function personOf(system: System, session: SealedCredential | null): Promise<{ email: string; row: SessionRow }> {
+  const row = session && (await findSession(system.db, session.id))
+  if (!session || !row) throw new Failure('unauthenticated', 'session.ended', 'The session has ended. Sign in again.')
+  await authenticate(system, presentedIn(session), null)
+  if (row.email === null)
+    throw new Failure('forbidden', 'session.no_person', 'Who signed in with a credential is in its organization alone. Sign in by mail.')
+  return { email: row.email, row }
+}
+
+/** Goes on in another organization of the same person, until the session would have ended. Throws Failure 401, 403 session.no_person and 404. */
+export async function changeOrganization(system: System, session: SealedCredential | null, organization_id: string): Promise<Session> {
+  const { email, row } = await personOf(system, session)
+  const { api_key, expires_at } = await membershipIn(system, email, organization_id)
+  const until = Math.min(row.until.getTime(), expires_at ?? Number.POSITIVE_INFINITY)
+  const next = await begin(system, api_key, until, { email })
+  await commit(system.db.$client, [deleteSession(system.db, row.session_id), ...next.statements])
+  return { view: await viewSession(system, next.session), sealed: next.sealed }
+}
+
+/** The sessions that a person began by mail. Throws Failure 401 and 403 session.no_person. */
+export async function listSessions(system: System, session: SealedCredential | null) {
+  const { email, row } = await personOf(system, session)
+  const rows = await listSessionsOf(system.db, email, system.now)
+  return {
+    data: rows.map(({ session_id, organization, created_at, until }) => ({
+      ...{ session_id, organization, is_current: session_id === row.session_id },
+      ...{ created_at: created_at.toISOString(), expires_at: until.toISOString() },
+    })),
+  }
+}
+
+/** Ends a session of the same person. Throws Failure 401 and 403 session.no_person. */
+export async function endSessionOf(system: System, session: SealedCredential | null, session_id: string): Promise<void> {
+  const { email } = await personOf(system, session)
+  await deleteSessionOf(system.db, email, session_id)
+}
+
 /** Ends a session, so that no copy of its cookie signs anybody in. */
-export const signOut = ({ db }: System, { id }: SealedCredential): Promise<void> => endSession(db, id)
+export const signOut = async ({ db }: System, { id }: SealedCredential): Promise<void> => void (await deleteSession(db, id))
 
 const PRUNE_BATCH = 1_000
 
@@ -114,7 +205,7 @@ export async function viewLink(system: System, link: string): Promise<SessionVie
   const { opened, use } = await openLink(system, link)
   if (!(await use.isFree(system.now.getTime()))) throw unusableLink()
   const { api_key, api_secret, until } = opened
-  return viewHolder(system, { api_key, api_secret }, until)
+  return viewHolder(system, { api_key, api_secret }, until, null)
 }
 
 /** Signs in with a link, which works once. Throws Failure 401. */

@@ -1,6 +1,7 @@
-import { eq, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { changesOf } from '../../platform/db/statement.ts'
+import { organizations } from '../../platform/tenant/tables.ts'
 import { consoleSessions, credentials } from '../tables.ts'
 
 const s = consoleSessions
@@ -14,9 +15,25 @@ export const endSurplusSessions = (api_key: string, most: number): SQL =>
   sql`delete from ${s} where ${s.session_id} in (select ${s.session_id} from ${s}
       where ${s.api_key} = ${api_key} order by ${s.until} desc limit -1 offset ${most})`
 
-export const endSession = async (db: Database, session_id: string): Promise<void> => {
-  await db.delete(s).where(eq(s.session_id, session_id))
-}
+export const findSession = async (db: Database, session_id: string): Promise<SessionRow | undefined> =>
+  (await db.select().from(s).where(eq(s.session_id, session_id)).limit(1))[0]
+
+export const deleteSession = (db: Database, session_id: string) => db.delete(s).where(eq(s.session_id, session_id))
+
+/** The sessions of a person that have not ended, the newest first, with the organization that each one is in. */
+export const listSessionsOf = (db: Database, email: string, now: Date) =>
+  db
+    .select({ session_id: s.session_id, created_at: s.created_at, until: s.until, organization: organizations.name })
+    .from(s)
+    .innerJoin(credentials, eq(credentials.api_key, s.api_key))
+    .innerJoin(organizations, eq(organizations.id, credentials.organization_id))
+    .where(and(eq(s.email, email), gt(s.until, now)))
+    .orderBy(desc(s.created_at))
+    .limit(100)
+
+/** Ends a session of a person. */
+export const deleteSessionOf = (db: Database, email: string, session_id: string) =>
+  db.delete(s).where(and(eq(s.session_id, session_id), eq(s.email, email)))
 
 export const endSessionsOf = (db: Database, api_key: string) => db.delete(s).where(eq(s.api_key, api_key))
 

@@ -61,13 +61,18 @@ export async function authenticate(
 ): Promise<Authentication> {
   const { environment, apiSecretKeys } = system.settings
   if (!presented) throw unauthenticated('The Authorization header is absent or malformed.')
-  const fault = faultOf(environment, presented)
-  if (fault !== null) throw unauthenticated(fault)
-  const digests = await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, presented.api_secret)))
-  const session = presented.session_id === undefined ? undefined : { session_id: presented.session_id, now: system.now }
-  const row = await findAuthenticated(system.db, digests, fiscal_entity_id, session)
-  if (!row && session) throw endedSession()
-  if (!row || (presented.api_key !== null && !constantTimeEqual(row.api_key, presented.api_key))) throw unknown()
+  const { api_key, api_secret, session_id } = presented
+  const isSession = session_id !== undefined && api_key !== null
+  if (!isSession) {
+    const fault = faultOf(environment, presented)
+    if (fault !== null) throw unauthenticated(fault)
+  }
+  const by = isSession
+    ? { session_id, api_key, now: system.now }
+    : { digests: await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, api_secret))) }
+  const row = await findAuthenticated(system.db, by, fiscal_entity_id)
+  if (!row && isSession) throw endedSession()
+  if (!row || (api_key !== null && !constantTimeEqual(row.api_key, api_key))) throw unknown()
   if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw ended(row)
   const { organization_id: id, organization_name: name, timezone, plan, extractor_count, events_shard } = row
   const email_confirmed_at = row.email_confirmed_at === null ? null : new Date(row.email_confirmed_at)

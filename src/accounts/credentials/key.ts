@@ -28,8 +28,8 @@ export function checksum(text: string): string {
   return encoded
 }
 
-/** Secrets of credentials and tokens of invitations and confirmations have the same form and differ in this word. */
-type Noun = 'secret' | 'invitation' | 'confirmation'
+/** Secrets of credentials and tokens of invitations and mails have the same form and differ in this word. */
+type Noun = 'secret' | 'invitation' | 'confirmation' | 'signin'
 
 /** Makes a secret, or a token. */
 export function newToken(environment: Environment, noun: Noun): string {

@@ -127,8 +127,8 @@ export type AuthenticatedRow = (Connection | { connection: null }) & {
   Pick<typeof organizations.$inferSelect, 'timezone' | 'plan' | 'extractor_count' | 'events_shard'> &
   Record<'expires_at' | 'revoked_at' | 'email_confirmed_at', number | null>
 
-const ofSession = ({ session_id, now }: { session_id: string; now: Date }): SQL =>
-  sql`cross join ${consoleSessions} ${s} on ${s.session_id} = ${session_id} and ${s.api_key} = ${c.api_key} and ${s.until} > ${now.getTime()}`
+/** What a request presents: a secret, by its digests, or a session with its credential. */
+type Presented = { digests: readonly string[] } | { session_id: string; api_key: string; now: Date }
 
 const OF_CREDENTIAL = rendered(sql`${c.api_key}, ${c.role}, ${c.expires_at}, ${c.revoked_at}, ${c.last_used_on},
   ${o.id} as organization_id, ${o.name} as organization_name, ${o.timezone}, ${o.plan}, ${o.extractor_count}, ${o.events_shard}, ${o.email_confirmed_at},
@@ -137,25 +137,24 @@ const OF_CREDENTIAL = rendered(sql`${c.api_key}, ${c.role}, ${c.expires_at}, ${c
   ${n.issued_granted_ranges}, ${n.received_granted_ranges}, ${n.asked_ranges}, ${n.imported_at}, ${n.listed}, ${n.listed_version}`)
 
 /**
- * The credential with one of these digests, valid or not, with its organization and the organization's connection to one fiscal entity, in
- * one query; nothing when it comes in a session that has ended. Written as SQL because every request runs it.
+ * The credential that was presented, valid or not, with its organization and the organization's connection to one fiscal entity, in one query;
+ * nothing when its session has ended. Written as SQL because every request runs it.
  */
-export const findAuthenticated = async (
-  db: Database,
-  digests: readonly string[],
-  fiscal_entity_id: string | null,
-  session?: { session_id: string; now: Date },
-) =>
+export const findAuthenticated = async (db: Database, by: Presented, fiscal_entity_id: string | null) =>
   (
     await readRows<AuthenticatedRow>(
       db.$client,
       sql`select ${OF_CREDENTIAL}
         from ${credentials} ${c}
         cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}
-        ${session && ofSession(session)}
         left join ${connections} ${n} on ${n.organization_id} = ${c.organization_id} and ${n.fiscal_entity_id} = ${fiscal_entity_id}
           and ${n.state} <> 'unlinked'
-        where ${c.digest} in ${digests}
+        where ${
+          'digests' in by
+            ? sql`${c.digest} in ${by.digests}`
+            : sql`${c.api_key} = ${by.api_key} and exists (select 1 from ${consoleSessions} ${s}
+                where ${s.session_id} = ${by.session_id} and ${s.api_key} = ${c.api_key} and ${s.until} > ${by.now.getTime()})`
+        }
         limit 1`,
     )
   )[0]

@@ -2,7 +2,8 @@ import { and, asc, count, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare } from '../../platform/db/statement.ts'
+import { bare, readRows } from '../../platform/db/statement.ts'
+import { organizations } from '../../platform/tenant/tables.ts'
 import type { Role } from '../../platform/tenant/tenant.ts'
 import { credentials, invitations, members } from '../tables.ts'
 
@@ -169,3 +170,31 @@ export const markAccepted = (db: Database, invitation_id: string) =>
 export const withdrawInvitationsOf = (organization_id: string, api_key: string): SQL =>
   sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
       and ${invitations.invited_by} = ${api_key}`
+
+/** An organization that a person is a member of, with the credential that the member has. */
+export interface Membership {
+  organization_id: string
+  name: string
+  role: Role
+  api_key: string
+  expires_at: number | null
+}
+
+/**
+ * The organizations whose active member has an e-mail address, in the order of their names, with the member's credential that is valid: with
+ * the role of the member if there is one, and the one that lasts longest. A sign-up that was not confirmed may be a stranger's.
+ */
+export const membershipsOf = (d1: D1Database, email: string, now: Date): Promise<Membership[]> =>
+  readRows<Membership>(
+    d1,
+    sql`select ${o.organization_id}, ${organizations.name}, ${c.role}, ${c.api_key}, ${c.expires_at}
+      from ${members} ${o} indexed by members_address
+      cross join ${organizations} on ${organizations.id} = ${o.organization_id} and ${organizations.email_confirmed_at} is not null
+      cross join ${credentials} ${c} on ${c.api_key} = (select ${m.api_key} from ${credentials} ${m}
+        where ${m.organization_id} = ${o.organization_id} and ${m.member_id} = ${o.member_id} and ${m.revoked_at} is null
+          and (${m.expires_at} is null or ${m.expires_at} > ${now.getTime()})
+        order by ${m.role} = ${o.role} desc, ${m.created_by} is null desc, ${m.expires_at} is null desc, ${m.expires_at} desc, ${m.api_key}
+        limit 1)
+      where lower(${o.email}) = lower(${email}) and ${o.status} = 'active'
+      order by ${organizations.name}, ${o.organization_id} limit 100`,
+  )

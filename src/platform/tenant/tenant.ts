@@ -26,6 +26,7 @@ export interface ActingOrganization {
 export interface PresentedCredential {
   /** Null when only the secret is presented, as a Bearer token. */
   api_key: string | null
+  /** In a session that began by mail, a random text of the session. */
   api_secret: string
   /** The session of the console in whose cookie it came; absent when a header presents it. */
   session_id?: string

@@ -21,7 +21,7 @@ interface Sent {
 
 beforeEach(async () => {
   // What a test leaves unsent is not for the sweep of another.
-  await env.DB.prepare('delete from email_confirmations').run()
+  await env.DB.prepare('delete from mailed_links').run()
   vi.useFakeTimers({ toFake: ['Date'] })
   later(0)
   vi.spyOn(console, 'log').mockImplementation(() => {})
@@ -66,7 +66,7 @@ function deployment() {
 
 const rowsOf = async (organization_id: string) =>
   (
-    await env.DB.prepare('select * from email_confirmations where organization_id = ? order by confirmation_id')
+    await env.DB.prepare('select * from mailed_links where organization_id = ? order by confirmation_id')
       .bind(organization_id)
       .all<Record<string, unknown>>()
   ).results
@@ -253,7 +253,7 @@ describe('where mail is sent', () => {
     expect([sent, told]).toEqual([[], []])
     later(61)
     // The mail goes out, and the worker dies before it is noted.
-    await env.DB.prepare("create trigger dies before update of sent_at on email_confirmations begin select raise(abort, 'died'); end").run()
+    await env.DB.prepare("create trigger dies before update of sent_at on mailed_links begin select raise(abort, 'died'); end").run()
     await sweepConfirmations(system())
     await expect(work()).rejects.toThrow()
     await env.DB.prepare('drop trigger dies').run()

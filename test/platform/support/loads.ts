@@ -615,7 +615,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
   async pruneSessions(platform) {
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
-       insert into console_sessions (session_id, api_key, until) select 'session' || i, 'fds_test_key_many', i from n`,
+       insert into console_sessions (session_id, api_key, until, created_at) select 'session' || i, 'fds_test_key_many', i, 0 from n`,
     ).run()
     await finish(platform, 'pruneSessions')
     expect(await countOf('console_sessions')).toBe(0)
@@ -657,11 +657,11 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
   async pruneConfirmations(platform) {
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000)
-       insert into email_confirmations (confirmation_id, organization_id, email, address, network, created_at)
+       insert into mailed_links (confirmation_id, organization_id, email, address, network, created_at)
        select 'confirmation' || n.i, 'org_many', 'X', 'x', 'n', 0 from n`,
     ).run()
     await finish(platform, 'pruneConfirmations')
-    expect(await countOf('email_confirmations')).toBe(0)
+    expect(await countOf('mailed_links')).toBe(0)
   },
 
   async verifyIdle(platform) {

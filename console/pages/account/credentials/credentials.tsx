@@ -1,6 +1,6 @@
-import { useInfiniteQuery } from '@tanstack/preact-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/hooks'
-import { answer, api } from '../../../api/client.ts'
+import { answer, api, endSession, type PersonSession, sessionsOfPerson } from '../../../api/client.ts'
 import { faultOf } from '../../../api/problems.ts'
 import { useSend } from '../../../api/queries.ts'
 import type { Credential, CredentialDraft, NewCredential, Role } from '../../../api/routes.d.ts'
@@ -97,11 +97,57 @@ function Revoke({ one: { api_key, name }, isOwn, close }: { one: Credential; isO
   )
 }
 
+/** The sessions of whoever signed in by mail, on every device. */
+function Sessions() {
+  const t = useWords(words)
+  const c = useWords(common)
+  const zone = useZone()
+  const query = useQuery({ queryKey: ['sessions'], queryFn: sessionsOfPerson })
+  const end = useSend((id: string) => endSession(id), ['sessions'])
+  return (
+    <Panel flush title={t.sessions} lead={t.sessionsLead}>
+      <Problem error={end.error} />
+      <Loaded query={query}>
+        {({ data }) => (
+          <Table<PersonSession>
+            label={t.sessions}
+            rows={data}
+            keyOf={({ session_id }) => session_id}
+            columns={[
+              {
+                name: t.made,
+                cell: ({ created_at, is_current }) => (
+                  <span class={css.two}>
+                    {instant(created_at, zone)}
+                    {is_current && <Badge tone="good">{t.current}</Badge>}
+                  </span>
+                ),
+              },
+              { name: t.organization, cell: ({ organization }) => organization },
+              { name: t.expires, cell: ({ expires_at }) => instant(expires_at, zone) },
+              {
+                name: c.actions,
+                end: true,
+                cell: ({ session_id, is_current }) =>
+                  !is_current && (
+                    <Button small kind="danger" isBusy={end.isPending} onClick={() => end.mutate(session_id)}>
+                      {t.end}
+                    </Button>
+                  ),
+              },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Panel>
+  )
+}
+
 export default function Credentials() {
   const t = useWords(words)
   const c = useWords(common)
   const zone = useZone()
-  const { api_key: own } = useSession()
+  const { api_key: own, organizations } = useSession()
   const [isCreating, ask] = useState(false)
   const [revoked, revoke] = useState<Credential | null>(null)
   const [made, keep] = useState<NewCredential | null>(null)
@@ -176,6 +222,7 @@ export default function Credentials() {
         )}
       </Loaded>
       <More list={list} />
+      {organizations.length > 0 && <Sessions />}
       <Call call="GET /v1/credentials" />
       {isCreating && <Create close={() => ask(false)} made={keep} />}
       {revoked && <Revoke one={revoked} isOwn={revoked.api_key === own} close={() => revoke(null)} />}

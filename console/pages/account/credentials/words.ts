@@ -21,6 +21,11 @@ const es = {
   key: 'Clave (api_key)',
   secret: 'Secreto (api_secret)',
   both: 'Copiar clave y secreto',
+  sessions: 'Sus sesiones por correo',
+  sessionsLead: 'En todos sus dispositivos y organizaciones. Una que se cierra no vuelve a entrar.',
+  organization: 'Organización',
+  current: 'Esta',
+  end: 'Cerrar',
 }
 const en: typeof es = {
   title: 'Credentials',
@@ -45,5 +50,10 @@ const en: typeof es = {
   key: 'Key (api_key)',
   secret: 'Secret (api_secret)',
   both: 'Copy key and secret',
+  sessions: 'Your sessions by mail',
+  sessionsLead: 'On all your devices and in all your organizations. One that is ended lets nobody in again.',
+  organization: 'Organization',
+  current: 'This one',
+  end: 'End',
 }
 export const words = { es, en }
