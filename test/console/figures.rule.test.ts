@@ -20,6 +20,7 @@ const OTHERS: Record<string, string> = {
   'pages/work/rfc/coverage.tsx': 'the last day of a month',
   'pages/work/rfc/mailbox.tsx': 'the seconds that an answer says to wait',
   'pages/work/suppliers/suppliers.tsx': 'what the address asks for',
+  'parts/read-table.ts': 'the cells of a file',
   'parts/sheet.ts': 'the closing total of a file, exact, of what the page shows',
   'parts/order.ts': 'the order of rows',
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, followLink, listen, openBrowser, settle } from '../../scripts/browser.ts'
+import { chromiumPath, findings, followLink, listen, openBrowser, settle } from '../../scripts/browser.ts'
 import { Customer, randomRfc } from '../../scripts/customer.ts'
 import { CODES as codes } from '../../src/cfdi/codes.ts'
 import { makeEfirma } from '../../tools/stand-in/certificates.ts'
@@ -403,4 +403,34 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     expect(complaints).toEqual([])
     await leave()
   }, 180_000)
+
+  it('several RFCs from a table: checked before anything is sent, and each row has its result', async () => {
+    const customer = await Customer.signUp(world.service.url, 'Despacho Tabla')
+    const context = await browser.newContext({ locale: 'es-MX' })
+    const page = await context.newPage()
+    await followLink(page, await world.link(customer))
+    await page.goto(`${world.service.url}/console/connect`)
+    await page.getByRole('link', { name: 'Conectar varios con una tabla' }).click()
+    const take = (text: string) =>
+      page.getByLabel('Tabla (XLSX o CSV)').setInputFiles({ name: 'rfc.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
+    await take('una carta')
+    await page.getByText('En el archivo no hay una tabla').waitFor()
+    await take('RFC,CIEC,Nombre\nEKU9003173C9,secreta1,Escuela\nMAL,x,\nURE180429TM6,secreta1,Robótica\nIIA040805DZ4,rechaza1,\n')
+    await page.getByText('4 renglones, 1 con errores').waitFor()
+    expect((await customer.ask<{ data: unknown[] }>('GET', '/v1/fiscal-entities')).data).toEqual([])
+    expect(await page.locator('main').textContent()).not.toContain('secreta1')
+    await page.getByRole('button', { name: 'Conectar 3' }).click()
+    const row = (rfc: string) => page.getByRole('row').filter({ hasText: rfc }).locator('td').last()
+    await expect.poll(() => row('EKU9003173C9').textContent(), { timeout: 30_000 }).toContain('Conectado')
+    // The trial is of one RFC.
+    await expect.poll(() => row('URE180429TM6').textContent()).toMatch(/^No se conectó .*prueba/)
+    expect(await row('MAL').textContent()).toBe('No es un RFC')
+    expect((await customer.ask<{ data: { rfc: string }[] }>('GET', '/v1/fiscal-entities')).data.map(({ rfc }) => rfc)).toEqual([
+      'EKU9003173C9',
+    ])
+    expect(await findings(page)).toEqual([])
+    await row('EKU9003173C9').getByRole('link', { name: 'Ver' }).click()
+    await page.getByRole('heading', { level: 1, name: 'EKU9003173C9' }).waitFor()
+    await context.close()
+  }, 60_000)
 })

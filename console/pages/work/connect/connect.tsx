@@ -18,7 +18,7 @@ import css from './connect.module.css'
 import { type Kind, LoginFields, loginOf, Refusal } from './login-fields.tsx'
 import { words } from './words.ts'
 
-const CHANGES = ['standings', 'fiscal-entities', 'fiscal-entity', 'billing', 'coverage']
+export const CHANGES = ['standings', 'fiscal-entities', 'fiscal-entity', 'billing', 'coverage']
 
 type Draft = { rfc: string; name?: string } & Awaited<ReturnType<typeof loginOf>>
 
@@ -39,7 +39,9 @@ function New() {
   const { error } = connecting
   return (
     <>
-      <Title text={t.title} lead={t.lead} />
+      <Title text={t.title} lead={t.lead}>
+        <ButtonLink href="/connect/table">{t.several}</ButtonLink>
+      </Title>
       <div class={css.narrow}>
         <Seats />
         <Panel>
