@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { documentsOf, isUnknown } from '../../console/pages/insight/efos/listed.ts'
 import { listOf, remember } from '../../console/pages/work/cfdi/back.ts'
-import { chosen } from '../../console/pages/work/cfdi/choose.ts'
+import { chosen, searched } from '../../console/pages/work/cfdi/choose.ts'
+import { keepView, keptViews, viewOf } from '../../console/pages/work/cfdi/kept-views.ts'
 import { searchOf } from '../../console/pages/work/months/search.ts'
 
 const drilldown = '/v1/cfdi?fiscal_entity_id=fe_1&direction=issued&estatus=vigente&kind=cfdi&to_itself=false&is_substituted=false'
@@ -68,4 +69,33 @@ it('a document leads back to the list of its RFC, as it was seen last', () => {
   remember('fiscal_entity_id=fe_1&direction=issued')
   expect(listOf('fe_1')).toBe('/cfdi?fiscal_entity_id=fe_1&direction=issued')
   expect(listOf('fe_2')).toBe('/cfdi?fiscal_entity_id=fe_2')
+})
+
+it.each([
+  ['$1,840.00', 'total_min=1840.00&total_max=1840.00'],
+  ['1840.50', 'total_min=1840.50&total_max=1840.50'],
+  ['$ 900', 'total_min=900&total_max=900'],
+  ['F-26101885', 'q=F+26101885'],
+  ['26101885', 'q=26101885'],
+  ['Juárez', 'q=Ju%C3%A1rez'],
+  ['0f3c-1', 'q=0f3c-1'],
+  ['', ''],
+])('what is typed into the search, %s, is what people mean by it: %s', (text, search) =>
+  expect(searched(new URLSearchParams('q=before'), text).toString()).toBe(search),
+)
+
+it('a search that has a name is of any RFC, replaces the one of that name, and is forgotten', () => {
+  const kept = new Map<string, string>()
+  const storage = { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, text: string) => void kept.set(key, text) }
+  const view = viewOf(new URLSearchParams('fiscal_entity_id=fe_1&q=x&export=1&estatus=vigente'))
+  expect(view).toBe('estatus=vigente&q=x')
+  keepView(storage, 'Vigentes', view)
+  keepView(storage, 'Antes', 'q=y')
+  expect(keepView(storage, 'Vigentes', 'q=z')).toEqual([
+    { name: 'Antes', search: 'q=y' },
+    { name: 'Vigentes', search: 'q=z' },
+  ])
+  expect(keepView(storage, 'Antes', null)).toEqual(keptViews(storage))
+  kept.set('cfdi-views', '{"a":1}')
+  expect(keptViews(storage)).toEqual([])
 })

@@ -18,12 +18,14 @@ import { Amount } from './amount.tsx'
 import { remember } from './back.ts'
 import { Blacklist, Estatus, Payment } from './badges.tsx'
 import css from './cfdi.module.css'
-import { chosen } from './choose.ts'
+import { chosen, searched, typedAmount } from './choose.ts'
 import { EndOfList } from './endless.tsx'
 import { Exporting } from './exporting.tsx'
 import { CfdiFilters, type Filters, filtersOf, isDay, strangersOf, useFilterText } from './filters.tsx'
+import { viewOf } from './kept-views.ts'
 import { useCfdiList } from './list.ts'
 import { hasTotal, nameOf } from './name.ts'
+import { Views } from './views.tsx'
 import { words } from './words.ts'
 
 /** While somebody types. */
@@ -35,7 +37,11 @@ function Search({ value, set }: { value: string; set: (q: string) => void }) {
   useEffect(() => type(value), [value])
   useEffect(() => {
     if (typed.trim() === value) return
-    const timer = setTimeout(() => set(typed.trim()), PAUSE_MS)
+    const timer = setTimeout(() => {
+      set(typed.trim())
+      // It is a filter from now on.
+      if (typedAmount(typed) !== null) type('')
+    }, PAUSE_MS)
     return () => clearTimeout(timer)
   }, [typed])
   return (
@@ -181,7 +187,7 @@ export default function CfdiList() {
         </Button>
       </Title>
       <div class={css.bar}>
-        <Search value={filters['q'] ?? ''} set={(q) => change('q', q)} />
+        <Search value={filters['q'] ?? ''} set={(text) => set((old) => searched(old, text), { replace: true })} />
         <select aria-label={t.sort} value={sort || '-issued_at'} onChange={({ currentTarget }) => change('sort', currentTarget.value)}>
           {Object.entries(t.sorts).map(([value, text]) => (
             <option key={value} value={value}>
@@ -191,6 +197,7 @@ export default function CfdiList() {
         </select>
       </div>
       <CfdiFilters filters={filters} set={change} clear={clear} />
+      <Views now={viewOf(params)} open={(view) => set({ ...Object.fromEntries(new URLSearchParams(view)), ...own })} />
       {as_of && isDay(as_of) && (
         <p class={css.note} role="note">
           <b>{t.asOf(day(as_of))}</b>

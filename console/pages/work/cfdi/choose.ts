@@ -9,3 +9,18 @@ export function chosen(params: URLSearchParams, name: string, value: string): UR
   if (isOpen && !params.has('estatus')) params.set('estatus', 'vigente')
   return params
 }
+
+const AMOUNT = /^(?:\$\s*[\d,]+(?:\.\d{1,2})?|[\d,]+\.\d{2})$/
+
+/** An amount that was typed, as the API takes it; null for any other text. */
+export const typedAmount = (text: string): string | null => (AMOUNT.test(text.trim()) ? text.replace(/[$,\s]/g, '') : null)
+
+/** The address with what was typed into the search: an amount is a total, and a series and its folio are found as they are printed, `F-26101885`. */
+export function searched(params: URLSearchParams, text: string): URLSearchParams {
+  const amount = typedAmount(text)
+  if (amount === null) return chosen(params, 'q', text.replace(/^([A-Za-z]{1,10})-(\d+)$/, '$1 $2'))
+  params.delete('q')
+  params.set('total_min', amount)
+  params.set('total_max', amount)
+  return params
+}

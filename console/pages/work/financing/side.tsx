@@ -13,7 +13,8 @@ type Bucket = keyof Receivables['aging']
 export const BUCKETS: readonly Bucket[] = ['current', 'd1_30', 'd31_60', 'd61_90', 'd90_plus']
 const SERIES = { current: 'good', d1_30: 'wait', d31_60: 'wait', d61_90: 'bad', d90_plus: 'bad' } as const
 
-export const days = (text: string | null): string => (text === null ? NOTHING : decimal(text))
+/** Days of more than three digits say only that there are too many: hardly anything was sold, or what is owed is of years ago. */
+export const days = (text: string | null): string => (text === null ? NOTHING : /^\d{4}/.test(text) ? '> 999' : decimal(text))
 
 interface Props {
   name: string
