@@ -1,6 +1,7 @@
 import { ArrowDown, ArrowUp, Download } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { count } from '../format.ts'
 import { useWords } from '../language.ts'
 import { Button } from './button.tsx'
 import type { Endless } from './more.tsx'
@@ -28,6 +29,8 @@ interface Props<Row> {
   list?: Endless
   /** False where a table of the same name goes on below, which saves the rows of all of them. */
   isLast?: boolean
+  /** How many rows there are with those of tables of the same name above. */
+  loaded?: number
   /** False where the sum of a column means nothing. */
   isSummed?: boolean
 }
@@ -35,7 +38,13 @@ interface Props<Row> {
 const FORMATS = ['Excel', 'CSV'] as const
 
 /** Saves the rows of a table as they are shown, after the pages that are still to be loaded. */
-function Saving({ label, list, isSummed }: { label: string; list: Endless | undefined; isSummed: boolean }) {
+interface SavingProps {
+  label: string
+  list: Endless | undefined
+  isSummed: boolean
+}
+
+function Saving({ label, list, isSummed }: SavingProps) {
   const t = useWords(words)
   const [busy, be] = useState<(typeof FORMATS)[number] | null>(null)
   const [error, fail] = useState<Error | null>(null)
@@ -73,7 +82,8 @@ function Saving({ label, list, isSummed }: { label: string; list: Endless | unde
 }
 
 /** A table that scrolls sideways where it is too wide; on a phone its rows are cards. The first column names the row, and stays in sight. */
-export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true, isSummed = true }: Props<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true, loaded = rows.length, isSummed = true }: Props<Row>) {
+  const t = useWords(words)
   const [order, setOrder] = useState<Order | null>(null)
   // An order of the rows that were loaded is none of the list.
   const isWhole = !list?.hasNextPage
@@ -121,7 +131,12 @@ export function Table<Row>({ label, columns, rows, keyOf, list, isLast = true, i
           </tbody>
         </table>
       </section>
-      {isLast && <Saving label={label} list={list} isSummed={isSummed} />}
+      {isLast && (
+        <div class={css.foot}>
+          <small>{list?.hasNextPage ? t.rowsAndMore(count(loaded)) : t.rows(count(loaded))}</small>
+          <Saving label={label} list={list} isSummed={isSummed} />
+        </div>
+      )}
     </>
   )
 }

@@ -404,6 +404,25 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await leave()
   }, 180_000)
 
+  it('an update of several RFCs asks of each one for the sources that are enabled for it alone', async () => {
+    const { context, page } = await world.enter(browser)
+    const id = world.ids['fiscal_entity_id']!
+    const one = await world.customer.ask<object>('GET', `/v1/fiscal-entities/${id}`)
+    await page.route(`**/v1/fiscal-entities/${id}`, (route) =>
+      route.fulfill({ json: { ...one, data_source_keys: ['sat_csf', 'sat_cfdi_received'] } }),
+    )
+    const asked: unknown[] = []
+    await page.route('**/extractions', (route) => {
+      asked.push((route.request().postDataJSON() as { data_source_keys: string[] }).data_source_keys)
+      return route.fulfill({ status: 202, json: {} })
+    })
+    await page.goto(`${world.service.url}/console/`)
+    await page.getByRole('row').filter({ hasText: 'DEM050101AB9' }).getByRole('checkbox').check()
+    await page.getByRole('button', { name: 'Actualizar ahora' }).click()
+    await expect.poll(() => asked).toEqual([['sat_cfdi_received']])
+    await context.close()
+  }, 60_000)
+
   it('several RFCs from a table: checked before anything is sent, and each row has its result', async () => {
     const customer = await Customer.signUp(world.service.url, 'Despacho Tabla')
     const context = await browser.newContext({ locale: 'es-MX' })

@@ -60,13 +60,17 @@ export function Seats() {
                 keyOf={({ id }) => id}
                 list={list}
                 columns={[
-                  { name: 'RFC', cell: ({ id, rfc }) => <Link href={`/rfcs/${id}`}>{rfc}</Link> },
+                  { name: 'RFC', by: ({ rfc }) => rfc, cell: ({ id, rfc }) => <Link href={`/rfcs/${id}`}>{rfc}</Link> },
                   {
                     name: t.connection,
                     cell: ({ connection_status: status }) => <Badge tone={CONNECTIONS[status]}>{t.status[status]}</Badge>,
                   },
                   { name: t.seat, cell: ({ seat_source }) => (seat_source ? t.source[seat_source] : t.noSeat) },
-                  { name: t.since, cell: ({ active_since }) => active_since && instant(active_since, zone) },
+                  {
+                    name: t.since,
+                    by: ({ active_since }) => active_since,
+                    cell: ({ active_since }) => active_since && instant(active_since, zone),
+                  },
                   {
                     name: t.actions,
                     end: true,
@@ -143,11 +147,20 @@ export function Invoices() {
                 keyOf={({ invoice_id }) => invoice_id}
                 list={list}
                 columns={[
-                  { name: t.number, cell: ({ number }) => <b>{number}</b> },
-                  { name: t.period, cell: ({ period }) => <span class={css.time}>{month(period, 'long')}</span> },
-                  { name: t.subtotal, end: true, cell: ({ subtotal, currency }) => money(subtotal, currency) },
-                  { name: t.tax, end: true, cell: ({ tax, currency }) => money(tax, currency) },
-                  { name: t.total, end: true, cell: ({ total, currency }) => money(total, currency) },
+                  { name: t.number, by: ({ number }) => number, cell: ({ number }) => <b>{number}</b> },
+                  {
+                    name: t.period,
+                    by: ({ period }) => period,
+                    cell: ({ period }) => <span class={css.time}>{month(period, 'long')}</span>,
+                  },
+                  {
+                    name: t.subtotal,
+                    end: true,
+                    by: ({ subtotal }) => subtotal,
+                    cell: ({ subtotal, currency }) => money(subtotal, currency),
+                  },
+                  { name: t.tax, end: true, by: ({ tax }) => tax, cell: ({ tax, currency }) => money(tax, currency) },
+                  { name: t.total, end: true, by: ({ total }) => total, cell: ({ total, currency }) => money(total, currency) },
                   {
                     name: t.invoiceStatus,
                     cell: ({ status, is_overdue, paid_at, grace_until }) => {
@@ -161,15 +174,19 @@ export function Invoices() {
                       )
                     },
                   },
-                  { name: t.issued, cell: ({ issued_at }) => instant(issued_at, zone) },
+                  { name: t.issued, by: ({ issued_at }) => issued_at, cell: ({ issued_at }) => instant(issued_at, zone) },
                   {
-                    name: t.pdf,
-                    cell: ({ pdf_url }) =>
-                      pdf_url && (
-                        <a href={pdf_url} target="_blank" rel="noreferrer">
-                          {t.pdf}
-                        </a>
-                      ),
+                    name: t.pay,
+                    cell: ({ pdf_url, status, number }) => (
+                      <span class={css.two}>
+                        {pdf_url && (
+                          <a href={pdf_url} target="_blank" rel="noreferrer">
+                            {t.pdf}
+                          </a>
+                        )}
+                        {status === 'open' && <small>{pdf_url ? t.payByPdf : t.payByOperator(number)}</small>}
+                      </span>
+                    ),
                   },
                 ]}
               />

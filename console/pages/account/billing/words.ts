@@ -81,7 +81,11 @@ const es = {
   invoiceStatus: 'Estado',
   issued: 'Emitida',
   grace: (until: string) => `Pagar antes del ${until}`,
-  pdf: 'PDF',
+  pay: 'Cómo pagar',
+  pdf: 'Factura en PDF',
+  payByPdf: 'El PDF dice cómo pagarla.',
+  payByOperator: (number: string) =>
+    `Pida los datos de pago a quien opera este servicio, con el número ${number}: ahí se registra el pago.`,
 }
 const en: typeof es = {
   title: 'Plan and usage',
@@ -166,6 +170,9 @@ const en: typeof es = {
   invoiceStatus: 'Status',
   issued: 'Issued',
   grace: (until) => `Pay before ${until}`,
-  pdf: 'PDF',
+  pay: 'How to pay',
+  pdf: 'Invoice as PDF',
+  payByPdf: 'The PDF says how to pay it.',
+  payByOperator: (number) => `Ask the operator of this service how to pay, with the number ${number}: the payment is recorded there.`,
 }
 export const words = { es, en }

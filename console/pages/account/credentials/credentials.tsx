@@ -188,6 +188,7 @@ export default function Credentials() {
               columns={[
                 {
                   name: t.name,
+                  by: ({ name }) => name,
                   cell: ({ name, api_key }) => (
                     <span class={css.two}>
                       <b>{c.credential(name)}</b>
@@ -198,9 +199,13 @@ export default function Credentials() {
                 },
                 { name: c.role, cell: ({ role }) => c.roles[role] },
                 { name: t.member, cell: ({ member_id }) => nameOf(member_id) },
-                { name: t.made, cell: ({ created_at }) => instant(created_at, zone) },
+                { name: t.made, by: ({ created_at }) => created_at, cell: ({ created_at }) => instant(created_at, zone) },
                 { name: t.expires, cell: ({ expires_at }) => (expires_at ? instant(expires_at, zone) : c.never) },
-                { name: t.lastUsed, cell: ({ last_used_on }) => (last_used_on ? day(last_used_on) : c.never) },
+                {
+                  name: t.lastUsed,
+                  by: ({ last_used_on }) => last_used_on,
+                  cell: ({ last_used_on }) => (last_used_on ? day(last_used_on) : c.never),
+                },
                 {
                   name: c.actions,
                   end: true,

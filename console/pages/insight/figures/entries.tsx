@@ -58,10 +58,11 @@ interface RowsProps {
   rows: readonly InsightEntry[]
   list?: Endless
   isLast?: boolean
+  loaded?: number
 }
 
 /** Entries, with what is known of their documents. */
-export function Rows({ label, own, rows, list, isLast = true }: RowsProps) {
+export function Rows({ label, own, rows, list, isLast = true, loaded = rows.length }: RowsProps) {
   const t = useWords(words)
   const { fiscal_entity_id = '', figure = '', currency } = own
   const documents = useDocuments(
@@ -95,6 +96,7 @@ export function Rows({ label, own, rows, list, isLast = true }: RowsProps) {
       keyOf={({ uuid, applies_to }) => `${uuid} ${applies_to}`}
       {...(list && { list })}
       isLast={isLast}
+      loaded={loaded}
       columns={[
         { name: t.document, cell: ({ uuid }) => linkOf(uuid) },
         { name: t.date, cell: ({ uuid }) => day(documents.get(uuid)?.fecha) },
@@ -146,7 +148,13 @@ function List({ path, own }: { path: string; own: Own }) {
           ) : (
             pages.map(({ data }, n) => (
               <Panel flush key={n}>
-                <Rows own={own} rows={data} list={list} isLast={n === pages.length - 1} />
+                <Rows
+                  own={own}
+                  rows={data}
+                  list={list}
+                  isLast={n === pages.length - 1}
+                  loaded={pages.flatMap((page) => page.data).length}
+                />
               </Panel>
             ))
           )

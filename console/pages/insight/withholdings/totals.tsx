@@ -45,10 +45,11 @@ export function Totals({ rows, fiscal_entity_id }: { rows: readonly WithholdingT
           rows={rows.toReversed()}
           keyOf={({ period }) => period}
           columns={[
-            { name: t.month, cell: ({ period }) => <span class={css.nowrap}>{monthName(period)}</span> },
+            { name: t.month, by: ({ period }) => period, cell: ({ period }) => <span class={css.nowrap}>{monthName(period)}</span> },
             ...FIGURES.map((figure) => ({
               name: t.figure[figure],
               end: true,
+              by: (row: WithholdingTotals) => row[figure],
               cell: (row: WithholdingTotals) => (
                 <Drill
                   to={row.drilldown[figure]}

@@ -68,11 +68,11 @@ function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; f
   const zone = useZone()
   const labelOf = (name: string, { month, direction }: CfdiMonth) => `${name}, ${monthName(month)}, ${t[direction]}`
   const amount = (figure: Amount, name: string) => ({
-    ...{ name, end: true },
+    ...{ name, end: true, by: (row: CfdiMonth) => row[figure] },
     cell: (row: CfdiMonth) => <Drill to={searchOf(figure, row)} label={labelOf(name, row)} text={shown(money(row[figure]), row)} />,
   })
   const counted = (figure: Count, name: string) => ({
-    ...{ name, end: true },
+    ...{ name, end: true, by: (row: CfdiMonth) => row[figure] },
     cell: (row: CfdiMonth) => <Drill to={searchOf(figure, row)} label={labelOf(name, row)} text={shown(count(row[figure]), row)} />,
   })
   const rows = [...summary.data].sort((one, other) => other.month.localeCompare(one.month) || one.direction.localeCompare(other.direction))
@@ -85,6 +85,7 @@ function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; f
         columns={[
           {
             name: t.month,
+            by: ({ month }) => month,
             cell: ({ month, direction, drilldown }) => (
               <span class={css.month}>
                 <a href={pageOf(drilldown)} aria-label={t.documents(monthName(month), t[direction])}>

@@ -14,14 +14,12 @@ import css from './rfcs.module.css'
 import { words } from './words.ts'
 
 const SENDS = {
-  update: ({ fiscal_entity_id }: Standing, key: string) =>
-    answer(
-      api.POST('/v1/fiscal-entities/{fiscal_entity_id}/extractions', {
-        params: { path: { fiscal_entity_id } },
-        body: recentRange(),
-        headers: { 'Idempotency-Key': key },
-      }),
-    ),
+  update: async ({ fiscal_entity_id }: Standing, key: string) => {
+    const params = { path: { fiscal_entity_id } }
+    const { data_source_keys } = await answer(api.GET('/v1/fiscal-entities/{fiscal_entity_id}', { params }))
+    const headers = { 'Idempotency-Key': key }
+    return answer(api.POST('/v1/fiscal-entities/{fiscal_entity_id}/extractions', { params, body: recentRange(data_source_keys), headers }))
+  },
   pause: ({ fiscal_entity_id }: Standing) =>
     answer(api.PATCH('/v1/billing/rfcs/{fiscal_entity_id}', { params: { path: { fiscal_entity_id } }, body: { active: false } })),
 }
