@@ -287,6 +287,15 @@ CREATE TABLE `import_usage` (
 --> statement-breakpoint
 CREATE INDEX `import_usage_open` ON `import_usage` (`created_at`) WHERE is_open = 1;--> statement-breakpoint
 CREATE INDEX `import_usage_turns` ON `import_usage` (`organization_id`,`created_at`) WHERE is_open = 1;--> statement-breakpoint
+CREATE TABLE `diot_settings` (
+	`organization_id` text NOT NULL,
+	`fiscal_entity_id` text NOT NULL,
+	`supplier` text NOT NULL,
+	`settings` text NOT NULL,
+	`updated_at` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `fiscal_entity_id`, `supplier`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `invitations` (
 	`invitation_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,

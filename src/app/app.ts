@@ -4,6 +4,7 @@ import { consoleApp, isOfConsole } from '../accounts/console/routes.ts'
 import { authenticate, noteUse } from '../accounts/credentials/authenticate.ts'
 import { billingRoutes, credentialRoutes, identityRoutes, organizationRoutes, teamRoutes } from '../accounts/routes.ts'
 import { deductionRoutes } from '../analytics/deductions/routes.ts'
+import { diotRoutes, diotSettingsRoutes } from '../analytics/diot/routes.ts'
 import { isrRoutes } from '../analytics/isr/routes.ts'
 import {
   concentrationRoutes,
@@ -116,6 +117,7 @@ app
   .route('/v1/analytics', efosRoutes)
   .route('/v1/analytics', financingRoutes)
   .route('/v1/analytics', fxRoutes)
+  .route('/v1/reports', diotRoutes)
   .route('/v1/reports', reportRoutes)
   .route('/v1/exports', exportRoutes)
   .route('/v1/blacklists/custom', customListRoutes)
@@ -166,6 +168,7 @@ app
   .route('/v1/fiscal-entities', entitySyncRoutes)
   .route('/v1/fiscal-entities', downloadRoutes)
   .route('/v1/fiscal-entities', documentRoutes)
+  .route('/v1/fiscal-entities', diotSettingsRoutes)
   .route('/v1/fiscal-entities', mailboxRoutes)
   .route('/v1/fiscal-entities', importRoutes)
   .route('/v1/fiscal-entities', repseRoutes)

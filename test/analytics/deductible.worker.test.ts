@@ -8,6 +8,7 @@ import { usesOf } from '../../src/analytics/deductions/uses.ts'
 import type { Sets } from '../../src/analytics/risk/sets.ts'
 import { knownSuppliers } from '../../src/analytics/vat/exclusions.ts'
 import { statementsOf } from '../../src/analytics/vat/position.ts'
+import { NO_USES } from '../../src/analytics/vat/store.ts'
 import type { RuleRow } from '../../src/authority/rules/dated.ts'
 import { textOf } from '../../src/platform/db/statement.ts'
 import { partitionsToRead } from '../../src/taxpayers/visibility/scoped-ledger.ts'
@@ -546,7 +547,11 @@ const ofVatPosition = async () => {
   const windows = reaching(['2018-01-01', '2026-03-01T00:00:00Z'])
   const ctx = contextOf({ rfc: 'EKU9003173C9', imported_at: 1, ...windows } as never, { extractor_count: 1 })
   const insight = await openInsight(ctx, { from: '2018-01', to: '2026-03' })
-  const { statements } = statementsOf(insight, await knownSuppliers(insight), { taxed: ['JES900109Q90'], exempt: ['URE180429TM6'] })
+  const { statements } = statementsOf(insight, await knownSuppliers(insight), {
+    ...NO_USES,
+    taxed: ['JES900109Q90'],
+    exempt: ['URE180429TM6'],
+  })
   return statements.map((one) => textOf(one).sql.length)
 }
 

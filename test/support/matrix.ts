@@ -354,6 +354,13 @@ const pendingRequest = async ({ callers, spare_entity_id }: Side): Promise<Given
 
 const report = ({ fiscal_entity_id }: Side): Given => ({ key: 'payroll', fiscal_entity_id })
 
+const ofDiot = (given: Given) => ({ ...ofEntity(given), month: '2025-10' })
+const freshDiotSupplier = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => {
+  const rfc = freshRfc()
+  await api(callers.owner, 'PUT', `/v1/fiscal-entities/${fiscal_entity_id}/diot-settings/suppliers/${rfc}`, { use: 'exempt' })
+  return { fiscal_entity_id, rfc }
+}
+
 let mails = 0
 
 const invited = async ({ callers }: Side): Promise<Given> => ({
@@ -613,6 +620,20 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/alerts/:alert_id/read': { may: WRITERS, answers: 200, given: freshAlert },
   'GET /v1/reports': { may: ALL, answers: 200 },
   // The windows of a side are bounded.
+  'GET /v1/reports/diot/file': { may: ALL, answers: 200, given: entity, query: (given) => ({ ...ofDiot(given), incomplete: 'allow' }) },
+  'GET /v1/reports/diot/check': { may: ALL, answers: 200, given: entity, query: ofDiot, isShort: true },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/diot-settings': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/diot-settings/suppliers': { may: ALL, answers: 200, given: freshDiotSupplier, isShort: true },
+  'PUT /v1/fiscal-entities/:fiscal_entity_id/diot-settings': {
+    ...{ may: WRITERS, answers: 200, given: entity },
+    json: () => ({ default_use: 'taxed' }),
+  },
+  'PUT /v1/fiscal-entities/:fiscal_entity_id/diot-settings/suppliers/:rfc': {
+    ...{ may: WRITERS, answers: 200, free: ['rfc'] },
+    given: (side) => ({ ...entity(side), rfc: 'DDD040404DD3' }),
+    json: () => ({ use: 'exempt' }),
+  },
+  'DELETE /v1/fiscal-entities/:fiscal_entity_id/diot-settings/suppliers/:rfc': { may: WRITERS, answers: 204, given: freshDiotSupplier },
   'GET /v1/reports/:key': { may: ALL, answers: 409, given: report, query: ofEntity, free: ['key'], isShort: true },
   'POST /v1/reports/:key/refresh': { may: WRITERS, answers: 409, given: report, query: ofEntity, free: ['key'] },
   'GET /v1/blacklists/lookup': { may: ALL, answers: 200, query: () => ({ rfc: 'EKU9003173C9' }) },
@@ -678,6 +699,7 @@ export const givenOf = async ({ row }: Entry, side: Side): Promise<Given> => (aw
 export function absent(name: string): string {
   if (name === 'slug') return 'lista-de-nadie'
   if (name === 'key') return 'reporte-de-nadie'
+  if (name === 'rfc') return freshRfc()
   if (name === 'uuid') return crypto.randomUUID().toUpperCase()
   if (name === 'api_key') return newKeyPair('test').api_key
   return newId(PREFIXES[name]!)

@@ -17,9 +17,9 @@ import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped
 import { EARLIEST_DAY, type Window, windowStateOf } from '../../taxpayers/visibility/window.ts'
 import { quotientText } from '../common/figures.ts'
 import { worstOf } from '../common/omitted.ts'
+import { definitiveAmong, diot, diotDrilldown } from '../diot/rows.ts'
 import type { Report, ReportBuilding, ReportCatalog, ReportKey, ReportPageQuery, ReportQueued } from './contract.ts'
 import type { PartKind } from './parts/month.ts'
-import { diot, diotDrilldown } from './rows/diot.ts'
 import {
   addUp,
   annualComparison,
@@ -467,10 +467,7 @@ async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, r
       return paymentBehavior(cellsOf('payments'), today)
     case 'diot': {
       const cells = cellsOf('cash')
-      const listings = await listingsOf(ctx, cells, today)
-      const isDefinitive = (rfc: string) =>
-        listings.get(rfc)?.some(({ source, situacion }) => source === 'sat_69b' && situacion === 'definitivo')
-      return diot(cells, new Set([...listings.keys()].filter(isDefinitive)), global)
+      return diot(cells, await definitiveAmong(ctx, cells, today), global)
     }
     case 'compliance':
       return compliance(await readFilings(ledger, today, rules), today).filter((row) => isWithin(dateOf(row).slice(0, 7), months))

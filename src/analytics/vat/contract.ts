@@ -47,7 +47,8 @@ const Proportion = {
     .meta({
       description:
         'Your own proportion, for all months. `attributed`: IVA of the suppliers in `taxed_suppliers` is credited whole, of those in ' +
-        '`exempt_suppliers` not at all, and of all others by the computed proportion (LIVA 5-V).',
+        '`exempt_suppliers` not at all, and of all others by the computed proportion (LIVA 5-V). Without these lists, as ' +
+        'GET /v1/fiscal-entities/{fiscal_entity_id}/diot-settings says.',
     }),
   no_objeto: z
     .enum(['not_taxed', 'left_out'])

@@ -17,9 +17,9 @@ import { BREAKDOWN } from '../../cfdi/taxes/breakdown.ts'
 import { type ReturnRow, returnsOf } from '../../documents/returns.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import { inPesos, micros, decimal as money } from '../../platform/money.ts'
-import { addMonths, lastDayOf } from '../../platform/time/months.ts'
+import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { type DirectionNumber, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { DIRECTIONS } from '../../taxpayers/visibility/window.ts'
+import { DIRECTIONS, latestOf, type Window } from '../../taxpayers/visibility/window.ts'
 import type { Insight } from '../common/insight.ts'
 import type { VatMonth } from './contract.ts'
 import type { KnownSuppliers } from './exclusions.ts'
@@ -192,6 +192,23 @@ export interface VatReading {
   notes: NotesRow
   returns: ReturnRow[]
   exclusions: Exclusions
+}
+
+/** How far a window shows a month: up to which day, '' for none, and whether that is all of it. */
+export function shownIn({ isEmpty, floor, ceiling }: Window, month: string, now: number): { through: string; isPartial: boolean } {
+  const [first, last, end] = [`${month}-01`, lastDayOf(month), ceiling ?? now]
+  const through = isEmpty || (floor !== null && floor > last) ? '' : [centralDayOf(end), last].sort()[0]!
+  return {
+    through: through < first ? '' : through,
+    isPartial: isEmpty || (floor !== null && floor > first) || latestOf(last) * 1_000 > end,
+  }
+}
+
+/** How far the windows show a month. */
+export function shownOf({ ledger: { windows }, ctx }: Insight, month: string): Pick<VatMonth, 'is_partial' | 'through_date'> {
+  const shown = [windows.issued, windows.received].map((window) => shownIn(window, month, ctx.now.getTime()))
+  const through = shown.map((one) => one.through).sort()[0]!
+  return { is_partial: shown.some(({ isPartial }) => isPartial), through_date: through === '' ? null : through }
 }
 
 /** The months of a span that have begun, and the end of each: its last day, or today. */

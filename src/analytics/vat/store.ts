@@ -26,12 +26,14 @@ export const IVA = sql`(iva_16 + iva_8 + iva_otras)`
  */
 export const FLAGS = ['is_excluded', 'is_presumed', 'is_lapsed', 'is_for_taxed', 'is_for_exempt'] as const
 
-/** The suppliers whose purchases are used for taxed or for exempt sales alone. */
+/** What purchases are used for: taxed or exempt sales alone, or all by the proportion. Suppliers by use, and the use of all others. */
 export interface SupplierUses {
   taxed: readonly string[]
   exempt: readonly string[]
+  proportion: readonly string[]
+  others: 'taxed' | 'exempt' | 'proportion'
 }
-export const NO_USES: SupplierUses = { taxed: [], exempt: [] }
+export const NO_USES: SupplierUses = { taxed: [], exempt: [], proportion: [], others: 'proportion' }
 
 const list = (values: Iterable<string>): SQL => sql`(select value from json_each(${JSON.stringify([...values])}))`
 
@@ -42,6 +44,12 @@ export interface Marks {
   exclusions: Exclusions
   suppliers: KnownSuppliers
   uses: SupplierUses
+}
+
+function isFor(use: 'taxed' | 'exempt', uses: SupplierUses): SQL {
+  if (uses.others !== use) return uses[use].length === 0 ? sql`0` : sql`counterparty in ${list(uses[use])}`
+  const others = (['taxed', 'exempt', 'proportion'] as const).filter((one) => one !== use)
+  return sql`coalesce(counterparty not in ${list(others.flatMap((one) => uses[one]))}, 1)`
 }
 
 /** The conditions of `FLAGS`. */
@@ -59,7 +67,7 @@ function flagsOf(direction: DirectionNumber, { rules, days, exclusions, supplier
       ? sql`0`
       : sql`(counterparty in ${list(registrations.keys())} and (${isInScope} or counterparty in ${list(active)}) and exists (
           select 1 from json_each(${rows}) r where r.value->>0 = counterparty and (r.value->>1 = 0 or r.value->>2 < day)))`,
-    ...[uses.taxed, uses.exempt].map((some) => (some.length === 0 ? sql`0` : sql`counterparty in ${list(some)}`)),
+    ...[isFor('taxed', uses), isFor('exempt', uses)],
   ]
 }
 

@@ -8,14 +8,15 @@ import type { ReturnRow } from '../../documents/returns.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { dividedBy, fixed, type Micros, micros, decimal as money, sumAll } from '../../platform/money.ts'
 import { WHOLE } from '../../platform/paging/cursor.ts'
-import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
+import { addMonths } from '../../platform/time/months.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { DIRECTION_NAMES, latestOf } from '../../taxpayers/visibility/window.ts'
+import { DIRECTION_NAMES } from '../../taxpayers/visibility/window.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import { EXCLUSIONS, QUESTIONS_OF } from '../common/deductible.ts'
 import { isLeftOut, pageOfLeftOut, pageOfPairs } from '../common/figures.ts'
 import { aggregateOf, type Insight, linksOf, openInsight, qualityLinks } from '../common/insight.ts'
 import { exactAmountsReader, isUnmatched, ivaOf, REPSE_NOTE, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
+import { readSettings, usesIn } from '../diot/settings.ts'
 import {
   CREDITS_OF_UNPAID,
   VAT_FIGURES,
@@ -42,7 +43,7 @@ import {
   reviewOf,
   UNKNOWN_SUPPLIERS,
 } from './exclusions.ts'
-import { declaredIn, type GroupRow, monthsOf, statementsOf, type VatReading } from './position.ts'
+import { declaredIn, type GroupRow, monthsOf, shownOf, statementsOf, type VatReading } from './position.ts'
 import {
   addColumns,
   columnsIn,
@@ -57,7 +58,7 @@ import {
   type Sum,
   whereOf,
 } from './proportion.ts'
-import { IVA, movements, NO_USES, WITHOUT } from './store.ts'
+import { IVA, movements, NO_USES, type SupplierUses, WITHOUT } from './store.ts'
 
 type ExactAmountsReader = Awaited<ReturnType<typeof exactAmountsReader>>
 
@@ -223,7 +224,7 @@ const BASIS: Omit<Basis, 'rules'> = {
     devengado: 'Σ IVA of I − E, paid or not: of a global invoice in its period, of other documents by Fecha.',
     prorrateo: 'Your own, or gravado ÷ (gravado + exento + no_objeto) of proporcion, never below 0 or above 1; 1 without exempt sales',
     acreditable:
-      '(IVA of pagado − no_deducible_excluded − retenido_acreditable) × prorrateo + retenido_acreditable of the month before × its prorrateo. With prorrateo=attributed: × 1 of taxed_suppliers, × 0 of exempt_suppliers',
+      '(IVA of pagado − no_deducible_excluded − retenido_acreditable) × prorrateo + retenido_acreditable of the month before × its prorrateo. With prorrateo=attributed: × 1 of taxed_suppliers, × 0 of exempt_suppliers; without these lists, as the settings of the DIOT say',
     retenido_acreditable: 'retenido_a_terceros without what is withheld on excluded purchases',
     saldo: 'IVA of cobrado − acreditable − retenido_por_clientes',
     pendiente:
@@ -266,16 +267,21 @@ const rangeOf = <Query extends { period?: string | undefined; from?: string | un
  * Returns the VAT position of each month on a cash basis (LIVA 1-B, 5): what was collected, paid, withheld and excluded, what is pending, and
  * what the return declares. At most six D1 calls with authentication. Throws Failure 404 without a readable connection, and 422 range.invalid.
  */
-export const getVatPosition = async (ctx: Ctx, query: VatQuery): Promise<VatPosition> =>
-  vatPositionOf(await openInsight(ctx, rangeOf(query)), query)
+export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosition> {
+  const { prorrateo, taxed_suppliers: taxed, exempt_suppliers: exempt } = query
+  const insight = await openInsight(ctx, rangeOf(query))
+  if (prorrateo !== 'attributed' || taxed !== undefined || exempt !== undefined)
+    return vatPositionOf(insight, query, { ...NO_USES, taxed: taxed ?? [], exempt: exempt ?? [] })
+  const settings = await readSettings(ctx)
+  return vatPositionOf(insight, { ...query, prorrateo: settings.proportion ?? prorrateo }, usesIn(settings))
+}
 
 /** What the taxpayer decides of a VAT position. */
-type Choices = Omit<VatQuery, 'fiscal_entity_id' | 'period' | 'from' | 'to'>
+type Choices = Pick<VatQuery, 'terceros' | 'no_objeto' | 'prorrateo'>
 
 /** Computes the position of the months of a span. */
-export async function vatPositionOf(insight: Insight, query: Choices): Promise<VatPosition> {
+export async function vatPositionOf(insight: Insight, query: Choices, uses: SupplierUses = NO_USES): Promise<VatPosition> {
   const { rules } = insight
-  const uses = { taxed: query.taxed_suppliers ?? [], exempt: query.exempt_suppliers ?? [] }
   const suppliers = await knownSuppliers(insight)
   const reads = statementsOf(insight, suppliers, uses)
   const before = `${addMonths(insight.span.first.slice(0, 7), -1)}-01`
@@ -412,21 +418,6 @@ const namesOf = (figure: VatFigure): string[] => (figure === 'pagos_sin_concilia
 /** Whether nothing of what suppliers were paid in a month, or of its proportion, is unknown. */
 const isKnownMonth = (insight: Insight, sums: VatSums, month: string, statusOf: StatusOf): boolean =>
   !shownOf(insight, month).is_partial && ([0, 1] as const).every((one) => statusOf(month, one) === 'complete') && !sums.unpaired.has(month)
-
-/** How far the windows show a month. */
-function shownOf({ ledger: { windows }, ctx }: Insight, month: string): Pick<VatMonth, 'is_partial' | 'through_date'> {
-  const [first, last] = [`${month}-01`, lastDayOf(month)]
-  const shown = [windows.issued, windows.received].map(({ isEmpty, floor, ceiling }) => {
-    const end = ceiling ?? ctx.now.getTime()
-    const through = isEmpty || (floor !== null && floor > last) ? '' : [centralDayOf(end), last].sort()[0]!
-    return {
-      through: through < first ? '' : through,
-      isPartial: isEmpty || (floor !== null && floor > first) || latestOf(last) * 1_000 > end,
-    }
-  })
-  const through = shown.map((one) => one.through).sort()[0]!
-  return { is_partial: shown.some(({ isPartial }) => isPartial), through_date: through === '' ? null : through }
-}
 
 interface Figure {
   name: string

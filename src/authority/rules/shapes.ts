@@ -13,6 +13,8 @@ const claves = z.array(z.string().regex(/^\d{2,8}$/, 'Must be 2 to 8 digits.'))
 const codigos = z.array(z.string().regex(/^\d{2}$/, 'Must be the first 2 digits of postal codes.'))
 const usos = z.array(z.string().regex(/^[A-Z]{1,2}\d{2}$/, 'Must be a key of c_UsoCFDI.'))
 const formas = z.array(z.string().regex(/^\d{2}$/, 'Must be a key of c_FormaPago.'))
+const operacion = z.string().regex(/^\d{2}$/, 'Must be 2 digits.')
+const operaciones = z.array(operacion)
 const fraction = { numerator: z.int().min(0), denominator: z.int().min(1) }
 
 /** A withholding class. The classes are tried by rising priority; the first that fits is the class of a CFDI. */
@@ -143,11 +145,27 @@ export const SHAPES = {
   /** Kinds of operation of the DIOT. They are tried in their order: the first that fits the issuer's regime and the key of the largest line. */
   'diot.operation': z.array(
     z.strictObject({
-      operacion: z.string().regex(/^\d{2}$/, 'Must be 2 digits.'),
+      operacion,
       emisor_regimenes: regimes.nullable(),
       claves: claves.nullable(),
     }),
   ),
+
+  /** The file of the DIOT, and what no source settles of it. */
+  'diot.file': z.strictObject({
+    /** The first month that has this file: the one of earlier months had other fields. */
+    first_month: z.string().regex(/^\d{4}-\d{2}$/, 'Must be a month.'),
+    /** The kinds of operation that each kind of third party can have. */
+    operaciones: z.strictObject({ '04': operaciones, '05': operaciones, '15': operaciones }),
+    /** The RFC that stands for the suppliers that are grouped as global. */
+    global_rfc: z.string(),
+    /** The fields in which operations of imports have what is taxed at the general rate. */
+    imports: z.record(operacion, z.enum(['tangibles', 'intangibles'])),
+    /** Where half a peso goes. */
+    half: z.enum(['up', 'down']),
+    /** Whether effects were given to the CFDIs, where nobody has said it: 01 yes, 02 no. */
+    manifest: z.enum(['01', '02']),
+  }),
 
   ...each(DEDUCTION_KEYS, deduction),
   /** The smaller of so many annual UMAs and this part of the income. */

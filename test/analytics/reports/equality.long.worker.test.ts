@@ -4,7 +4,7 @@ import defaults from '../../../assets/rules.json' with { type: 'json' }
 import { worstOf } from '../../../src/analytics/common/omitted.ts'
 import { KINDS, parseCells, type ReportCells, readMonth, writeCells } from '../../../src/analytics/reports/parts/month.ts'
 import { payroll } from '../../../src/analytics/reports/reports.ts'
-import { diot } from '../../../src/analytics/reports/rows/diot.ts'
+import { diot } from '../../../src/analytics/diot/rows.ts'
 import {
   annualComparison,
   cancellations,

@@ -25,6 +25,7 @@ const LATER = [
   'vat.border',
   'isr.resico_pf',
   'vat.border_regions',
+  'diot.file',
   'catalog.regimen_fiscal',
   'catalog.uso_cfdi',
 ]

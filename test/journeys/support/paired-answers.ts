@@ -169,6 +169,10 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
         ...['/v1/team/members', '/v1/team/invitations', '/v1/credentials', '/v1/billing/plan', '/v1/billing/plans', '/v1/billing/usage'],
         ...['/v1/billing/rfcs', '/v1/sync', '/v1/exports', '/v1/storage-connectors', '/v1/reports', '/v1/blacklists/custom'],
         ...['attention', 'opinions', 'obligations', 'listed', 'vat'].map((name) => `/v1/portfolio/${name}`),
+        ...['check?', 'file?incomplete=allow&'].map(
+          (name) => `/v1/reports/diot/${name}month=${new Date().toISOString().slice(0, 7)}&fiscal_entity_id=${fe}`,
+        ),
+        ...[`${entity}/diot-settings`, `${entity}/diot-settings/suppliers`],
         ...['/v1/blacklists/watch', '/v1/fiscal-entities/data-sources', '/v1/webhooks/event-catalog', `${entity}/runs`],
         ...[`${entity}/obligations`, `${entity}/cfdi/imports`, `${entity}/buzon/document?notification_id=ntf_${NOBODY}`],
         `${entity}/buzon/notifications/ntf_${NOBODY}`,

@@ -61,6 +61,9 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/cancellation-requests/:uuid/answer': 'cancellation_request.answered',
   // Refused here, because the windows are bounded. What it leaves is tested with the reports.
   'POST /v1/reports/:key/refresh': null,
+  'PUT /v1/fiscal-entities/:fiscal_entity_id/diot-settings': 'diot_settings.updated',
+  'PUT /v1/fiscal-entities/:fiscal_entity_id/diot-settings/suppliers/:rfc': 'diot_supplier.updated',
+  'DELETE /v1/fiscal-entities/:fiscal_entity_id/diot-settings/suppliers/:rfc': 'diot_supplier.deleted',
   'POST /v1/test-helpers/clock': null,
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
   'POST /v1/test-helpers/blacklists': 'test_helper.blacklist_published',

@@ -15,6 +15,16 @@ export const PROCESSES: Record<string, string> = {
 /** What the members of what was sent or changed are called in Spanish. */
 export const MEMBERS: Record<string, string> = {
   actividades: 'actividades',
+  country: 'país de residencia',
+  default_use: 'uso de las compras',
+  jurisdiction: 'lugar de jurisdicción',
+  manifest: 'efectos fiscales',
+  proportion: 'prorrateo',
+  region: 'región fronteriza',
+  tax_id: 'número de identificación fiscal',
+  tipo_operacion: 'tipo de operación',
+  tipo_tercero: 'tipo de tercero',
+  use: 'uso de sus compras',
   active: 'activo',
   amount: 'importe',
   authority: 'autoridad',

@@ -1,5 +1,6 @@
 /** Provisions that rules rest on, in Spanish, where the API has an English word in them. */
 export const PROVISIONS: Record<string, string> = {
+  'LIVA 32-V and VIII; RMF 4.5.1; DIOT 2025': 'LIVA 32-V y VIII; RMF 4.5.1; DIOT 2025',
   'CFF 69-B, eighth paragraph; CFF 12': 'CFF 69-B, octavo párrafo; CFF 12',
   'Decreto 2013-12-26, 1.8 to 1.10': 'Decreto 2013-12-26, 1.8 a 1.10',
   'LFT 13 and 15; service/repse': 'LFT 13 y 15; criterio del servicio (REPSE)',

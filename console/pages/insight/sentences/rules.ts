@@ -151,6 +151,8 @@ export function sayingRules(language: Language) {
     'obligation.annual_due': (value) => entries(value, (person, on) => `${t.person[person] ?? person}: ${dayOfYear(on)}`),
     'withholding.tolerance': percentOf,
     'vat.proportion': (value) => (value as { claves: string[] }[]).map(({ claves }) => keys(claves)).join('; '),
+    'diot.file': (value) =>
+      entries((value as { operaciones: Record<string, string[]> }).operaciones, (tercero, some) => `${tercero}: ${list(some as string[])}`),
     'diot.operation': (value) => (value as Operation[]).map(({ operacion, ...of }) => `${operacion}: ${detectedOf(of)}`).join('; '),
   }
   const sayerOf = (key: string, value: unknown): ((value: unknown) => string) | undefined => {

@@ -16,6 +16,21 @@ export const SPANISH: Record<string, string> = {
   'Σ (subtotal − descuento) of I − Σ of E, in MXN':
     'Suma de (subtotal − descuento) de las facturas (I), menos la de las notas de crédito (E), en pesos.',
 
+  // The file of the DIOT.
+  'The figures of the report diot by supplier and kind of operation. IVA that is not excluded: whole where the purchase is for taxed sales, × proportion and the rest not creditable where it is for all, not creditable where it is for exempt sales or for what is not subject to IVA':
+    'Las cifras del reporte de la DIOT por proveedor y tipo de operación. El IVA que la ley no excluye se acredita completo si la compra es para ventas gravadas; por el prorrateo, y el resto no, si es para todas; y nada si es para ventas exentas o para lo que no es objeto de IVA.',
+  'Each field is rounded to whole pesos, half a peso up; then IVA is lowered to the rate × (what was paid − what was returned) of the line, rounded: diot.file':
+    'Cada campo se redondea a pesos enteros, el medio peso hacia arriba; después, el IVA se baja a la tasa × (lo pagado − lo devuelto) de la línea, redondeada (regla diot.file).',
+  'vat_position − (file − rounding)': 'Posición de IVA − (archivo − redondeo).',
+  'Imports by customs are in no CFDI of a supplier, nor are purchases from suppliers abroad: add fields 14, 24 and 40 to 43, and lines of foreign suppliers, yourself.':
+    'Las importaciones por aduana no están en ningún CFDI de proveedor, ni las compras a proveedores del extranjero: agregue usted los campos 14, 24 y 40 a 43, y las líneas de proveedores extranjeros.',
+  'The pairs of third party and operation, the fields of imports, the RFC of global suppliers and half pesos are the dated rule diot.file, which no official text settled: check them with the instructions of the SAT.':
+    'Qué operaciones admite cada tipo de tercero, los campos de importación, el RFC de los proveedores globales y el medio peso son una regla con fecha que ningún texto oficial resolvió: compárelos con el instructivo del SAT.',
+  'What is not subject to IVA (ObjetoImp 01) is in field 52, of foreign suppliers in 53. What is subject and transfers none (02 to 08) is in no field: decide it yourself.':
+    'Lo que no es objeto de IVA (01) va en el campo 52, o en el 53 si el proveedor es extranjero. Lo que es objeto y no traslada IVA (02 a 08) no va en ningún campo: decídalo usted.',
+  'Whether the DIOT is normal or complementary is chosen in the portal of the SAT, and not in the file.':
+    'Si la DIOT es normal o complementaria se elige en el portal del SAT, no en el archivo.',
+
   // VAT.
   'Σ bases and IVA by rate of the cash events of issued documents: PUE on the day of Fecha, global invoices in their period, PPD by complements on FechaPago; what E return is negative.':
     'Suma de bases e IVA por tasa de lo cobrado: las facturas PUE, el día de su fecha; las globales, en su periodo; las PPD, según sus complementos, el día del pago. Lo que devuelven las notas de crédito (E) resta.',
@@ -27,8 +42,8 @@ export const SPANISH: Record<string, string> = {
     'El que usted indique o, de lo cobrado, lo gravado ÷ lo gravado, lo exento y lo que no es objeto de impuesto, siempre entre 0 y 1. Vale 1 si no hay ventas exentas.',
   'retenido_a_terceros without what is withheld on excluded purchases':
     'IVA retenido a terceros, sin lo retenido en compras no acreditables.',
-  '(IVA of pagado − no_deducible_excluded − retenido_acreditable) × prorrateo + retenido_acreditable of the month before × its prorrateo. With prorrateo=attributed: × 1 of taxed_suppliers, × 0 of exempt_suppliers':
-    '(IVA pagado − IVA no acreditable − IVA retenido a terceros en el mes) × prorrateo + IVA retenido a terceros en el mes anterior × el prorrateo de ese mes, sin lo retenido en compras no acreditables. Si usted asigna usos por proveedor, lo de ventas gravadas se acredita completo y lo de exentas no se acredita.',
+  '(IVA of pagado − no_deducible_excluded − retenido_acreditable) × prorrateo + retenido_acreditable of the month before × its prorrateo. With prorrateo=attributed: × 1 of taxed_suppliers, × 0 of exempt_suppliers; without these lists, as the settings of the DIOT say':
+    '(IVA pagado − IVA no acreditable − IVA retenido a terceros en el mes) × prorrateo + IVA retenido a terceros en el mes anterior × el prorrateo de ese mes, sin lo retenido en compras no acreditables. Si usted asigna usos por proveedor, lo de ventas gravadas se acredita completo y lo de exentas no se acredita; si no nombra proveedores, deciden los ajustes de la DIOT.',
   'IVA of cobrado − acreditable − retenido_por_clientes': 'IVA cobrado − IVA acreditable − IVA que retuvieron los clientes.',
   'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now':
     'Suma de IVA × saldo ÷ total de las facturas PPD al cierre del mes, ya descontado lo pagado y acreditado hasta entonces. Los documentos cuentan como están ahora.',

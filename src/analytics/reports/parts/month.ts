@@ -10,7 +10,7 @@ import { parseSum } from '../../../cfdi/population/population.ts'
 import { inMxn, rateOf } from '../../../cfdi/totals.ts'
 import type { System } from '../../../platform/context.ts'
 import { commit, jsonChunks } from '../../../platform/db/commit.ts'
-import { readRows } from '../../../platform/db/statement.ts'
+import { readAll, readRows } from '../../../platform/db/statement.ts'
 import { micros } from '../../../platform/money.ts'
 import { dayOfEpoch, epochDayOf } from '../../../platform/time/calendar.ts'
 import { lastDayOf } from '../../../platform/time/months.ts'
@@ -204,14 +204,26 @@ interface Read {
   receipts: ReceiptRow[]
 }
 
+function marksOf(rules: Rules, month: string): Marks {
+  const days = { first: `${month}-01`, last: lastDayOf(month) }
+  return { rules, days, exclusions: exclusionsOf(rules, days), suppliers: UNKNOWN_SUPPLIERS, uses: NO_USES }
+}
+
+/** Reads the cash events of received documents of a month alone, as the report has them. One call, and one for rates if any are lacking. */
+export async function readCash(reading: MonthReading, month: string): Promise<Cell<'cash'>[]> {
+  const { ledger, rules, system } = reading
+  const marks = marksOf(rules, month)
+  const statements = partitionsToRead(ledger).flatMap((partition) => cashStatement(partition, marks) ?? [])
+  const read = [{ documents: [], invoices: [], cash: await readAll<CashRow>(ledger.d1, statements) }]
+  const rate = await ratesFor(system, read)
+  return cashCells(read, reading, month, marks.exclusions, rate, { dof_rate: 0, unreconciled_payments: 0, other_parties: 0 })
+}
+
 /** Reads the documents of a month once, and returns what they add to the reports. One call, and one for rates and for receipts if there are any. */
 export async function readMonth(reading: MonthReading, month: string): Promise<ReportCells> {
   const { ledger, today } = reading
-  const days = { first: `${month}-01`, last: lastDayOf(month) }
-  const marks: Marks = {
-    ...{ rules: reading.rules, days, exclusions: exclusionsOf(reading.rules, days) },
-    ...{ suppliers: UNKNOWN_SUPPLIERS, uses: NO_USES },
-  }
+  const marks = marksOf(reading.rules, month)
+  const { days } = marks
   const statements: SQL[] = []
   const later: ((results: D1Result[]) => void)[] = []
   const ask = <Row>(statement: SQL | null, take: (rows: Row[]) => void): void => {
@@ -261,7 +273,7 @@ function countReason(quality: Quality, reason: string, n: number): void {
 }
 
 /** The rates of the table for documents that do not state theirs. At most one call. */
-async function ratesFor(system: System, read: readonly Read[]): Promise<RateOfDay> {
+async function ratesFor(system: System, read: readonly Pick<Read, 'cash' | 'documents' | 'invoices'>[]): Promise<RateOfDay> {
   const exactRows = read.flatMap(({ cash }) => cash.flatMap(({ exactRow }) => (exactRow === null ? [] : [parseExactRow(exactRow)])))
   const exact = [...read.flatMap(({ documents }) => documents.flatMap(([, rows]) => rows)), ...exactRows].filter(
     ({ source }) => source !== null,
@@ -341,7 +353,7 @@ function withoutCounterparties(rows: DocumentSums): DocumentSums {
 export const REGIONS = ['norte', 'sur'] as const
 
 function cashCells(
-  read: readonly Read[],
+  read: readonly Pick<Read, 'cash'>[],
   { rules }: MonthReading,
   month: string,
   exclusions: Exclusions,

@@ -1,7 +1,20 @@
-import { decimal } from '../../../platform/money.ts'
-import { REGIONS } from '../parts/month.ts'
-import { CASH_FIGURES, IVA_FIGURES, RETURNED_FIGURES } from '../parts/statements.ts'
-import { addUp, nameOf, type Of } from './sums.ts'
+import { listedAmong } from '../../lists/listings/listing.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { decimal } from '../../platform/money.ts'
+import { REGIONS } from '../reports/parts/month.ts'
+import { CASH_FIGURES, IVA_FIGURES, RETURNED_FIGURES } from '../reports/parts/statements.ts'
+import { addUp, nameOf, type Of } from '../reports/rows/sums.ts'
+
+/** The suppliers of cells that are definitive under article 69-B today. One call to the control database. */
+export async function definitiveAmong(
+  { db, organization }: Ctx,
+  cells: readonly Pick<Of<'cash'>, 'rfc'>[],
+  today: string,
+): Promise<ReadonlySet<string>> {
+  const rfcs = [...new Set(cells.map(({ rfc }) => String(rfc)))]
+  const { listings } = await listedAmong({ db, organization_id: organization.id }, rfcs, today, ['sat_69b'])
+  return new Set([...listings].flatMap(([rfc, all]) => (all.some(({ situacion }) => situacion === 'definitivo') ? [rfc] : [])))
+}
 
 const NATIONAL = '04'
 const FOREIGN = { rfc: 'XEXX010101000', tercero: '05' } as const
