@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { words as concentration } from '../../console/pages/insight/concentration/words.ts'
 import { words as concepts } from '../../console/pages/insight/concepts/words.ts'
 import { words as deductions } from '../../console/pages/insight/deductions/words.ts'
+import { words as diot } from '../../console/pages/insight/diot/words.ts'
 import { words as efos } from '../../console/pages/insight/efos/words.ts'
 import { formulasOf, inWords } from '../../console/pages/insight/figures/formulas.ts'
 import { words as flagged } from '../../console/pages/insight/flagged/words.ts'
@@ -106,6 +107,7 @@ describe('what the API says of its figures', () => {
       concentration,
       concepts,
       deductions,
+      diot,
       efos,
       fx,
       isr,
