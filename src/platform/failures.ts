@@ -139,7 +139,8 @@ const CHECK = {
   report: 'GET /v1/reports lists the keys of all reports.',
   run: `${ELSEWHERE} List runs with GET /v1/extractors/{extractor_id}/runs or GET /v1/fiscal-entities/{fiscal_entity_id}/runs.`,
   storage_connector: `${ELSEWHERE} List storage connectors with GET /v1/storage-connectors.`,
-  supplier: 'Nothing is set of it. GET /v1/fiscal-entities/{fiscal_entity_id}/diot-settings/suppliers lists the suppliers of which something is.',
+  supplier:
+    'Nothing is set of it. GET /v1/fiscal-entities/{fiscal_entity_id}/diot-settings/suppliers lists the suppliers of which something is.',
   sync_job: `${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/sync-jobs lists its jobs.`,
   webhook: `${ELSEWHERE} List webhooks with GET /v1/webhooks.`,
 } as const

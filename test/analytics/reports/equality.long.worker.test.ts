@@ -2,9 +2,9 @@ import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import defaults from '../../../assets/rules.json' with { type: 'json' }
 import { worstOf } from '../../../src/analytics/common/omitted.ts'
+import { diot } from '../../../src/analytics/diot/rows.ts'
 import { KINDS, parseCells, type ReportCells, readMonth, writeCells } from '../../../src/analytics/reports/parts/month.ts'
 import { payroll } from '../../../src/analytics/reports/reports.ts'
-import { diot } from '../../../src/analytics/diot/rows.ts'
 import {
   annualComparison,
   cancellations,

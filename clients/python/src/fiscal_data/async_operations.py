@@ -398,6 +398,14 @@ class AsyncOperations(AsyncTransport):
         """List the documents behind a figure of the exposure, as a table in CSV."""
         return await self._request('GET', '/v1/analytics/fx-exposure/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'as_of': as_of, 'limit': limit, 'cursor': cursor, 'figure': figure, 'currency': currency}, accept='text/csv')
 
+    async def get_diot_file(self, *, month: str, fiscal_entity_id: str | None = None, incomplete: types.GetDiotFileIncomplete | None = None) -> Content:
+        """Download the file of the DIOT of a month."""
+        return await self._request('GET', '/v1/reports/diot/file', {'fiscal_entity_id': fiscal_entity_id, 'month': month, 'incomplete': incomplete})
+
+    async def check_diot(self, *, month: str, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.DiotCheck:
+        """Check the file of the DIOT of a month."""
+        return cast(types.DiotCheck, (await self._request('GET', '/v1/reports/diot/check', {'fiscal_entity_id': fiscal_entity_id, 'month': month, 'limit': limit, 'cursor': cursor})).json())
+
     async def list_reports(self) -> types.ReportCatalog:
         """List the reports."""
         return cast(types.ReportCatalog, (await self._request('GET', '/v1/reports', {})).json())
@@ -449,6 +457,26 @@ class AsyncOperations(AsyncTransport):
     async def list_obligations_csv(self, *, fiscal_entity_id: str) -> Content:
         """List the tax obligations of an RFC by period, as a table in CSV."""
         return await self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/obligations', {}, accept='text/csv')
+
+    async def get_diot_settings(self, *, fiscal_entity_id: str) -> types.DiotSettings:
+        """Get the settings of the DIOT of an RFC."""
+        return cast(types.DiotSettings, (await self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/diot-settings', {})).json())
+
+    async def set_diot_settings(self, *, fiscal_entity_id: str, body: types.SetDiotSettingsRequest) -> types.DiotSettings:
+        """Set the proportion and the use of purchases for the DIOT of an RFC."""
+        return cast(types.DiotSettings, (await self._request('PUT', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/diot-settings', {}, json=body)).json())
+
+    async def list_diot_suppliers(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None) -> types.DiotSuppliers:
+        """List the suppliers with settings for the DIOT."""
+        return cast(types.DiotSuppliers, (await self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/diot-settings/suppliers', {'limit': limit, 'cursor': cursor})).json())
+
+    async def set_diot_supplier(self, *, fiscal_entity_id: str, rfc: str, body: types.SetDiotSupplierRequest) -> types.DiotSupplier:
+        """Set what CFDIs cannot tell of a supplier for the DIOT."""
+        return cast(types.DiotSupplier, (await self._request('PUT', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/diot-settings/suppliers/{_quoted(rfc)}', {}, json=body)).json())
+
+    async def delete_diot_supplier(self, *, fiscal_entity_id: str, rfc: str) -> Content:
+        """Delete what is set of a supplier for the DIOT."""
+        return await self._request('DELETE', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/diot-settings/suppliers/{_quoted(rfc)}', {})
 
     async def list_notifications(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, status: types.NotificationStatus | None = None, kind: types.NotificationKind | None = None, since: str | None = None) -> types.NotificationPage:
         """List the notifications of the tax mailbox, latest first."""

@@ -67,6 +67,16 @@ class WithholdingTotals(TypedDict):
 DataStatus: TypeAlias = Literal['complete', 'downloading', 'missing', 'imported']
 
 
+class DiotTie(TypedDict):
+    figure: str
+    vat_position: str
+    file: str
+    rounding: str
+    left_out: str
+    is_tied: bool
+    drilldown: str | None
+
+
 ReportKey: TypeAlias = Literal['fiscal-summary', 'revenue-expenses', 'annual-comparison', 'counterparty-network', 'cancellations', 'payment-behavior', 'diot', 'compliance', 'payroll']
 
 
@@ -1162,13 +1172,36 @@ class FxExposureRowSensitivity(TypedDict):
     plus_10pct: str
 
 
+class DiotCheckIncomplete(TypedDict):
+    month: str
+    direction: Direction
+    data_status: DataStatus
+
+
+DiotCheckProportionSource: TypeAlias = Literal['set', 'computed', 'unknown']
+
+
+class DiotCheckProportion(TypedDict):
+    value: str
+    source: DiotCheckProportionSource
+
+
+DiotFileFindingCode: TypeAlias = Literal['month_incomplete', 'unreconciled_payments', 'proportion_unknown', 'under_review', 'complements_to_come', 'customs_not_covered']
+
+
+DiotLineTipoTercero: TypeAlias = Literal['15', '04', '05']
+
+
+DiotLineSupposed: TypeAlias = Literal['tipo_operacion', 'use', 'manifest']
+
+
+DiotLineFindingCode: TypeAlias = Literal['rfc_malformed', 'foreign_data_missing', 'pair_not_allowed', 'returns_exceed_paid', 'negative_amount', 'iva_above_rate', 'region_unknown', 'other_rate', 'sin_traslado', 'import_field']
+
+
 ReportCounterpartyNetworkRowRelation: TypeAlias = Literal['customer', 'supplier', 'both']
 
 
 CancellationReason: TypeAlias = Literal['01', '02', '03', '04', 'unknown']
-
-
-ReportDiotRowTipoTercero: TypeAlias = Literal['15', '04', '05']
 
 
 PeriodicityOrUnknown: TypeAlias = Literal['monthly', 'annual', 'unknown']
@@ -1603,6 +1636,18 @@ class ObligationsBasis(TypedDict):
     notes: list[str]
 
 
+DiotSettingsDefaultUse: TypeAlias = Literal['taxed', 'proportion', 'exempt', 'no_object']
+
+
+DiotSupplierTipoOperacion: TypeAlias = Literal['85', '02', '03', '06', '07', '08']
+
+
+DiotSupplierRegion: TypeAlias = Literal['norte', 'sur']
+
+
+DiotSupplierManifest: TypeAlias = Literal['01', '02']
+
+
 ImportStatus: TypeAlias = Literal['queued', 'running', 'completed', 'deleting']
 
 
@@ -1940,6 +1985,9 @@ ListFinancingEntriesFigure: TypeAlias = Literal['unreconciled_payments', 'other_
 ListFxExposureEntriesFigure: TypeAlias = Literal['issued_amount', 'received_amount', 'issued_mxn', 'received_mxn', 'open_receivable', 'open_payable', 'booked_mxn', 'realized_gain_loss', 'total_sales', 'total_purchases', 'unreconciled_payments', 'other_parties', 'missing_rate', 'dof_rate', 'not_counted']
 
 
+GetDiotFileIncomplete: TypeAlias = Literal['refuse', 'allow']
+
+
 GetOpenApiAnswer: TypeAlias = dict[str, Any]
 
 
@@ -1993,6 +2041,23 @@ class PortfolioOpinionPage(TypedDict):
 
 
 ListDocumentsVersion: TypeAlias = Literal['all', 'latest']
+
+
+class SetDiotSettingsRequest(TypedDict):
+    proportion: NotRequired[str | None]
+    default_use: NotRequired[DiotSettingsDefaultUse | None]
+
+
+class SetDiotSupplierRequest(TypedDict):
+    tipo_tercero: NotRequired[DiotLineTipoTercero | None]
+    tipo_operacion: NotRequired[DiotSupplierTipoOperacion | None]
+    use: NotRequired[DiotSettingsDefaultUse | None]
+    region: NotRequired[DiotSupplierRegion | None]
+    tax_id: NotRequired[str | None]
+    name: NotRequired[str | None]
+    country: NotRequired[str | None]
+    jurisdiction: NotRequired[str | None]
+    manifest: NotRequired[DiotSupplierManifest | None]
 
 
 SearchCfdiSort: TypeAlias = Literal['-issued_at', 'issued_at', '-total', 'total']
@@ -2300,6 +2365,19 @@ class FxExposureRow(TypedDict):
     drilldown: dict[str, str]
 
 
+class DiotFileFinding(TypedDict):
+    code: DiotFileFindingCode
+    amount: str | None
+    drilldown: str | None
+
+
+class DiotLineFinding(TypedDict):
+    code: DiotLineFindingCode
+    field: int | None
+    amount: str | None
+    drilldown: str | None
+
+
 class ReportCatalogItem(TypedDict):
     key: ReportKey
     title: str
@@ -2357,7 +2435,7 @@ class ReportDiotRow(TypedDict):
     is_partial: bool
     rfc: str | None
     name: str | None
-    tipo_tercero: ReportDiotRowTipoTercero
+    tipo_tercero: DiotLineTipoTercero
     tipo_operacion: str
     base_16: str
     iva_16: str
@@ -3291,6 +3369,25 @@ class Obligation(TypedDict):
     declaration_id: str | None
 
 
+class DiotSettings(TypedDict):
+    fiscal_entity_id: str
+    proportion: str | None
+    default_use: DiotSettingsDefaultUse | None
+
+
+class DiotSupplier(TypedDict):
+    rfc: str
+    tipo_tercero: DiotLineTipoTercero | None
+    tipo_operacion: DiotSupplierTipoOperacion | None
+    use: DiotSettingsDefaultUse | None
+    region: DiotSupplierRegion | None
+    tax_id: str | None
+    name: str | None
+    country: str | None
+    jurisdiction: str | None
+    manifest: DiotSupplierManifest | None
+
+
 class Notification(TypedDict):
     notification_id: str
     kind: NotificationKind
@@ -4218,6 +4315,18 @@ FxExposure = TypedDict(
 )
 
 
+class DiotLine(TypedDict):
+    line: int | None
+    tipo_tercero: DiotLineTipoTercero
+    tipo_operacion: str
+    rfc: str | None
+    name: str | None
+    fields: list[str]
+    exact: dict[str, str]
+    supposed: list[DiotLineSupposed]
+    findings: list[DiotLineFinding]
+
+
 class ReportCatalog(TypedDict):
     data: list[ReportCatalogItem]
     has_more: bool
@@ -4305,6 +4414,12 @@ class Obligations(TypedDict):
     basis: ObligationsBasis
     warnings: list[WebhookWarning]
     data: list[Obligation]
+    has_more: bool
+    next_cursor: str | None
+
+
+class DiotSuppliers(TypedDict):
+    data: list[DiotSupplier]
     has_more: bool
     next_cursor: str | None
 
@@ -4518,6 +4633,22 @@ Concentration = TypedDict(
         'next_cursor': str | None,
     },
 )
+
+
+class DiotCheck(TypedDict):
+    fiscal_entity_id: str
+    month: str
+    file_name: str
+    basis: InsightBasis
+    data_quality: InsightQuality
+    incomplete: list[DiotCheckIncomplete]
+    proportion: DiotCheckProportion
+    line_count: int
+    findings: list[DiotFileFinding]
+    ties: list[DiotTie]
+    data: list[DiotLine]
+    has_more: bool
+    next_cursor: str | None
 
 
 Report = TypedDict(

@@ -2141,6 +2141,167 @@ export type FxExposureRow = {
     };
 };
 
+export type DiotCheck = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
+    month: string;
+    /**
+     * The name under which the file is downloaded.
+     */
+    file_name: string;
+    /**
+     * What was computed, of what, and by which rules.
+     */
+    basis: InsightBasis;
+    /**
+     * How far the figures can be trusted.
+     */
+    data_quality: InsightQuality;
+    /**
+     * The months that are not complete, for which the file is refused unless it is asked for with `incomplete=allow`. What was issued matters as far as the proportion is computed from it.
+     */
+    incomplete: Array<DiotCheckIncomplete>;
+    /**
+     * The proportion of LIVA 5-V behind the file.
+     */
+    proportion: DiotCheckProportion;
+    /**
+     * The lines of the file.
+     */
+    line_count: number;
+    /**
+     * What is missing or to be decided of the whole file.
+     */
+    findings: Array<DiotFileFinding>;
+    /**
+     * How the file ties to the VAT position of the month.
+     */
+    ties: Array<DiotTie>;
+    /**
+     * The items.
+     */
+    data: Array<DiotLine>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+export type DiotFileFinding = {
+    /**
+     * The guide [Codes](/docs/codes) explains each.
+     */
+    code: DiotFileFindingCode;
+    /**
+     * The IVA that it is about. Null where nobody knows it.
+     */
+    amount: string | null;
+    /**
+     * Path and query of the documents behind it. Null where no documents tell it.
+     */
+    drilldown: string | null;
+};
+
+export type DiotTie = {
+    /**
+     * The figure of GET /v1/analytics/vat-position.
+     */
+    figure: string;
+    /**
+     * What it is in the VAT position of the month.
+     */
+    vat_position: string;
+    /**
+     * What the fields of the file that hold it add up to.
+     */
+    file: string;
+    /**
+     * What the whole pesos of the file add to the exact amounts.
+     */
+    rounding: string;
+    /**
+     * vat_position − (file − rounding): what no field has. The findings of the lines say why.
+     */
+    left_out: string;
+    /**
+     * Whether nothing is left out, but for cents.
+     */
+    is_tied: boolean;
+    /**
+     * Path and query of the documents behind it. Null where no documents tell it.
+     */
+    drilldown: string | null;
+};
+
+export type DiotLine = {
+    /**
+     * Its number in the file. Null when all its amounts are zero, so that the file does not have it.
+     */
+    line: number | null;
+    /**
+     * The type of third party of the DIOT.
+     */
+    tipo_tercero: DiotLineTipoTercero;
+    /**
+     * The type of operation of the DIOT.
+     */
+    tipo_operacion: string;
+    /**
+     * The RFC of the supplier. Null for those that are grouped as global.
+     */
+    rfc: string | null;
+    /**
+     * A name, which people read.
+     */
+    name: string | null;
+    /**
+     * The 54 fields as the file has them.
+     */
+    fields: Array<string>;
+    /**
+     * The amount of each field that has one before it is rounded to pesos, by the number of the field.
+     */
+    exact: {
+        [key: string]: string;
+    };
+    /**
+     * What nobody has set and the file supposes: the kind of operation by what was billed, the use of the purchase, and that effects were given.
+     */
+    supposed: Array<DiotLineSupposed>;
+    /**
+     * What is wrong with the line, or not known of it.
+     */
+    findings: Array<DiotLineFinding>;
+};
+
+export type DiotLineFinding = {
+    /**
+     * The guide [Codes](/docs/codes) explains each.
+     */
+    code: DiotLineFindingCode;
+    /**
+     * The field of the line, 1 to 54. Null where the file has no field for it.
+     */
+    field: number | null;
+    /**
+     * What the field leaves out of its exact figure. Null where it leaves out nothing.
+     */
+    amount: string | null;
+    /**
+     * Path and query of the documents behind it. Null where no documents tell it.
+     */
+    drilldown: string | null;
+};
+
 export type ReportCatalog = {
     /**
      * The items.
@@ -2586,7 +2747,7 @@ export type ReportDiotRow = {
     /**
      * The type of third party of the DIOT.
      */
-    tipo_tercero: ReportDiotRowTipoTercero;
+    tipo_tercero: DiotLineTipoTercero;
     /**
      * The type of operation of the DIOT.
      */
@@ -7445,6 +7606,79 @@ export type Obligation = {
     declaration_id: string | null;
 };
 
+export type DiotSettings = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * Your own proportion (LIVA 5-V). Null: the one that is computed from what was collected in the month.
+     */
+    proportion: string | null;
+    /**
+     * What purchases are used for where nothing is set of their supplier. `taxed`: for taxed sales alone, `proportion`: for all sales, `exempt`: for exempt ones alone, `no_object`: for what is not subject to IVA. Null: taxed sales while the proportion is 1, else by it.
+     */
+    default_use: DiotSettingsDefaultUse | null;
+};
+
+export type DiotSuppliers = {
+    /**
+     * The items.
+     */
+    data: Array<DiotSupplier>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+export type DiotSupplier = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string;
+    /**
+     * National, foreign, or grouped with others as global (operation 87). Null: 05 of the generic RFC of foreigners, else 04.
+     */
+    tipo_tercero: DiotLineTipoTercero | null;
+    /**
+     * The kind of operation. Null: by what each invoice bills (the dated rule diot.operation).
+     */
+    tipo_operacion: DiotSupplierTipoOperacion | null;
+    /**
+     * What its purchases are used for. `taxed`: for taxed sales alone, `proportion`: for all sales, `exempt`: for exempt ones alone, `no_object`: for what is not subject to IVA. Null: default_use.
+     */
+    use: DiotSettingsDefaultUse | null;
+    /**
+     * The border region of what it bills at the border rate from a place that tells none.
+     */
+    region: DiotSupplierRegion | null;
+    /**
+     * The tax identifier of a foreign supplier (05).
+     */
+    tax_id: string | null;
+    /**
+     * The name of a foreign supplier (05).
+     */
+    name: string | null;
+    /**
+     * The residence of a foreign supplier (05): ISO 3166-1 alpha-3, or ZZZ for another place.
+     */
+    country: string | null;
+    /**
+     * With the country ZZZ: which place it is.
+     */
+    jurisdiction: string | null;
+    /**
+     * Whether effects were given to its CFDIs: 01 yes, 02 no. Null: yes.
+     */
+    manifest: DiotSupplierManifest | null;
+};
+
 /**
  * `pending`: it can still be opened, and takes effect then; so it is until its fourth business day begins. `opened`: somebody opened it. `notified_by_expiry`: nobody opened it in time, so that it counts as notified. `informational`: it takes no effect.
  */
@@ -10510,6 +10744,42 @@ export type FxExposureRowSensitivity = {
     plus_10pct: string;
 };
 
+export type DiotCheckIncomplete = {
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
+    month: string;
+    /**
+     * `issued` by the RFC, or `received` by it.
+     */
+    direction: Direction;
+    /**
+     * Whether the downloads of the month are complete.
+     */
+    data_status: DataStatus;
+};
+
+export type DiotCheckProportionSource = 'set' | 'computed' | 'unknown';
+
+export type DiotCheckProportion = {
+    /**
+     * Decimal from 0 to 1.
+     */
+    value: string;
+    /**
+     * Whether it is set, computed from what was collected in the month, or taken as 1 because nothing is known of that.
+     */
+    source: DiotCheckProportionSource;
+};
+
+export type DiotFileFindingCode = 'month_incomplete' | 'unreconciled_payments' | 'proportion_unknown' | 'under_review' | 'complements_to_come' | 'customs_not_covered';
+
+export type DiotLineTipoTercero = '15' | '04' | '05';
+
+export type DiotLineSupposed = 'tipo_operacion' | 'use' | 'manifest';
+
+export type DiotLineFindingCode = 'rfc_malformed' | 'foreign_data_missing' | 'pair_not_allowed' | 'returns_exceed_paid' | 'negative_amount' | 'iva_above_rate' | 'region_unknown' | 'other_rate' | 'sin_traslado' | 'import_field';
+
 export type Row = ReportFiscalSummaryRow | ReportRevenueExpensesRow | ReportAnnualComparisonRow | ReportCounterpartyNetworkRow | ReportCancellationsRow | ReportPaymentBehaviorRow | ReportDiotRow | ReportOpinionRow | ReportCsfChangeRow | ReportReturnRow | ReportCertificateRow | ReportPayrollRow;
 
 export type ReportData = {
@@ -10530,8 +10800,6 @@ export type ReportData = {
 export type ReportCounterpartyNetworkRowRelation = 'customer' | 'supplier' | 'both';
 
 export type CancellationReason = '01' | '02' | '03' | '04' | 'unknown';
-
-export type ReportDiotRowTipoTercero = '15' | '04' | '05';
 
 export type PeriodicityOrUnknown = 'monthly' | 'annual' | 'unknown';
 
@@ -11472,6 +11740,14 @@ export type ObligationsBasis = {
     notes: Array<string>;
 };
 
+export type DiotSettingsDefaultUse = 'taxed' | 'proportion' | 'exempt' | 'no_object';
+
+export type DiotSupplierTipoOperacion = '85' | '02' | '03' | '06' | '07' | '08';
+
+export type DiotSupplierRegion = 'norte' | 'sur';
+
+export type DiotSupplierManifest = '01' | '02';
+
 export type ImportStatus = 'queued' | 'running' | 'completed' | 'deleting';
 
 export type ImportCounts = {
@@ -12334,6 +12610,8 @@ export type ListFinancingEntriesFigure = 'unreconciled_payments' | 'other_partie
 
 export type ListFxExposureEntriesFigure = 'issued_amount' | 'received_amount' | 'issued_mxn' | 'received_mxn' | 'open_receivable' | 'open_payable' | 'booked_mxn' | 'realized_gain_loss' | 'total_sales' | 'total_purchases' | 'unreconciled_payments' | 'other_parties' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
+export type GetDiotFileIncomplete = 'refuse' | 'allow';
+
 export type CreateExportRequest = {
     /**
      * An identifier with the prefix `fe_`, or its UUID form.
@@ -12787,6 +13065,56 @@ export type DocumentPage = {
      * `source.inactive`: this deployment does not download a data source of the answer, so that an empty answer says nothing about the taxpayer.
      */
     warnings: Array<WebhookWarning>;
+};
+
+export type SetDiotSettingsRequest = {
+    /**
+     * Your own proportion (LIVA 5-V). Null: the one that is computed from what was collected in the month.
+     */
+    proportion?: string | null;
+    /**
+     * What purchases are used for where nothing is set of their supplier. `taxed`: for taxed sales alone, `proportion`: for all sales, `exempt`: for exempt ones alone, `no_object`: for what is not subject to IVA. Null: taxed sales while the proportion is 1, else by it.
+     */
+    default_use?: DiotSettingsDefaultUse | null;
+};
+
+export type SetDiotSupplierRequest = {
+    /**
+     * National, foreign, or grouped with others as global (operation 87). Null: 05 of the generic RFC of foreigners, else 04.
+     */
+    tipo_tercero?: DiotLineTipoTercero | null;
+    /**
+     * The kind of operation. Null: by what each invoice bills (the dated rule diot.operation).
+     */
+    tipo_operacion?: DiotSupplierTipoOperacion | null;
+    /**
+     * What its purchases are used for. `taxed`: for taxed sales alone, `proportion`: for all sales, `exempt`: for exempt ones alone, `no_object`: for what is not subject to IVA. Null: default_use.
+     */
+    use?: DiotSettingsDefaultUse | null;
+    /**
+     * The border region of what it bills at the border rate from a place that tells none.
+     */
+    region?: DiotSupplierRegion | null;
+    /**
+     * The tax identifier of a foreign supplier (05).
+     */
+    tax_id?: string | null;
+    /**
+     * The name of a foreign supplier (05).
+     */
+    name?: string | null;
+    /**
+     * The residence of a foreign supplier (05): ISO 3166-1 alpha-3, or ZZZ for another place.
+     */
+    country?: string | null;
+    /**
+     * With the country ZZZ: which place it is.
+     */
+    jurisdiction?: string | null;
+    /**
+     * Whether effects were given to its CFDIs: 01 yes, 02 no. Null: yes.
+     */
+    manifest?: DiotSupplierManifest | null;
 };
 
 export type NotificationPage = {
@@ -16602,7 +16930,7 @@ export type GetVatPositionData = {
          */
         terceros?: GetVatPositionTerceros;
         /**
-         * Your own proportion, for all months. `attributed`: IVA of the suppliers in `taxed_suppliers` is credited whole, of those in `exempt_suppliers` not at all, and of all others by the computed proportion (LIVA 5-V).
+         * Your own proportion, for all months. `attributed`: IVA of the suppliers in `taxed_suppliers` is credited whole, of those in `exempt_suppliers` not at all, and of all others by the computed proportion (LIVA 5-V). Without these lists, as GET /v1/fiscal-entities/{fiscal_entity_id}/diot-settings says.
          */
         prorrateo?: string;
         /**
@@ -17501,6 +17829,126 @@ export type ListFxExposureEntriesResponses = {
 
 export type ListFxExposureEntriesResponse = ListFxExposureEntriesResponses[keyof ListFxExposureEntriesResponses];
 
+export type GetDiotFileData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The month of the payments, from 2025-01 on.
+         */
+        month: string;
+        /**
+         * `allow` gives the file of a month that is not complete, too.
+         */
+        incomplete?: GetDiotFileIncomplete;
+    };
+    url: '/v1/reports/diot/file';
+};
+
+export type GetDiotFileErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The month is not complete (`diot.month_incomplete`): `detail` names what is not. `incomplete=allow` gives the file all the same.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type GetDiotFileError = GetDiotFileErrors[keyof GetDiotFileErrors];
+
+export type GetDiotFileResponses = {
+    /**
+     * The file
+     */
+    200: Blob | File;
+};
+
+export type GetDiotFileResponse = GetDiotFileResponses[keyof GetDiotFileResponses];
+
+export type CheckDiotData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The month of the payments, from 2025-01 on.
+         */
+        month: string;
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/reports/diot/check';
+};
+
+export type CheckDiotErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type CheckDiotError = CheckDiotErrors[keyof CheckDiotErrors];
+
+export type CheckDiotResponses = {
+    /**
+     * OK
+     */
+    200: DiotCheck;
+};
+
+export type CheckDiotResponse = CheckDiotResponses[keyof CheckDiotResponses];
+
 export type ListReportsData = {
     body?: never;
     path?: never;
@@ -18110,6 +18558,285 @@ export type ListObligationsResponses = {
 };
 
 export type ListObligationsResponse = ListObligationsResponses[keyof ListObligationsResponses];
+
+export type GetDiotSettingsData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/diot-settings';
+};
+
+export type GetDiotSettingsErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type GetDiotSettingsError = GetDiotSettingsErrors[keyof GetDiotSettingsErrors];
+
+export type GetDiotSettingsResponses = {
+    /**
+     * OK
+     */
+    200: DiotSettings;
+};
+
+export type GetDiotSettingsResponse = GetDiotSettingsResponses[keyof GetDiotSettingsResponses];
+
+export type SetDiotSettingsData = {
+    body: SetDiotSettingsRequest;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/diot-settings';
+};
+
+export type SetDiotSettingsErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type SetDiotSettingsError = SetDiotSettingsErrors[keyof SetDiotSettingsErrors];
+
+export type SetDiotSettingsResponses = {
+    /**
+     * OK
+     */
+    200: DiotSettings;
+};
+
+export type SetDiotSettingsResponse = SetDiotSettingsResponses[keyof SetDiotSettingsResponses];
+
+export type ListDiotSuppliersData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/diot-settings/suppliers';
+};
+
+export type ListDiotSuppliersErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ListDiotSuppliersError = ListDiotSuppliersErrors[keyof ListDiotSuppliersErrors];
+
+export type ListDiotSuppliersResponses = {
+    /**
+     * OK
+     */
+    200: DiotSuppliers;
+};
+
+export type ListDiotSuppliersResponse = ListDiotSuppliersResponses[keyof ListDiotSuppliersResponses];
+
+export type DeleteDiotSupplierData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+        /**
+         * The RFC of the supplier.
+         */
+        rfc: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/diot-settings/suppliers/{rfc}';
+};
+
+export type DeleteDiotSupplierErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * Nothing is set of the supplier (`supplier.not_found`), or: The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type DeleteDiotSupplierError = DeleteDiotSupplierErrors[keyof DeleteDiotSupplierErrors];
+
+export type DeleteDiotSupplierResponses = {
+    /**
+     * Nothing is set of the supplier any more
+     */
+    204: void;
+};
+
+export type DeleteDiotSupplierResponse = DeleteDiotSupplierResponses[keyof DeleteDiotSupplierResponses];
+
+export type SetDiotSupplierData = {
+    body: SetDiotSupplierRequest;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+        /**
+         * The RFC of the supplier.
+         */
+        rfc: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/diot-settings/suppliers/{rfc}';
+};
+
+export type SetDiotSupplierErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * Something is set of 2,000 suppliers of the RFC (`diot_settings.full`).
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type SetDiotSupplierError = SetDiotSupplierErrors[keyof SetDiotSupplierErrors];
+
+export type SetDiotSupplierResponses = {
+    /**
+     * OK
+     */
+    200: DiotSupplier;
+};
+
+export type SetDiotSupplierResponse = SetDiotSupplierResponses[keyof SetDiotSupplierResponses];
 
 export type ListNotificationsData = {
     body?: never;
