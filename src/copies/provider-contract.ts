@@ -5,8 +5,10 @@ import { InvalidInput, parse } from '../platform/http/validation/faults.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { DEFAULT_TEMPLATE, prefixFault, templateFault } from './template.ts'
 
-/** The kinds that a storage connector mirrors: all that the service holds. */
-export const MIRRORED_KINDS = ['cfdi_xml', ...DOCUMENT_KINDS, 'buzon'] as const
+/** The kinds that the service holds. */
+const HELD_KINDS = ['cfdi_xml', ...DOCUMENT_KINDS, 'buzon'] as const
+/** The kinds that a storage connector mirrors: those, and what is made of them. */
+export const MIRRORED_KINDS = [...HELD_KINDS, 'cfdi_pdf'] as const
 export type MirroredKind = (typeof MIRRORED_KINDS)[number]
 
 /** The settings of a destination that each provider needs (config). */
@@ -303,11 +305,9 @@ const FISCAL_ENTITIES = 'The fiscal entities whose documents are copied. Null: a
 const KINDS =
   'The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance ' +
   'opinions, `obligations` registered obligations, `declaracion` returns, `acuse` receipts for returns, `registration` the registration data, ' +
-  '`certificates` lists of certificates, `rug` the collateral registry, `buzon` documents of the tax mailbox. That is every kind that the service holds.'
+  '`certificates` lists of certificates, `rug` the collateral registry, `buzon` documents of the tax mailbox. That is every kind that the service holds. `cfdi_pdf` is the PDF of each XML, in Spanish, in its state when it is copied.'
 
-const Kind = z.enum(MIRRORED_KINDS, {
-  error: ({ input }) => (input === 'cfdi_pdf' ? 'Must not be cfdi_pdf: the service holds no PDFs of CFDIs.' : undefined),
-})
+const Kind = z.enum(MIRRORED_KINDS)
 const scope = {
   fiscal_entity_ids: z
     .array(FiscalEntityId)
@@ -321,10 +321,10 @@ const scope = {
     .min(1)
     .max(20)
     .nullable()
-    .transform((kinds) => [...new Set(kinds ?? MIRRORED_KINDS)])
-    .meta({ description: `${KINDS} Null: all of them.` }),
+    .transform((kinds) => [...new Set(kinds ?? HELD_KINDS)])
+    .meta({ description: `${KINDS} Null: all that it holds.` }),
 }
-const everything = { fiscal_entity_ids: null, kinds: [...MIRRORED_KINDS] }
+const everything = { fiscal_entity_ids: null, kinds: [...HELD_KINDS] }
 
 const LOCATION = 'Where the destination is. Its members depend on the provider.'
 // Which of them is meant depends on another member.

@@ -11,6 +11,7 @@ const c = cfdiAs('c')
 
 const COLUMNS = [
   ...(['uuid', 'direction', 'issued_at', 'fecha', 'kind', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'chunk', 'stored_by'] as const),
+  ...(['estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
   ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size'] as const),
 ]
 const SELECT = listOf(COLUMNS.map((name) => c[name]))

@@ -2,14 +2,14 @@ import * as z from 'zod'
 import { CfdiFilters } from '../../cfdi/search/contract.ts'
 import { Id, Instant, Paging, pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
-import { EXPORT_FORMATS, EXPORT_HEADINGS, EXPORT_KINDS } from './tables.ts'
+import { EXPORT_CONTENT, EXPORT_FORMATS, EXPORT_HEADINGS, EXPORT_KINDS } from './tables.ts'
 
 const Kind = z.enum(EXPORT_KINDS).meta({
   id: 'ExportKind',
   description:
     '`cfdi`: a row for each document, as `GET /v1/cfdi` has it. `conceptos`: a row for each line. `pagos`: a row for each document that a ' +
     'payment complement pays. `nominas`: a row for each payroll line. `complementos`: a row for each attribute of a complement, whether ' +
-    'of a document or of a line. `xml`: the XML of each document.',
+    'of a document or of a line. `xml`: the files of each document, as `content` names them.',
 })
 const Format = z.enum(EXPORT_FORMATS).meta({
   id: 'ExportFormat',
@@ -22,6 +22,13 @@ const Headings = z.enum(EXPORT_HEADINGS).meta({
     '`api`: columns have the names of the members, and values are those of the API. `es`: columns have Spanish headings, and values of ' +
     'enumerations are Spanish words, such as `Emitido` and `Sí`. Codes of the authority stay codes.',
 })
+
+const Content = z
+  .array(
+    z.enum(EXPORT_CONTENT).meta({ id: 'ExportContent', description: '`xml`: the XML. `pdf`: the PDF that is made of it, in Spanish.' }),
+  )
+  .min(1)
+  .max(EXPORT_CONTENT.length)
 
 const isPair = ({ kind, format }: { kind: string; format: string }): boolean => (kind === 'xml') === (format === 'zip')
 
@@ -37,6 +44,9 @@ export const NewExport = z
         'What is written above the columns of `csv` and `xlsx`: `api` the names of the members, `es` Spanish headings, with Spanish words for ' +
         'values of enumerations. Other formats have no headings and take `api` alone.',
     }),
+    content: Content.optional().meta({
+      description: 'Which files the kind `xml` has of each document. `["xml"]` by default. Other kinds take no `content`.',
+    }),
     filters: CfdiFilters.optional().meta({
       description: 'Those of `GET /v1/cfdi`, by the same names. All documents without any.',
     }),
@@ -50,6 +60,8 @@ export const NewExport = z
           ? 'Must be `zip`, because the kind is `xml`.'
           : 'Must be `csv`, `xlsx` or `ndjson`: `zip` is for the kind `xml`.',
       )
+    else if (sent.content !== undefined && sent.kind !== 'xml') refuse('content', 'Must be absent: only the kind `xml` has files.')
+    else if (new Set(sent.content).size < (sent.content?.length ?? 0)) refuse('content', 'Must name each once.')
     else if (sent.headings === 'es' && sent.format !== 'csv' && sent.format !== 'xlsx')
       refuse('headings', 'Must be `api`: only `csv` and `xlsx` have Spanish headings.')
   })
@@ -62,6 +74,7 @@ export const Export = z
     kind: Kind,
     format: Format,
     headings: Headings,
+    content: Content.nullable().meta({ description: 'Which files the kind `xml` has of each document. Null for other kinds.' }),
     filters: z.record(z.string(), z.string()).meta({ description: 'Those of the request.' }),
     status: z.enum(['queued', 'running', 'ready', 'failed', 'expired']).meta({
       id: 'ExportStatus',

@@ -14,7 +14,7 @@ import type { Actor } from '../../platform/tenant/tenant.ts'
 import { notActive } from '../../taxpayers/connection.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Export, ExportQuery, NewExport } from './contract.ts'
-import { nameOf, startOf, wakeExports } from './start.ts'
+import { nameOf, type Start, startOf, wakeExports } from './start.ts'
 import { type ExportRow, exportsUsed, findExport, insertExport, listExportRows, markDeleting } from './store.ts'
 
 export { exportsUsed }
@@ -31,12 +31,15 @@ async function readableOf(ctx: Ctx, fiscal_entity_id: string) {
  * Begins an export of what the organization can read now. Throws Failure 404 as above, 409 export.plan_limit, and 422 as_of.future
  * and blacklist.unknown.
  */
-export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, headings, filters = {} }: NewExport): Promise<Export> {
+export async function createExport(
+  ctx: Ctx,
+  { fiscal_entity_id, kind, format, headings, content, filters = {} }: NewExport,
+): Promise<Export> {
   const { organization, now, actor } = ctx
   const connection = await readableOf(ctx, fiscal_entity_id)
   await refuseUnknownLists(ctx, 'filters.blacklist', filters.blacklist)
   await countHourly(ctx, 'exports')
-  const start = startOf({ organization, connection }, fixFilters(ctx, filters, 'filters.as_of') as FixedFilters)
+  const start = startOf({ organization, connection }, fixFilters(ctx, filters, 'filters.as_of') as FixedFilters, content)
   const export_id = newId('exp')
   const row = {
     ...{ export_id, organization_id: organization.id, fiscal_entity_id, created_by: keyOf(actor), kind, format, headings },
@@ -107,6 +110,8 @@ export async function readContent(ctx: Ctx, export_id: string, asked: AskedConte
   return answer
 }
 
+const contentOf = ({ start }: ExportRow): Export['content'] => [...((JSON.parse(start) as Start).content ?? (['xml'] as const))]
+
 const instant = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
 function view(row: ExportRow, now: Date): Export {
@@ -115,7 +120,7 @@ function view(row: ExportRow, now: Date): Export {
   const isExpired = row.status === 'ready' && row.expires_at! <= now.getTime()
   const filters = Object.entries(JSON.parse(row.filters) as Record<string, string | string[]>)
   return {
-    ...{ export_id, fiscal_entity_id, kind, format, headings },
+    ...{ export_id, fiscal_entity_id, kind, format, headings, content: kind === 'xml' ? contentOf(row) : null },
     filters: Object.fromEntries(filters.map(([name, value]) => [name, String(value)])),
     status: isExpired ? 'expired' : (row.status as Export['status']),
     ...{ rows, documents, documents_without_xml: without_xml },

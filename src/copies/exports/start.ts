@@ -4,6 +4,7 @@ import type { Connection } from '../../platform/tenant/tenant.ts'
 import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import type { ExportRow } from './store.ts'
+import type { EXPORT_CONTENT } from './tables.ts'
 
 /** Sends exports to the queue. The messages are hints: the rows are committed, and the sweep sends them again. */
 export const wakeExports = (system: System, ids: readonly string[]): Promise<void> =>
@@ -20,6 +21,8 @@ const OF_WINDOWS = [
 
 /** An organization's view of an RFC, and the meaning of its filters, at the time when it asked for an export. */
 export interface Start {
+  /** Which files of each document; absent of other kinds, and of exports begun before there was a choice. */
+  content?: readonly (typeof EXPORT_CONTENT)[number][] | undefined
   filters: FixedFilters
   extractor_count: number
   connection: Pick<Connection, (typeof OF_WINDOWS)[number]>
@@ -27,7 +30,8 @@ export interface Start {
 
 type Reader = Pick<Ctx, 'organization'> & { connection: Connection }
 
-export const startOf = ({ organization, connection }: Reader, filters: FixedFilters): Start => ({
+export const startOf = ({ organization, connection }: Reader, filters: FixedFilters, content?: Start['content']): Start => ({
+  content,
   filters,
   extractor_count: organization.extractor_count,
   connection: Object.fromEntries(OF_WINDOWS.map((name) => [name, connection[name]])) as Start['connection'],

@@ -3,6 +3,8 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 export const EXPORT_KINDS = ['cfdi', 'conceptos', 'pagos', 'nominas', 'complementos', 'xml'] as const
 export const EXPORT_FORMATS = ['csv', 'xlsx', 'ndjson', 'zip'] as const
+/** What the ZIP of the kind `xml` has of each document. */
+export const EXPORT_CONTENT = ['xml', 'pdf'] as const
 /** The words for columns and for values of enumerations: the names of the API, or Spanish words. */
 export const EXPORT_HEADINGS = ['api', 'es'] as const
 /** `deleting` is shown to nobody: its objects are still to be removed. */

@@ -13,12 +13,14 @@ import {
   type XmlLocation,
 } from '../../cfdi/mirrored/mirrored.ts'
 import { contain } from '../../cfdi/mirrored/visible-ranges.ts'
+import { printPdf } from '../../cfdi/print/print.ts'
 import { type MirroredDocument, mirroredDocuments } from '../../documents/documents.ts'
 import { mirroredNotifications } from '../../documents/mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
 import { bare, excluded, readColumn, readRows, type Values } from '../../platform/db/statement.ts'
+import { memory } from '../../platform/memory-limiter.ts'
 import { clock } from '../../platform/time/clock.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
@@ -28,7 +30,17 @@ import type { ConnectorScope, MirroredKind } from '../provider-contract.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageRefused } from '../tables.ts'
 import { documentPathOf, pathOf } from '../template.ts'
 import { putPart } from './manifest.ts'
-import { type Copying, type CopyRound, copiedOf, copyItems, type Item, isLegOf, type RoundLeg, type RoundPosition } from './review.ts'
+import {
+  type Copying,
+  type CopyRound,
+  copiedOf,
+  copyItems,
+  type Item,
+  isLegOf,
+  isOfCfdi,
+  type RoundLeg,
+  type RoundPosition,
+} from './review.ts'
 import {
   assertStopping,
   connectorLease,
@@ -190,14 +202,20 @@ async function nextBatch(
       'refused' in leg
         ? await again(checkpoint as string | null)
         : await readLeg(ledger, leg, checkpoint as Exclude<RoundPosition['checkpoint'], string>)
-    const found = page.found.map((one) => {
+    let before: RoundPosition = { leg: n, checkpoint }
+    const found = page.found.flatMap((one) => {
       const xml = one.row as unknown as XmlLocation
-      const read = async () => inflated((await packed()).get(xml)!, xml.xml_method)
-      return {
-        item: xmlItem(ledger.rfc, path_template, one, { leg: n, checkpoint: one.checkpoint }, read),
+      const readXml = async () => inflated((await packed()).get(xml)!, xml.xml_method)
+      const behind = { leg: n, checkpoint: one.checkpoint }
+      const of = kinds.filter(isOfCfdi)
+      const items = of.map((kind, at): Page['found'][number] => ({
+        // A document is behind the round once all that is copied of it is.
+        item: cfdiItem(system, ledger, path_template, { kind, row: one.row, behind: at < of.length - 1 ? before : behind }, readXml),
         size: one.row.xml_size ?? 0,
-        xml,
-      }
+        ...(at === 0 && { xml }),
+      }))
+      before = behind
+      return items
     })
     return { ...page, found }
   }
@@ -228,9 +246,20 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
   return () => (done ??= work())
 }
 
-function xmlItem(rfc: string, template: string, { row }: Pick<Found, 'row'>, behind: RoundPosition, read: Item['read']): Item {
+/** The XML of a CFDI, or the PDF beside it. */
+function cfdiItem(
+  system: System,
+  { rfc }: ScopedLedger,
+  template: string,
+  { kind, row, behind }: Pick<Found, 'row'> & { kind: 'cfdi_xml' | 'cfdi_pdf'; behind: RoundPosition },
+  readXml: Item['read'],
+): Item {
   const path = pathOf(template, { ...row, rfc, direction: row.direction === 0 ? 'issued' : 'received' })
-  return { path, content_type: 'application/xml', rfc, id: { uuid: row.uuid }, behind, read }
+  const item = { rfc, id: { uuid: row.uuid }, behind }
+  if (kind === 'cfdi_xml') return { ...item, path, content_type: 'application/xml', read: readXml }
+  const state = { ...row, status_checked_at: null }
+  const read = async () => memory.hold(row.xml_size ?? 0, async () => printPdf(system, await readXml(), state, 'es'))
+  return { ...item, path: path.replace(/\.xml$/, '.pdf'), content_type: 'application/pdf', read }
 }
 
 function documentItem({ env }: System, rfc: string, document: KnownDocument, behind: RoundPosition): Item {
@@ -322,7 +351,7 @@ export async function beginBackfill(system: System, leased: LeasedConnector, mir
   const round = await beginRound(ledger, leased, mirror)
   let total = 0
   for (const leg of round.legs)
-    if ('of' in leg) total += await countLeg(ledger, leg)
+    if ('of' in leg) total += (await countLeg(ledger, leg)) * scope.kinds.filter(isOfCfdi).length
     else if ('documents' in leg)
       for (let after: string | null = null; ; ) {
         const page = await readDocuments(d1, ledger, mirror, leg.documents, scope.kinds, after)
@@ -352,9 +381,11 @@ async function copyBatch(system: System, leased: LeasedConnector, ledger: Scoped
   if (clock.now() >= row.lease_until) await connectorLease.commit(d1, row, [])
   if (lines.length > 0) await putPart(system, row, lines)
   const refused = copying.refused.map(({ item, error }): Refusal => ({ document: documentOf(item), path: item.path, error }))
+  // Of one document, the XML may be taken and the PDF refused.
+  const isRefused = new Set(refused.map(({ document }) => document))
   const statements = [
     ...insertRefused(mirror, refused, clock.date()),
-    ...(mirror.refused ? deleteRefused(mirror, [...copied.map(documentOf), ...gone]) : []),
+    ...(mirror.refused ? deleteRefused(mirror, [...copied.map(documentOf).filter((one) => !isRefused.has(one)), ...gone]) : []),
     ...(settled > 0 ? [setConnector(row.connector, countedColumns(leased, copying, round.total !== undefined))] : []),
     setMirror(
       mirror,

@@ -24,10 +24,13 @@ import { activeConnectors, findIdle, findMirrors, insertMirrors, type MirrorRow,
  */
 export type RoundLeg = Leg | { documents: 'sources' | 'mailbox' } | { refused: true }
 
+/** Whether a kind is made of the XML of CFDIs. */
+export const isOfCfdi = (kind: MirroredKind): kind is 'cfdi_xml' | 'cfdi_pdf' => kind === 'cfdi_xml' || kind === 'cfdi_pdf'
+
 /** Whether any of these kinds is one that a leg finds. */
 export const isLegOf = (leg: RoundLeg, kinds: readonly MirroredKind[]): boolean => {
-  if (!('documents' in leg)) return kinds.includes('cfdi_xml')
-  return leg.documents === 'mailbox' ? kinds.includes('buzon') : kinds.some((kind) => kind !== 'cfdi_xml' && kind !== 'buzon')
+  if (!('documents' in leg)) return kinds.some(isOfCfdi)
+  return leg.documents === 'mailbox' ? kinds.includes('buzon') : kinds.some((kind) => !isOfCfdi(kind) && kind !== 'buzon')
 }
 
 /** Where a round continues: in a leg, at a checkpoint of it. A checkpoint of documents is the last one. */

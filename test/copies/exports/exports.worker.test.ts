@@ -293,6 +293,24 @@ describe('the formats', () => {
       expect(text(bytes)).toBe(text(xml.bytes))
     }
   })
+
+  it('zip has the PDF of each document, alone or beside its XML, as the API answers it', async () => {
+    const month = (all[0]!['fecha'] as string).slice(0, 7)
+    const asked = { fiscal_entity_id, kind: 'xml', format: 'zip', filters: { issued_from: `${month}-01`, has_pdf: 'true' } }
+    const both = await exported(of.owner, { ...asked, content: ['xml', 'pdf'] })
+    const names = entriesOf(both.bytes).map(({ name }) => name)
+    expect(both.made).toMatchObject({ content: ['xml', 'pdf'], rows: names.length })
+    const xmls = names.filter((name) => name.endsWith('.xml'))
+    expect(xmls.length).toBeGreaterThan(2)
+    expect(names.sort()).toEqual(xmls.flatMap((name) => [name, name.replace(/xml$/, 'pdf')]).sort())
+    const alone = await exported(of.owner, { ...asked, content: ['pdf'] })
+    const pdfs = entriesOf(alone.bytes)
+    expect(pdfs.map(({ name }) => name).sort()).toEqual(xmls.map((name) => name.replace(/xml$/, 'pdf')).sort())
+    for (const { bytes, name } of pdfs.slice(0, 5)) {
+      const pdf = await bytesAt(of.owner, `/v1/cfdi/${name.slice(-40, -4)}/pdf?fiscal_entity_id=${fiscal_entity_id}`)
+      expect(bytes).toEqual(pdf.bytes)
+    }
+  })
 })
 
 describe('an export', () => {
@@ -368,6 +386,9 @@ describe('an export', () => {
     [{ kind: 'facturas', format: 'csv' }, ['kind']],
     [{ kind: 'cfdi', format: 'ndjson', headings: 'es' }, ['headings']],
     [{ kind: 'xml', format: 'zip', headings: 'es' }, ['headings']],
+    [{ kind: 'cfdi', format: 'csv', content: ['pdf'] }, ['content']],
+    [{ kind: 'xml', format: 'zip', content: [] }, ['content']],
+    [{ kind: 'xml', format: 'zip', content: ['pdf', 'pdf'] }, ['content']],
     [{ kind: 'cfdi', format: 'xlsx', headings: 'fr' }, ['headings']],
     [{ kind: 'cfdi', format: 'csv', filters: { tipo_comprobante: 'Z' } }, ['filters.tipo_comprobante[0]']],
     [{ kind: 'cfdi', format: 'csv', filters: { emisor: 'x' } }, ['filters.emisor']],

@@ -1,14 +1,19 @@
+import { crc32 } from 'node:zlib'
 import { batchesOf } from '../../../cfdi/chunks/contents.ts'
 import { inflated, readPacked } from '../../../cfdi/mirrored/mirrored.ts'
+import { printPdf } from '../../../cfdi/print/print.ts'
+import { view } from '../../../cfdi/read-row.ts'
 import { type FixedFilters, findMatches, type PageItem } from '../../../cfdi/search/search.ts'
 import { listedOf } from '../../../lists/listed/counterparties.ts'
 import { type ListedParties, parseListed, writeListed } from '../../../lists/listed/listed.ts'
 import type { Ctx } from '../../../platform/context.ts'
+import { holdLarge } from '../../../platform/locks/readings.ts'
 import { letOthersGoOn } from '../../../platform/work/pause.ts'
 import { openLedger, type ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
 import type { Start } from '../start.ts'
 import type { ExportRow } from '../store.ts'
 import { addFiles, type FileOf, filesOf, type RowWriter, repeatedOf, rowsOf, rowWriterOf, zipOf } from './columns.ts'
+import type { Zip } from './formats/zip.ts'
 import type { ExportLimits } from './output.ts'
 import { completeObject, FileOutput, type MakingState, newState, type SavedMaking } from './output.ts'
 import { isOfXml, type KindOfXml, rowsInXml } from './xml-rows.ts'
@@ -23,6 +28,8 @@ const filtersOf = ({ filters }: Start, { kind }: ExportRow): FixedFilters | null
   return tipo_comprobante.includes(type) ? { ...filters, tipo_comprobante: [type] } : null
 }
 
+/** The method of a file in a ZIP whose bytes are not packed: a PDF is deflated inside. */
+const STORED = 0
 const ROWS_AT_ONCE = 1_000
 /** Bytes of XML that are read before others go on. */
 const READ_AT_ONCE = 256 * 1024
@@ -34,6 +41,8 @@ export class Maker {
   readonly #row: ExportRow
   readonly #filters: FixedFilters | null
   readonly #limits: ExportLimits
+  readonly #content: NonNullable<Start['content']>
+  readonly #ctx: Ctx
   readonly #listed: ListedParties
   readonly state: MakingState
   readonly #output: FileOutput
@@ -46,6 +55,8 @@ export class Maker {
     this.#row = row
     this.#filters = filtersOf(start, row)
     this.#limits = limits
+    this.#content = start.content ?? ['xml']
+    this.#ctx = ctx
     this.#listed = parseListed(state.listed)
     this.state = state
     this.#output = new FileOutput(ctx.env.FILES, state.output, tail, directory)
@@ -127,9 +138,27 @@ export class Maker {
   async #addFiles(items: readonly PageItem[]): Promise<void> {
     const zip = zipOf(this.#row, this.state, this.#output, this.#limits)
     for await (const batch of this.#batches(items)) {
-      await addFiles(this.#files, zip, batch)
+      if (this.#content.includes('xml')) await addFiles(this.#files, zip, batch)
+      if (this.#content.includes('pdf')) await this.#addPdfs(zip, batch)
       await this.#output.flush()
-      this.state.rows += batch.length
+      this.state.rows += batch.length * this.#content.length
+    }
+  }
+
+  /** Makes the PDFs of documents, one at a time: other requests are answered in between. */
+  async #addPdfs(zip: Zip, batch: readonly FileOf[]): Promise<void> {
+    const packed = await readPacked(
+      this.#files,
+      batch.map(({ location }) => location),
+    )
+    for (const { name, item, location } of batch) {
+      const xml = inflated(packed.get(location)!, location.xml_method)
+      packed.delete(location)
+      const { row, context } = item
+      const pdf = await holdLarge(this.#ctx, xml.length, () => printPdf(this.#ctx, xml, view(row, context), 'es'))
+      zip.add(name.replace(/\.xml$/, '.pdf'), pdf, { method: STORED, crc: crc32(pdf), size: pdf.length })
+      await this.#output.flush()
+      await scheduler.wait(1)
     }
   }
 
