@@ -1,6 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { workOnReports } from '../../../src/analytics/reports/work.ts'
+import { systemOf } from '../../../src/platform/context.ts'
 import { basic, request } from '../../support/client.ts'
+import { costOf } from '../../support/meter.ts'
 import { connect, type Organization, organization } from '../../support/tenants.ts'
 import { micros } from '../oracle/amounts.ts'
 import { importInto } from '../support/imported.ts'
@@ -127,6 +130,27 @@ describe('the file of the DIOT', () => {
       ['pagado.base_sin_traslado', '40.00'],
     ])
     for (const { drilldown, vat_position } of untied) expect(await sumOf(drilldown)).toBe(Number(vat_position))
+  })
+
+  it('has the exact figures of the report, and takes a dozen calls to the databases', async () => {
+    const { connection, shard } = (await env.DB.prepare('select connection, shard from connections where fiscal_entity_id = ?')
+      .bind(fiscal_entity_id)
+      .first<{ connection: number; shard: number }>())!
+    const path = `/v1/reports/diot?fiscal_entity_id=${fiscal_entity_id}&from=2025-10&to=2025-10`
+    await of.ask('GET', path)
+    await workOnReports(systemOf(env, new Date(), 'test'), { shard, connection })
+    const { rows } = (await of.ask('GET', path)).body.data
+    const { cost, result } = await costOf(env.LEDGER_0, env.FILES, check)
+    expect(cost.d1_calls).toBeLessThanOrEqual(12)
+    expect(rows).toHaveLength(result.data.length)
+    const FIELDS = { base_16: 12, devuelto_base_16: 13, no_acreditable_iva_16: 37, iva_retenido: 48, base_exento: 50, base_no_objeto: 52 }
+    for (const row of rows) {
+      const { exact } = lineOf(result, row.rfc, row.tipo_operacion)
+      for (const [name, field] of Object.entries(FIELDS))
+        expect([row.rfc, name, exact[field] ?? '0.00']).toEqual([row.rfc, name, row[name]])
+      const credited = [23, 36].map((field) => micros(exact[field] ?? '0.00'))
+      expect([row.rfc, credited[0]! + credited[1]!]).toEqual([row.rfc, micros(row.acreditable_iva_16)])
+    }
   })
 
   it('has pages of lines, each with the findings and ties of the whole file', async () => {
