@@ -250,6 +250,7 @@ describe.skipIf(isMissing)(name, () => {
     await expect.poll(() => organization.locator('option:checked').textContent()).toBe('Despacho Sur')
     await here.page.goto(`${url}/console/credentials`)
     const sessions = here.page.getByRole('region', { name: 'Sus sesiones por correo' })
+    await sessions.waitFor()
     await expect.poll(() => sessions.locator('tbody tr').count()).toBe(2)
     expect(await findings(here.page)).toEqual([])
     await sessions.getByRole('button', { name: 'Cerrar' }).click()

@@ -191,9 +191,13 @@ describe('signing in by mail', () => {
 
 describe('a person in several organizations', () => {
   async function inTwo() {
-    const [first, second] = [await signUp('Primera'), await signUp('Segunda')]
+    const [first, second] = [await signUp(), await signUp()]
+    await api(first, 'PATCH', '/v1/organization', { name: 'Primera' })
+    await api(second, 'PATCH', '/v1/organization', { name: 'Segunda' })
     const email = await emailOf(first)
-    const { token } = (await api(second, 'POST', '/v1/team/members/invite', { email, role: 'member' })).body
+    const invited = await api(second, 'POST', '/v1/team/members/invite', { email, role: 'member' })
+    expect([invited.status, invited.body.detail]).toEqual([201, undefined])
+    const { token } = invited.body
     const service = deployment()
     expect((await service.ask('POST', '/v1/auth/invitations/accept', { token, name: 'Ada' })).body).toMatchObject({ member: { email } })
     return { first, second, email, ...service }
