@@ -60,7 +60,7 @@ export function Top({ session: who, translate }: { session: Session | null; tran
           <MenuIcon size={20} aria-hidden="true" />
         </IconButton>
       )}
-      <Link class={css.brand} href="/">
+      <Link class={css.brand} href="/" aria-label={t.product}>
         <svg width="28" height="28" viewBox="0 0 32 32" aria-hidden="true">
           <rect width="32" height="32" rx="8" />
           <path d="M9 22V10h14M9 16h10" />
