@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { commit } from '../../platform/db/commit.ts'
 import { packed, unpacked } from '../../platform/db/packed.ts'
-import { bare, readColumn, readFirst, readRows } from '../../platform/db/statement.ts'
+import { bare, prepared, readColumn, readFirst, readRows } from '../../platform/db/statement.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -261,10 +261,11 @@ export const extendLease = (row: Leased<ImportRow>, documents: number, stored_by
 
 /** What an import uses so far, and how large its ledger is, in bytes. */
 export const usedByImport = async (ledger: D1Database, import_id: string): Promise<Room & { ledger_bytes: number }> => {
-  const [used] = await commit<Room>(ledger, [
+  const { results, meta } = await prepared(
+    ledger,
     sql`select ${imports.documents}, ${imports.stored_bytes} as bytes from ${imports} where ${imports.import_id} = ${import_id}`,
-  ])
-  return { ...(used!.results[0] ?? { documents: 0, bytes: 0 }), ledger_bytes: used!.meta.size_after }
+  ).all<Room>()
+  return { ...(results[0] ?? { documents: 0, bytes: 0 }), ledger_bytes: meta.size_after }
 }
 
 /** Completes an import. Returns what it uses. */
