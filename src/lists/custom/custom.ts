@@ -20,10 +20,13 @@ import { deleteCustomList, entriesUsed, findCustomLists, insertCustomList, lists
 
 /** Records of a CSV, empty ones too: as many as RFCs fit into the largest body. */
 const MOST_RECORDS = 400_000
-const RECORDS_AT_ONCE = 5_000
+/** Cells of a CSV, or members of JSON, that are read before others go on. */
+const CELLS_AT_ONCE = 10_000
 
 /** A row of an upload, and how the answer names it. */
 interface UploadedRow {
+  /** How many cells it has. */
+  cells: number
   at: string
   rfc: unknown
   name: unknown
@@ -33,8 +36,8 @@ interface UploadedRow {
 
 const unreadable = (message: string) => invalid('blacklist.unreadable', [{ path: 'body', message }])
 
-/** The rows of a CSV; null for an empty one. */
-function* rowsOfCsv(bytes: Uint8Array): Generator<UploadedRow | null> {
+/** The rows of a CSV, and how many cells an empty one has. */
+function* rowsOfCsv(bytes: Uint8Array): Generator<UploadedRow | Pick<UploadedRow, 'cells'>> {
   const records = recordsOf(textsOf(bytes))
   const first = records.next()
   const header = (first.done ? [] : first.value).map((cell) => cell.trim().toLowerCase())
@@ -50,7 +53,8 @@ function* rowsOfCsv(bytes: Uint8Array): Generator<UploadedRow | null> {
     next = records.next()
     const isCut = next.done === true && next.value
     const isEmpty = !isCut && record.every((cell) => cell.trim() === '')
-    yield isEmpty ? null : { at: `record ${line}`, rfc: record[rfc], name: record[name] ?? '', isCut }
+    const cells = record.length
+    yield isEmpty ? { cells } : { cells, at: `record ${line}`, rfc: record[rfc], name: record[name] ?? '', isCut }
   }
 }
 
@@ -63,11 +67,12 @@ function* rowsOfJson(bytes: Uint8Array): Generator<UploadedRow> {
   }
   if (!Array.isArray(entries))
     throw unreadable('Must be an object with the list `entries` of objects with rfc, and name if there are names.')
+  if (entries.length > MOST_RECORDS) throw unreadable('The list has more than 400,000 entries.')
   for (const [n, entry] of entries.entries()) {
     const { rfc, name, ...others } = (entry ?? {}) as Record<string, unknown>
     const [unknown] = Object.keys(others)
     if (unknown !== undefined) throw invalid('blacklist.invalid', [{ path: `entries[${n}].${unknown}`, message: 'Is not a known member.' }])
-    yield { at: `entries[${n}]`, rfc, name: name ?? '' }
+    yield { cells: 2, at: `entries[${n}]`, rfc, name: name ?? '' }
   }
 }
 
@@ -83,10 +88,14 @@ async function readCustomList(bytes: Uint8Array, isJson: boolean): Promise<ListE
     if (faults.length < MOST_FAULTS) faults.push({ path, message })
     else unlisted++
   }
-  let count = 0
+  let cells = 0
   for (const row of isJson ? rowsOfJson(bytes) : rowsOfCsv(bytes)) {
-    if (++count % RECORDS_AT_ONCE === 0) await letOthersGoOn()
-    if (row === null) continue
+    cells += row.cells
+    if (cells >= CELLS_AT_ONCE) {
+      await letOthersGoOn()
+      cells = 0
+    }
+    if (!('at' in row)) continue
     const { at, rfc, name, isCut } = row
     const read = EntryName.safeParse(name)
     const normal = typeof rfc === 'string' ? normalRfc(rfc) : ''
