@@ -85,6 +85,8 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await expect.poll(scrolled).toBe(0)
     await page.goBack()
     await expect.poll(scrolled, { timeout: 5_000 }).toBe(place)
+    // A page that is gone to is told to whoever cannot see it.
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main')
 
     await page.keyboard.press('/')
     expect(await page.evaluate('document.activeElement.type')).toBe('search')
