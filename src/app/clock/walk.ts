@@ -6,7 +6,7 @@ import { tick } from '../schedule.ts'
 import { consume, DEAD_LETTERS, PRODUCERS, type Producer } from '../work.ts'
 import { after, cronsOf, from, isDaily, MINUTE, nextByCalendar, QUARTER } from './instants.ts'
 import { MOVE, setClock } from './moves.ts'
-import { type ClockRow, claimMove, nextWaits, saveMove, zonesInUse } from './store.ts'
+import { type ClockRow, claimMove, findClock, nextWaits, saveMove, zonesInUse } from './store.ts'
 
 /** A worker that says nothing for so long is dead, by the real clock; by then its leases on other rows have ended too. */
 const LEASE_MS = 60_000
@@ -28,10 +28,12 @@ type Entry = { due: number; depth: number } & ({ cron: string } | { queue: Produ
  */
 export async function walk(env: Env, requestId: string): Promise<void> {
   const system = systemOf(env, clock.date(), requestId)
+  const before = await findClock(system.db.$client)
   const row = await claimMove(system.db.$client, crypto.randomUUID(), Date.now(), Date.now() + LEASE_MS)
   if (!row) return
   setClock(row)
-  const walker = new Walker(system, row)
+  // A worker that ended as it should has given its lease back.
+  const walker = new Walker(system, row, before!.lease_until !== 0)
   while (system.budget.allows(STATEMENTS)) if (!(await walker.step())) return
   if (await walker.save(0)) await env.TASKS.send(MOVE)
 }
@@ -42,8 +44,11 @@ class Walker {
   readonly #env: Env
   #entries: Entry[]
   #depth = 0
+  /** Whether the next step may repeat one whose messages were lost when a worker died. */
+  #isRepeated: boolean
 
-  constructor(system: System, row: ClockRow) {
+  constructor(system: System, row: ClockRow, isRepeated: boolean) {
+    this.#isRepeated = isRepeated
     this.#system = system
     this.#row = { ...row, target: row.target! }
     this.#entries = JSON.parse(row.entries) as Entry[]
@@ -69,6 +74,7 @@ class Walker {
       this.#entries = this.#entries.filter((entry) => entry !== due)
       return this.save()
     }
+    this.#isRepeated = false
     const at = await this.#next()
     if (at === null) return this.#end()
     clock.ahead = at - Date.now()
@@ -89,8 +95,9 @@ class Walker {
       await tick({ cron: entry.cron, scheduledTime: entry.due }, this.#env, budget).catch(() => null)
     else await this.#handle(entry)
     await backgroundEnded()
-    if (!('cron' in entry) || isDaily(entry.cron))
+    if (!('cron' in entry) || isDaily(entry.cron) || this.#isRepeated)
       for (const step of [MINUTE, QUARTER]) this.#visit(after(clock.now(), step), entry.depth + 1)
+    this.#isRepeated = false
   }
 
   async #handle({ queue, body, attempts, ...entry }: Extract<Entry, { queue: Producer }>): Promise<void> {

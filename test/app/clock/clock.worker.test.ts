@@ -56,7 +56,7 @@ describe('days pass', () => {
         while ((await api(service.tenant, 'GET', PATH)).status === 202) {
           await walk(env, 'test').catch(() => null)
           // A minute of the real clock later.
-          await env.DB.prepare('update clock set lease_until = 0').run()
+          await env.DB.prepare('update clock set lease_until = 1').run()
         }
       },
     ]) {
