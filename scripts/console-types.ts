@@ -51,14 +51,13 @@ function typeOf(schema: Schema): string {
   return SIMPLE[type ?? ''] ?? 'unknown'
 }
 
-const contentOf = ({ content }: Described): string =>
-  content
-    ? member(
-        'content',
-        true,
-        object(Object.entries(content).map(([name, { schema }]) => member(name, true, schema ? typeOf(schema) : 'unknown'))),
-      )
-    : 'content?: never'
+/** The console asks for JSON where it can have it. */
+function contentOf({ content }: Described): string {
+  if (!content) return 'content?: never'
+  const all = Object.entries(content)
+  const meant = content['application/json'] ? all.filter(([name]) => name === 'application/json') : all
+  return member('content', true, object(meant.map(([name, { schema }]) => member(name, true, schema ? typeOf(schema) : 'unknown'))))
+}
 
 function operationOf({ parameters = [], requestBody, responses }: Operation): string {
   const placed = ['query', 'header', 'path', 'cookie'].map((place) => {

@@ -35,6 +35,7 @@ export const SENTENCES: Record<string, string> = {
   'cfdi.not_found': 'No tiene este CFDI, o queda fuera de lo que puede ver.',
   'cfdi.retenciones_status': 'El SAT informa del estado de las retenciones en otra página, que el servicio no consulta.',
   'cfdi.too_many_to_sort': 'Son demasiados CFDI para ordenarlos así. Acorte las fechas o agregue un filtro.',
+  'cfdi.xml_not_held': 'De este CFDI solo se conocen los metadatos: sin su XML no hay PDF.',
   'cfdi.xml_not_available': 'De este CFDI solo se conocen los metadatos: el SAT no ha entregado su XML.',
   'clock.moving': 'El reloj ya está avanzando. Espere a que llegue.',
   'clock.past': 'El reloj no regresa. Indique un momento posterior.',

@@ -6,7 +6,7 @@ import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { DEFAULT_TEMPLATE, prefixFault, templateFault } from './template.ts'
 
 /** The kinds that the service holds. */
-const HELD_KINDS = ['cfdi_xml', ...DOCUMENT_KINDS, 'buzon'] as const
+export const HELD_KINDS = ['cfdi_xml', ...DOCUMENT_KINDS, 'buzon'] as const
 /** The kinds that a storage connector mirrors: those, and what is made of them. */
 export const MIRRORED_KINDS = [...HELD_KINDS, 'cfdi_pdf'] as const
 export type MirroredKind = (typeof MIRRORED_KINDS)[number]

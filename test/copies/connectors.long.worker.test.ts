@@ -178,12 +178,10 @@ describe('creating a connector', () => {
     }
   })
 
-  it('says why there are no PDFs of CFDIs', async () => {
-    const { status, body } = await acme.ask('POST', CONNECTORS, { name: 'x', ...DRAFTS.s3, scope: { kinds: ['cfdi_xml', 'cfdi_pdf'] } })
-    expect([status, body.errors]).toEqual([
-      422,
-      [{ path: 'scope.kinds[1]', message: 'Must not be cfdi_pdf: the service holds no PDFs of CFDIs.' }],
-    ])
+  it('copies the PDFs of CFDIs where they are asked for by name', async () => {
+    const kindsOf = async (scope: object) => (await acme.ask('POST', CONNECTORS, { name: 'x', ...DRAFTS.s3, scope })).body.scope.kinds
+    expect(await kindsOf({ kinds: ['cfdi_xml', 'cfdi_pdf'] })).toEqual(['cfdi_xml', 'cfdi_pdf'])
+    expect(await kindsOf({ kinds: null })).toEqual(KINDS)
   })
 
   it('takes what another service than Amazon takes as a bucket, and a SAS that is valid, or that a policy of the container limits', async () => {

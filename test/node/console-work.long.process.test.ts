@@ -233,7 +233,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
         `${coded[name]} – ${(codes.es[name] as Record<string, string>)[coded[name]]}`,
       )
     expect(await page.locator('#menu').isVisible()).toBe(false)
-    expect(await page.getByRole('button', { name: 'Imprimir o guardar PDF' }).isVisible()).toBe(false)
+    expect(await page.getByRole('button', { name: 'Imprimir' }).isVisible()).toBe(false)
     expect(await page.getByRole('heading', { name: 'Relaciones' }).isVisible()).toBe(false)
     const history = page.getByRole('heading', { name: 'Historia', exact: true })
     expect([await history.isVisible(), await page.getByText('Pruebas: sin validez fiscal').isVisible()]).toEqual([false, true])

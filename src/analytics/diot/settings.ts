@@ -116,7 +116,7 @@ export async function setDiotSupplier(ctx: Ctx, rfc: string, draft: DiotSupplier
 export async function removeDiotSupplier(ctx: Ctx, rfc: string): Promise<void> {
   const filer = filerOf(ctx)
   const what = { action: 'diot_supplier.deleted', resource_id: filer.fiscal_entity_id }
-  await change(ctx, what, [assertThat(sql`${hasSettings(filer, rfc)}`, 'diot_supplier.set'), deleteSettings(filer, rfc)]).catch(
+  await change(ctx, what, [assertThat(hasSettings(filer, rfc), 'diot_supplier.set'), deleteSettings(filer, rfc)]).catch(
     (error: unknown) => {
       throw isGuardViolation(error, 'diot_supplier.set') ? notFound('supplier') : error
     },

@@ -80,6 +80,26 @@ describe('a round', () => {
     expect(await one.mirror()).toMatchObject({ due: 0 })
   })
 
+  it('copies the PDF beside each XML, also when it breaks off between the two, and counts both', async () => {
+    const one = await mirrored({ kinds: ['cfdi_xml', 'cfdi_pdf'] })
+    const first = await one.come(3)
+    await startBackfill(one.connector)
+    let puts = 0
+    one.shelf.before = (path) => {
+      if (path.endsWith('.pdf') && ++puts === 2) throw new DestinationError('unavailable', 'The destination is not there.', null)
+    }
+    await one.work()
+    one.shelf.before = () => {}
+    await env.EVENTS_0.prepare('update storage_connectors set retry_at = 0 where connector = ?').bind(one.connector).run()
+    await one.work()
+    const names = one.shelf.documents().map((path) => path.split('/').at(-1))
+    expect(names.sort()).toEqual(first.flatMap((uuid) => [`${uuid}.pdf`, `${uuid}.xml`]).sort())
+    const pdfs = [...one.shelf.objects].filter(([path]) => path.endsWith('.pdf'))
+    for (const [, { bytes, content_type }] of pdfs)
+      expect([content_type, new TextDecoder().decode(bytes.subarray(0, 8))]).toEqual(['application/pdf', '%PDF-1.7'])
+    expect(JSON.parse((await stateOf(one.connector)).backfill!)).toMatchObject({ status: 'completed', total: 6 })
+  })
+
   it('of a backfill leaves what comes meanwhile to the next one, wherever it lies', async () => {
     const one = await mirrored()
     const first = await one.come(130)

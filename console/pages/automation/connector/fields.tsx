@@ -81,7 +81,10 @@ interface Scope {
 }
 
 export const useScope = (stored?: StorageConnector) =>
-  useState<Scope>({ fiscal_entity_ids: stored?.scope.fiscal_entity_ids ?? null, kinds: stored?.scope.kinds ?? [...KINDS] })
+  useState<Scope>({
+    fiscal_entity_ids: stored?.scope.fiscal_entity_ids ?? null,
+    kinds: stored?.scope.kinds ?? KINDS.filter((kind) => kind !== 'cfdi_pdf'),
+  })
 
 /** What is copied. */
 export function ScopeFields({ scope, set, error }: { scope: Scope; set: (scope: Scope) => void; error: Error | null }) {

@@ -45,7 +45,19 @@ const PLACE: readonly Member[] = [optional('prefix'), optional('path_template', 
 export const configOf = (provider: Provider): readonly Member[] => [...PROVIDERS[provider].config, ...PLACE]
 
 export const KINDS = [
-  ...(['cfdi_xml', 'csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug', 'buzon'] as const),
+  ...([
+    'cfdi_xml',
+    'csf',
+    'opinion_32d',
+    'obligations',
+    'declaracion',
+    'acuse',
+    'registration',
+    'certificates',
+    'rug',
+    'buzon',
+    'cfdi_pdf',
+  ] as const),
 ] satisfies readonly Kind[]
 
 /** A chosen file is not the key file of a service account. */

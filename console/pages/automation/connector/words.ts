@@ -44,6 +44,7 @@ const es = {
   kinds: 'Qué se copia',
   kindNames: {
     cfdi_xml: 'XML de CFDI y retenciones',
+    cfdi_pdf: 'PDF de CFDI y retenciones',
     csf: 'Constancias de situación fiscal',
     opinion_32d: 'Opiniones de cumplimiento',
     obligations: 'Obligaciones registradas',
@@ -145,6 +146,7 @@ const en: typeof es = {
   kinds: 'What is copied',
   kindNames: {
     cfdi_xml: 'XML of CFDIs and retenciones',
+    cfdi_pdf: 'PDF of CFDIs and retenciones',
     csf: 'Tax status certificates',
     opinion_32d: 'Compliance opinions',
     obligations: 'Registered obligations',

@@ -2,7 +2,7 @@ import { useContext, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import { useSend } from '../../../api/queries.ts'
-import type { CfdiFilters, ExportFormat, ExportHeadings, ExportKind, FiscalEntity } from '../../../api/routes.d.ts'
+import type { CfdiFilters, ExportContent, ExportFormat, ExportHeadings, ExportKind, FiscalEntity } from '../../../api/routes.d.ts'
 import { count } from '../../../format.ts'
 import { LanguageContext, useWords } from '../../../language.ts'
 import { Button } from '../../../parts/button.tsx'
@@ -14,6 +14,7 @@ import { type Filters, useFilterText } from './filters.tsx'
 import { useCfdiList } from './list.ts'
 import { words } from './words.ts'
 
+const FORMATS: readonly ExportFormat[] = ['xlsx', 'csv', 'ndjson']
 const KINDS: readonly ExportKind[] = ['cfdi', 'conceptos', 'pagos', 'nominas', 'complementos', 'xml']
 
 interface Props {
@@ -32,9 +33,9 @@ export function Exporting({ entity, filters, asked, close }: Props) {
   const textOf = useFilterText()
   const [, go] = useLocation()
   const [kind, choose] = useState<ExportKind>('cfdi')
-  const formats: readonly ExportFormat[] = kind === 'xml' ? ['zip'] : ['xlsx', 'csv', 'ndjson']
+  const isZip = kind === 'xml'
   const send = useSend(
-    (body: { kind: ExportKind; format: ExportFormat; headings: ExportHeadings }, headers) =>
+    (body: { kind: ExportKind; format: ExportFormat; headings: ExportHeadings; content?: ExportContent[] }, headers) =>
       // The texts of the address are those that the API takes, for true and false as well.
       answer(api.POST('/v1/exports', { body: { fiscal_entity_id, filters: filters as CfdiFilters, ...body }, headers })),
     ['exports', 'billing'],
@@ -48,6 +49,11 @@ export function Exporting({ entity, filters, asked, close }: Props) {
       <Room of="exports" />
       <Form
         onSubmit={(form) => {
+          if (isZip) {
+            const content = String(form.get('files')).split(' ') as ExportContent[]
+            send.mutate({ kind, format: 'zip', headings: 'api', content }, { onSuccess: () => go('/exports') })
+            return
+          }
           const format = String(form.get('format')) as ExportFormat
           const isTable = format === 'xlsx' || format === 'csv'
           send.mutate({ kind, format, headings: isTable ? headings : 'api' }, { onSuccess: () => go('/exports') })
@@ -66,13 +72,23 @@ export function Exporting({ entity, filters, asked, close }: Props) {
             </option>
           ))}
         </Select>
-        <Select label={t.format} name="format">
-          {formats.map((one) => (
-            <option key={one} value={one}>
-              {one === 'xlsx' ? 'Excel (XLSX)' : one.toUpperCase()}
-            </option>
-          ))}
-        </Select>
+        {isZip ? (
+          <Select label={t.files} name="files">
+            {Object.entries(t.fileKinds).map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </Select>
+        ) : (
+          <Select label={t.format} name="format">
+            {FORMATS.map((one) => (
+              <option key={one} value={one}>
+                {one === 'xlsx' ? 'Excel (XLSX)' : one.toUpperCase()}
+              </option>
+            ))}
+          </Select>
+        )}
         <Problem error={send.error} />
         <Actions>
           <Button onClick={close}>{t.cancel}</Button>

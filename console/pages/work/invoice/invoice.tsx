@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/preact-query'
-import { ArrowLeft, Download, Printer, ShieldCheck } from 'lucide-preact'
+import { ArrowLeft, Download, FileText, Printer, ShieldCheck } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import { useSend } from '../../../api/queries.ts'
 import { instant } from '../../../format.ts'
-import { useWords } from '../../../language.ts'
+import { language, useWords } from '../../../language.ts'
 import { Button } from '../../../parts/button.tsx'
 import { useEntity } from '../../../parts/entity.tsx'
 import { Call, Panel, Title } from '../../../parts/page.tsx'
@@ -95,6 +95,17 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
           <input type="checkbox" checked={isWhole} onChange={({ currentTarget }) => setWhole(currentTarget.checked)} />
           {t.withHistory}
         </label>
+        {data.has_pdf && (
+          <a
+            class={css.xml}
+            href={`/v1/cfdi/${data.uuid}/pdf?${new URLSearchParams({ fiscal_entity_id: data.fiscal_entity_id, language: language(), ...(as_of && { as_of }) })}`}
+            target="_blank"
+            rel="noreferrer"
+          >
+            <FileText size={16} aria-hidden="true" />
+            {t.pdf}
+          </a>
+        )}
         {data.has_xml && (
           <a class={css.xml} href={`/v1/cfdi/${data.uuid}/xml?fiscal_entity_id=${data.fiscal_entity_id}`} download={`${data.uuid}.xml`}>
             <Download size={16} aria-hidden="true" />

@@ -1,6 +1,7 @@
 const es = {
   back: 'Volver a los CFDI',
-  print: 'Imprimir o guardar PDF',
+  print: 'Imprimir',
+  pdf: 'PDF',
   withHistory: 'Con su historia',
   xml: 'XML',
   check: 'Consultar estado en el SAT',
@@ -152,7 +153,8 @@ const es = {
 }
 const en: typeof es = {
   back: 'Back to the CFDIs',
-  print: 'Print or save as PDF',
+  print: 'Print',
+  pdf: 'PDF',
   withHistory: 'With its history',
   xml: 'XML',
   check: 'Ask SAT for its status',
