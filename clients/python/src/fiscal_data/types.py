@@ -176,6 +176,9 @@ ExportFormat: TypeAlias = Literal['csv', 'xlsx', 'ndjson', 'zip']
 ExportHeadings: TypeAlias = Literal['api', 'es']
 
 
+ExportContent: TypeAlias = Literal['xml', 'pdf']
+
+
 ExportStatus: TypeAlias = Literal['queued', 'running', 'ready', 'failed', 'expired']
 
 
@@ -1297,7 +1300,7 @@ StorageConnectorConnectorStatus: TypeAlias = Literal['active', 'paused', 'error'
 Config: TypeAlias = S3Config | AzureBlobConfig | GoogleDriveConfig | OneDriveConfig
 
 
-StorageKind: TypeAlias = Literal['cfdi_xml', 'csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug', 'buzon']
+StorageKind: TypeAlias = Literal['cfdi_xml', 'csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug', 'buzon', 'cfdi_pdf']
 
 
 class StorageConnectorScope(TypedDict):
@@ -2558,6 +2561,7 @@ class Export(TypedDict):
     kind: ExportKind
     format: ExportFormat
     headings: ExportHeadings
+    content: list[ExportContent] | None
     filters: dict[str, str]
     status: ExportStatus
     rows: int
@@ -3883,6 +3887,7 @@ class CreateExportRequest(TypedDict):
     kind: ExportKind
     format: ExportFormat
     headings: NotRequired[ExportHeadings]
+    content: NotRequired[list[ExportContent]]
     filters: NotRequired[CfdiFilters]
 
 

@@ -3108,7 +3108,7 @@ export type ReportQueued = {
 };
 
 /**
- * `cfdi`: a row for each document, as `GET /v1/cfdi` has it. `conceptos`: a row for each line. `pagos`: a row for each document that a payment complement pays. `nominas`: a row for each payroll line. `complementos`: a row for each attribute of a complement, whether of a document or of a line. `xml`: the XML of each document.
+ * `cfdi`: a row for each document, as `GET /v1/cfdi` has it. `conceptos`: a row for each line. `pagos`: a row for each document that a payment complement pays. `nominas`: a row for each payroll line. `complementos`: a row for each attribute of a complement, whether of a document or of a line. `xml`: the files of each document, as `content` names them.
  */
 export type ExportKind = 'cfdi' | 'conceptos' | 'pagos' | 'nominas' | 'complementos' | 'xml';
 
@@ -3121,6 +3121,11 @@ export type ExportFormat = 'csv' | 'xlsx' | 'ndjson' | 'zip';
  * `api`: columns have the names of the members, and values are those of the API. `es`: columns have Spanish headings, and values of enumerations are Spanish words, such as `Emitido` and `Sí`. Codes of the authority stay codes.
  */
 export type ExportHeadings = 'api' | 'es';
+
+/**
+ * `xml`: the XML. `pdf`: the PDF that is made of it, in Spanish.
+ */
+export type ExportContent = 'xml' | 'pdf';
 
 export type CfdiFilters = {
     /**
@@ -3278,6 +3283,10 @@ export type Export = {
      * What stands above its columns: the names of the API, or Spanish headings.
      */
     headings: ExportHeadings;
+    /**
+     * Which files the kind `xml` has of each document. Null for other kinds.
+     */
+    content: Array<ExportContent> | null;
     /**
      * Those of the request.
      */
@@ -10887,7 +10896,7 @@ export type StorageConnectorConnectorStatus = 'active' | 'paused' | 'error';
 
 export type Config = S3Config | AzureBlobConfig | GoogleDriveConfig | OneDriveConfig;
 
-export type StorageKind = 'cfdi_xml' | 'csf' | 'opinion_32d' | 'obligations' | 'declaracion' | 'acuse' | 'registration' | 'certificates' | 'rug' | 'buzon';
+export type StorageKind = 'cfdi_xml' | 'csf' | 'opinion_32d' | 'obligations' | 'declaracion' | 'acuse' | 'registration' | 'certificates' | 'rug' | 'buzon' | 'cfdi_pdf';
 
 export type StorageConnectorScope = {
     /**
@@ -10895,7 +10904,7 @@ export type StorageConnectorScope = {
      */
     fiscal_entity_ids: Array<string> | null;
     /**
-     * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `obligations` registered obligations, `declaracion` returns, `acuse` receipts for returns, `registration` the registration data, `certificates` lists of certificates, `rug` the collateral registry, `buzon` documents of the tax mailbox. That is every kind that the service holds.
+     * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `obligations` registered obligations, `declaracion` returns, `acuse` receipts for returns, `registration` the registration data, `certificates` lists of certificates, `rug` the collateral registry, `buzon` documents of the tax mailbox. That is every kind that the service holds. `cfdi_pdf` is the PDF of each XML, in Spanish, in its state when it is copied.
      */
     kinds: Array<StorageKind>;
 };
@@ -10930,7 +10939,7 @@ export type StorageConnectorDraftScope = {
      */
     fiscal_entity_ids?: Array<string> | null;
     /**
-     * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `obligations` registered obligations, `declaracion` returns, `acuse` receipts for returns, `registration` the registration data, `certificates` lists of certificates, `rug` the collateral registry, `buzon` documents of the tax mailbox. That is every kind that the service holds. Null: all of them.
+     * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `obligations` registered obligations, `declaracion` returns, `acuse` receipts for returns, `registration` the registration data, `certificates` lists of certificates, `rug` the collateral registry, `buzon` documents of the tax mailbox. That is every kind that the service holds. `cfdi_pdf` is the PDF of each XML, in Spanish, in its state when it is copied. Null: all that it holds.
      */
     kinds?: Array<StorageKind> | null;
 };
@@ -12629,6 +12638,10 @@ export type CreateExportRequest = {
      * What is written above the columns of `csv` and `xlsx`: `api` the names of the members, `es` Spanish headings, with Spanish words for values of enumerations. Other formats have no headings and take `api` alone.
      */
     headings?: ExportHeadings;
+    /**
+     * Which files the kind `xml` has of each document. `["xml"]` by default. Other kinds take no `content`.
+     */
+    content?: Array<ExportContent>;
     /**
      * Those of `GET /v1/cfdi`, by the same names. All documents without any.
      */
