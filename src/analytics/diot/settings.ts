@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
