@@ -6,9 +6,9 @@ import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { DEFAULT_TEMPLATE, prefixFault, templateFault } from './template.ts'
 
 /** The kinds that the service holds. */
-export const HELD_KINDS = ['cfdi_xml', ...DOCUMENT_KINDS, 'buzon'] as const
+export const STORED_KINDS = ['cfdi_xml', ...DOCUMENT_KINDS, 'buzon'] as const
 /** The kinds that a storage connector mirrors: those, and what is made of them. */
-export const MIRRORED_KINDS = [...HELD_KINDS, 'cfdi_pdf'] as const
+export const MIRRORED_KINDS = [...STORED_KINDS, 'cfdi_pdf'] as const
 export type MirroredKind = (typeof MIRRORED_KINDS)[number]
 
 /** The settings of a destination that each provider needs (config). */
@@ -321,10 +321,10 @@ const scope = {
     .min(1)
     .max(20)
     .nullable()
-    .transform((kinds) => [...new Set(kinds ?? HELD_KINDS)])
+    .transform((kinds) => [...new Set(kinds ?? STORED_KINDS)])
     .meta({ description: `${KINDS} Null: all that it holds.` }),
 }
-const everything = { fiscal_entity_ids: null, kinds: [...HELD_KINDS] }
+const everything = { fiscal_entity_ids: null, kinds: [...STORED_KINDS] }
 
 const LOCATION = 'Where the destination is. Its members depend on the provider.'
 // Which of them is meant depends on another member.

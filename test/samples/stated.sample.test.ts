@@ -3,9 +3,12 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { contentOf, contentText, lineText } from '../../src/cfdi/chunks/content.ts'
 import { statedBy } from '../../src/cfdi/detail/stated.ts'
+import { pdfOf } from '../../src/cfdi/print/pdf.ts'
 import { readCfdi } from '../../src/cfdi/xml/parse.ts'
 import { readTree } from '../../src/cfdi/xml/tree.ts'
 import { CfdiRejected } from '../../src/cfdi/xml/xml.ts'
+import { VALID } from '../cfdi/print/support/printed.ts'
+import { codesOf, solid, textOf } from '../cfdi/print/support/read-pdf.ts'
 import { attributesOf, lacking } from '../cfdi/support/stated.ts'
 
 const directory = process.env['SAMPLES_DIR']
@@ -26,7 +29,7 @@ function detailOf(bytes: Uint8Array) {
 }
 
 /** A file in the encoding that it declares. */
-const textOf = (bytes: Uint8Array): string => {
+const textOfFile = (bytes: Uint8Array): string => {
   const [, declared = 'utf-8'] = /^[^>]*\sencoding=["']([\w-]+)/.exec(new TextDecoder('latin1').decode(bytes.subarray(0, 200))) ?? []
   return new TextDecoder(declared).decode(bytes).replace(/^\uFEFF+/, '')
 }
@@ -49,7 +52,7 @@ describe.skipIf(directory === undefined)('a detail states every attribute and te
   it.each(files)('%s', (path) => {
     const bytes = readFileSync(join(directory!, 'cfdi', path))
     const detail = detailOf(bytes)
-    const xml = textOf(bytes)
+    const xml = textOfFile(bytes)
     if (detail === null || isRepaired(detail.repairs) || !isWellFormed(xml)) return
     compared++
     expect(lacking(xml, detail)).toEqual([])
@@ -57,5 +60,18 @@ describe.skipIf(directory === undefined)('a detail states every attribute and te
 
   it('in most files', () => {
     expect(compared).toBeGreaterThan(files.length / 2)
+  })
+})
+
+describe.skipIf(directory === undefined)('a PDF has every attribute and text of a sample, and its QR code', { timeout: 120_000 }, () => {
+  it.each(files)('%s', async (path) => {
+    const bytes = readFileSync(join(directory!, 'cfdi', path))
+    const detail = detailOf(bytes)
+    const xml = textOfFile(bytes)
+    if (detail === null || isRepaired(detail.repairs) || !isWellFormed(xml)) return
+    const pdf = pdfOf(bytes, VALID, 'es')
+    const text = solid(await textOf(pdf))
+    expect(attributesOf(xml).filter(([, value]) => !text.includes(solid(value)))).toEqual([])
+    for (const code of codesOf(pdf)) expect(code).toMatch(/id=|IdCCP=/i)
   })
 })

@@ -18,6 +18,9 @@ const [LABEL, VALUE, CELL, SMALL] = [{ size: 6, grey: 0.35 }, { size: 8 }, { siz
 const LEADING = 1.25
 const HEADINGS = [0, 14, 10, 8.5, 8, 7.5, 7]
 
+/** A text or row up to this height stands on one page. */
+const WHOLE = BOTTOM - MARGIN - 40
+
 /** What a block takes at least of a page. */
 const LEAST = { fields: 30, text: 10, table: 50, sides: 60, code: CODE + 2 * QUIET } as const
 
@@ -120,6 +123,12 @@ class Drawing {
     this.#y = Math.max(this.#y, end)
   }
 
+  /** Begins a page unless the text fits on this one, or on none. */
+  #needLines(text: string, width: number, look: Look, above = 0): void {
+    const height = above + this.#broken(text, width, look.size).length * look.size * LEADING
+    this.#need(height <= WHOLE ? height : above + look.size * LEADING)
+  }
+
   /** Draws a text in lines from here on, over as many pages as it takes. */
   #lines(text: string, x: number, width: number, look: Look): void {
     for (const line of this.#broken(text, width, look.size)) {
@@ -166,7 +175,7 @@ class Drawing {
 
   #text({ text, look, address }: Block & { kind: 'text' }): void {
     const drawn: Look = look === 'strong' ? { ...VALUE, isBold: true } : look === 'small' ? SMALL : VALUE
-    this.#need(drawn.size * LEADING)
+    this.#needLines(text, WIDTH, drawn)
     this.#pdf.within('P', () => {
       if (address === undefined) return this.#lines(text, MARGIN, WIDTH, drawn)
       this.#pdf.link(MARGIN, this.#y + drawn.size, text, drawn, address)
@@ -249,7 +258,7 @@ class Drawing {
     const [page, x] = [this.#pdf.pages, MARGIN + CODE + 3 * QUIET]
     for (const { label, value } of fields) {
       const width = PAGE.width - MARGIN - x
-      this.#need(LABEL.size * LEADING + SMALL.size * LEADING)
+      this.#needLines(value, width, SMALL, LABEL.size * LEADING)
       this.#pdf.within('P', () => {
         this.#lines(label, x, width, LABEL)
         this.#lines(value, x, width, SMALL)
@@ -353,7 +362,7 @@ class Drawing {
     }
     // A row stays whole where it can; one that is longer than a page goes on.
     const height = most * step + below.length * SMALL.size * LEADING + 3
-    if (this.#y + Math.min(height, 200) > BOTTOM) newPage()
+    if (this.#y + height > BOTTOM && (height <= WHOLE || this.#y > BOTTOM / 2)) newPage()
     const fits = this.#y + most * step <= BOTTOM
     const top = this.#y
     this.#pdf.open('TR')

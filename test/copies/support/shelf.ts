@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { sealCredentials } from '../../../src/copies/connector.ts'
 import { type Destination, DestinationError, type DestinationFault, type StoredObject } from '../../../src/copies/drivers/port.ts'
 import type { ConnectorScope } from '../../../src/copies/provider-contract.ts'
-import { HELD_KINDS } from '../../../src/copies/provider-contract.ts'
+import { STORED_KINDS } from '../../../src/copies/provider-contract.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { commit } from '../../../src/platform/db/commit.ts'
 import { newId } from '../../../src/platform/db/id.ts'
@@ -98,7 +98,7 @@ export async function connectorOf(
     )
     .bind(
       ...[connector_id, organization_id, JSON.stringify({ bucket: 'b', prefix: '', path_template })],
-      ...[JSON.stringify({ fiscal_entity_ids: null, kinds: HELD_KINDS, ...scope }), credentials, Date.now()],
+      ...[JSON.stringify({ fiscal_entity_ids: null, kinds: STORED_KINDS, ...scope }), credentials, Date.now()],
     )
     .all<{ connector: number }>()
   return { connector: results[0]!.connector, connector_id }
