@@ -31,6 +31,7 @@ export const MEMBERS: Record<string, string> = {
   cancellation_reason: 'motivo de cancelación',
   cancelled_at: 'fecha de cancelación',
   cfdi_types: 'tipos de CFDI',
+  content: 'archivos de cada CFDI',
   ciec: 'CIEC',
   config: 'configuración',
   connector_status: 'estado',
