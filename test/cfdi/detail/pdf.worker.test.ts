@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:test'
 import { expect, it, vi } from 'vitest'
 import { api, basic, request } from '../../support/client.ts'
 import { connect } from '../../support/tenants.ts'
@@ -31,4 +32,6 @@ it('a PDF is answered under a path of its own and to who accepts it, and not aga
   expect(accepted.headers.get('vary')).toContain('Accept')
   expect(json.body).toMatchObject({ uuid, has_pdf: true })
   expect((await ask('/pdf', { 'if-none-match': own.headers.get('etag')! })).status).toBe(304)
+  await env.LEDGER_0.prepare('update cfdi set xml_object = null where uuid = ?').bind(uuid).run()
+  expect(await ask('/pdf')).toMatchObject({ status: 409, body: { code: 'cfdi.xml_not_held' } })
 })
