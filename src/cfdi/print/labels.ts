@@ -1,7 +1,7 @@
 import type { Language } from './catalogs.ts'
 
 /** Words of attributes that are written otherwise than in the XML. */
-const WORDS: Readonly<Record<string, string>> = Object.fromEntries(
+const ACCENTED: Readonly<Record<string, string>> = Object.fromEntries(
   (
     'régimen número código información descripción identificación razón relación nómina percepción percepciones deducción deducciones ' +
     'exportación versión expedición operación mercancía mercancías ubicación ubicaciones país vehículo días máximo público retención ' +
@@ -287,7 +287,7 @@ function newLabel(name: string, language: Language): string {
     .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     .split(/[\s_.-]+/)
     .filter(Boolean)
-    .map((word) => SHORT[word.toLowerCase()] ?? WORDS[word.toLowerCase()] ?? (/^[A-Z]{2,}$/.test(word) ? word : word.toLowerCase()))
+    .map((word) => SHORT[word.toLowerCase()] ?? ACCENTED[word.toLowerCase()] ?? (/^[A-Z]{2,}$/.test(word) ? word : word.toLowerCase()))
     .join(' ')
   return words === '' ? name : words[0]!.toUpperCase() + words.slice(1)
 }
@@ -372,3 +372,54 @@ export function amountInWords(amount: string, currency: string | undefined, lang
   const of = isMxn && /(?:llón|llones)$/.test(inSpanish(whole)) ? 'de ' : ''
   return `${inSpanish(whole)} ${isMxn ? `${of}${isOne ? 'peso' : 'pesos'} ${cents} M.N.` : `${cents} ${currency}`}`.toUpperCase()
 }
+
+/** What the sheet says itself. */
+const es = {
+  tipo: { I: 'Factura', E: 'Nota de crédito', P: 'Recibo de pago', N: 'Recibo de nómina', T: 'Traslado' } as Record<string, string>,
+  retenciones: 'Constancia de retenciones',
+  representation: 'Este documento es una representación impresa de un CFDI.',
+  representationOfRetenciones: 'Este documento es una representación impresa de un CFDI que ampara retenciones e información de pagos.',
+  sandbox: 'Pruebas: sin validez fiscal.',
+  valid: 'Estado en el SAT: vigente.',
+  validOn: (day: string) => `Estado en el SAT al ${day}: vigente.`,
+  cancelled: (day: string | null) => (day === null ? 'CANCELADO.' : `CANCELADO el ${day}.`),
+  reason: (why: string) => `Motivo: ${why}.`,
+  substitute: (uuid: string) => `Lo sustituye el CFDI ${uuid}`,
+  watermark: 'CANCELADO',
+  totals: 'Totales',
+  inWords: 'Total con letra',
+  payment: 'Pago',
+  certification: 'Certificación',
+  cadena: 'Cadena original del complemento de certificación digital del SAT',
+  verifyAt: 'Se verifica en',
+  qr: 'Código QR con el que se verifica este CFDI en el SAT',
+  qrOfCartaPorte: 'Código QR con el que se verifica la Carta Porte en el SAT',
+  leftOut: (elements: number) => `Este documento es muy grande: aquí faltan ${elements} elementos. El XML adjunto los tiene todos.`,
+  page: (page: number, pages: number) => `Página ${page} de ${pages}`,
+  attached: 'El XML del CFDI',
+}
+const en: typeof es = {
+  tipo: { I: 'Invoice', E: 'Credit note', P: 'Payment receipt', N: 'Payroll receipt', T: 'Transfer' },
+  retenciones: 'Certificate of withholdings',
+  representation: 'This document is a printed representation of a CFDI.',
+  representationOfRetenciones: 'This document is a printed representation of a CFDI of withholdings and payments.',
+  sandbox: 'Test: not valid for tax purposes.',
+  valid: 'State at SAT: valid.',
+  validOn: (day) => `State at SAT on ${day}: valid.`,
+  cancelled: (day) => (day === null ? 'CANCELLED.' : `CANCELLED on ${day}.`),
+  reason: (why) => `Reason: ${why}.`,
+  substitute: (uuid) => `The CFDI ${uuid} substitutes it`,
+  watermark: 'CANCELADO',
+  totals: 'Totals',
+  inWords: 'Total in words',
+  payment: 'Payment',
+  certification: 'Certification',
+  cadena: 'Original string of the certification by SAT',
+  verifyAt: 'It is verified at',
+  qr: 'QR code with which this CFDI is verified at SAT',
+  qrOfCartaPorte: 'QR code with which the waybill is verified at SAT',
+  leftOut: (elements) => `This document is very large: ${elements} elements are missing here. The attached XML has all of them.`,
+  page: (page, pages) => `Page ${page} of ${pages}`,
+  attached: 'The XML of the CFDI',
+}
+export const WORDS = { es, en }

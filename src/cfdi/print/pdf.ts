@@ -1,8 +1,8 @@
 import { encode } from 'uqr'
 import { type Look, PAGE, PdfDocument, type Tag } from '../../platform/pdf/document.ts'
 import type { Language } from './catalogs.ts'
+import { WORDS } from './labels.ts'
 import { type Block, type Half, type PrintedField, type PrintedState, type Row, sheetOf } from './sheet.ts'
-import { WORDS } from './words.ts'
 
 const MARGIN = 36
 const WIDTH = PAGE.width - 2 * MARGIN

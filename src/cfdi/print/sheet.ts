@@ -1,8 +1,7 @@
 import { readLines, readTree, type XmlElement } from '../xml/tree.ts'
 import { codeNameOf, type Language, reasonOf } from './catalogs.ts'
 import { cadenaOf, cartaPorteAddress, verificationOf } from './certification.ts'
-import { amountInWords, labelOf } from './labels.ts'
-import { WORDS } from './words.ts'
+import { amountInWords, labelOf, WORDS } from './labels.ts'
 
 /** A value with its name. */
 export interface PrintedField {
