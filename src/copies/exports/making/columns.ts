@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
 import type { KnownDetail } from '../../../cfdi/chunks/content.ts'
-import { type Located, locateContents, readableOf, readContents, type StoredLocation } from '../../../cfdi/chunks/contents.ts'
+import { type Located, locateContents, readContents, type StoredLocation } from '../../../cfdi/chunks/contents.ts'
 import { Cfdi } from '../../../cfdi/contract.ts'
 import { JUBILACION, SEPARACION } from '../../../cfdi/detail/payroll.ts'
 import { eachPacked, inflated, type XmlLocation } from '../../../cfdi/mirrored/mirrored.ts'
@@ -136,24 +136,18 @@ export function repeatedOf({ row, context }: PageItem, listed: ListedParties): R
   return Object.fromEntries(REPEATED.map((name) => [name, cut(cfdi[name])])) as Repeated
 }
 
-/** The rows of documents, in their order. Contents are read some documents at a time. */
+/** The rows of documents, in their order. Their contents are read at once. */
 export async function* rowsOf(
   ledger: ScopedLedger,
-  kind: 'cfdi' | 'conceptos' | 'pagos',
-  items: readonly PageItem[],
+  kind: 'conceptos' | 'pagos',
+  batch: readonly Located<PageItem>[],
   listed: ListedParties,
 ): AsyncGenerator<object> {
-  if (kind === 'cfdi') {
-    for (const { row, context } of items) yield view(row, context, listed)
-    return
-  }
-  for (const batch of readableOf(await locateContents(ledger, items))) {
-    const contents = new Map<string, KnownDetail>()
-    await readContents(ledger, batch, (uuid, content) => contents.set(uuid, content))
-    for (const { item } of batch) {
-      const content = contents.get(item.row.uuid)
-      if (content) yield* kind === 'conceptos' ? linesOf(repeatedOf(item, listed), content) : paidOf(repeatedOf(item, listed), content)
-    }
+  const contents = new Map<string, KnownDetail>()
+  await readContents(ledger, batch, (uuid, content) => contents.set(uuid, content))
+  for (const { item } of batch) {
+    const content = contents.get(item.row.uuid)
+    if (content) yield* kind === 'conceptos' ? linesOf(repeatedOf(item, listed), content) : paidOf(repeatedOf(item, listed), content)
   }
 }
 
@@ -172,7 +166,7 @@ function* paidOf(common: Repeated, { pagos }: KnownDetail): Generator<PaidDocume
 
 type Known = StoredLocation & XmlLocation
 
-const isKnown = (one: StoredLocation): one is Known => one.xml_object !== null
+export const isKnown = (one: Located<PageItem>): one is Located<PageItem> & { location: Known } => one.location.xml_object !== null
 
 /** A document of which the XML is known, with its place and the name of its file. */
 export interface FileOf extends Located<PageItem> {
@@ -187,7 +181,7 @@ const nameOf = ({ row, context }: PageItem): string =>
 /** The files of those documents whose XML is known, in their order. One statement for each partition. */
 export async function filesOf(ledger: ScopedLedger, items: readonly PageItem[]): Promise<FileOf[]> {
   const located = await locateContents(ledger, items)
-  return located.flatMap(({ item, location }) => (isKnown(location) ? [{ name: nameOf(item), item, location }] : []))
+  return located.filter(isKnown).map(({ item, location }) => ({ name: nameOf(item), item, location }))
 }
 
 /** Adds files to an archive as they are stored, without packing them again. */

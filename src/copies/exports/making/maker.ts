@@ -1,21 +1,22 @@
 import { crc32 } from 'node:zlib'
-import { batchesOf } from '../../../cfdi/chunks/contents.ts'
+import { batchesOf, type Located, locateContents, readableOf } from '../../../cfdi/chunks/contents.ts'
 import { inflated, readPacked } from '../../../cfdi/mirrored/mirrored.ts'
 import { printPdf } from '../../../cfdi/print/print.ts'
 import { view } from '../../../cfdi/read-row.ts'
 import { type FixedFilters, findMatches, type PageItem } from '../../../cfdi/search/search.ts'
 import { listedOf } from '../../../lists/listed/counterparties.ts'
 import { type ListedParties, parseListed, writeListed } from '../../../lists/listed/listed.ts'
+import { free } from '../../../platform/bytes/bytes.ts'
 import type { Ctx } from '../../../platform/context.ts'
 import { holdLarge } from '../../../platform/locks/readings.ts'
 import { letOthersGoOn } from '../../../platform/work/pause.ts'
 import { openLedger, type ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
 import type { Start } from '../start.ts'
 import type { ExportRow } from '../store.ts'
-import { addFiles, type FileOf, filesOf, type RowWriter, repeatedOf, rowsOf, rowWriterOf, zipOf } from './columns.ts'
+import { addFiles, type FileOf, filesOf, isKnown, type RowWriter, repeatedOf, rowsOf, rowWriterOf, zipOf } from './columns.ts'
 import type { Zip } from './formats/zip.ts'
 import type { ExportLimits } from './output.ts'
-import { completeObject, FileOutput, type MakingState, newState, type SavedMaking } from './output.ts'
+import { completeObject, FileOutput, type MakingState, newState, type SavedMaking, WEIGHT } from './output.ts'
 import { isOfXml, type KindOfXml, rowsInXml } from './xml-rows.ts'
 
 /** Documents of one type alone have payments, and those of another payroll. */
@@ -100,8 +101,7 @@ export class Maker {
     if (this.state.after === null && this.state.documents === 0) writer?.begin()
     const { items, next } = await this.#page()
     if (writer === null) await this.#addFiles(items)
-    else if (isOfXml(kind)) await this.#write(writer, this.#rowsOfXml(items, kind))
-    else await this.#write(writer, rowsOf(this.#ledger, kind as Exclude<typeof kind, 'xml' | KindOfXml>, items, this.#listed))
+    else await this.#writeRows(writer, kind as Exclude<typeof kind, 'xml'>, items)
     this.state.documents += items.length
     this.state.without_xml += items.filter(({ row }) => row.has_xml === 0).length
     if (next !== null) {
@@ -118,8 +118,23 @@ export class Maker {
     return findMatches(this.#ledger, this.#filters, this.#listed, this.state.after ?? undefined, this.#limits.page[this.#row.kind])
   }
 
+  /** Writes the rows of documents. Those of contents are written before the next contents are read, because they keep them in memory. */
+  async #writeRows(writer: RowWriter, kind: Exclude<ExportRow['kind'], 'xml'>, items: readonly PageItem[]): Promise<void> {
+    if (kind === 'cfdi') {
+      return this.#write(
+        writer,
+        items.map(({ row, context }) => view(row, context, this.#listed)),
+      )
+    }
+    for (const batch of readableOf(await locateContents(this.#ledger, items))) {
+      const bytes = batch.reduce((sum, { location }) => sum + (location.xml_size ?? 0), 0)
+      const rows = isOfXml(kind) ? this.#rowsOfXml(batch, kind) : rowsOf(this.#ledger, kind, batch, this.#listed)
+      await holdLarge(this.#ctx, bytes - WEIGHT, () => this.#write(writer, rows))
+    }
+  }
+
   /** Writes rows, some at a time: other requests are answered in between. */
-  async #write(writer: RowWriter, rows: AsyncIterable<object>): Promise<void> {
+  async #write(writer: RowWriter, rows: Iterable<object> | AsyncIterable<object>): Promise<void> {
     let some: object[] = []
     const write = async () => {
       writer.write(some)
@@ -152,33 +167,35 @@ export class Maker {
       batch.map(({ location }) => location),
     )
     for (const { name, item, location } of batch) {
-      const xml = inflated(packed.get(location)!, location.xml_method)
-      packed.delete(location)
       const { row, context } = item
-      const pdf = await holdLarge(this.#ctx, xml.length, () => printPdf(this.#ctx, xml, view(row, context), 'es'))
-      zip.add(name.replace(/\.xml$/, '.pdf'), pdf, { method: STORED, crc: crc32(pdf), size: pdf.length })
+      await holdLarge(this.#ctx, location.xml_size ?? 0, async () => {
+        const xml = inflated(packed.get(location)!, location.xml_method)
+        packed.delete(location)
+        const pdf = await printPdf(this.#ctx, xml, view(row, context), 'es')
+        free(xml)
+        zip.add(name.replace(/\.xml$/, '.pdf'), pdf, { method: STORED, crc: crc32(pdf), size: pdf.length })
+      })
       await this.#output.flush()
       await scheduler.wait(1)
     }
   }
 
   /** What the XML of documents says, one document at a time. */
-  async *#rowsOfXml(items: readonly PageItem[], kind: KindOfXml): AsyncGenerator<object> {
-    for await (const batch of this.#batches(items)) {
-      const packed = await readPacked(
-        this.#files,
-        batch.map(({ location }) => location),
-      )
-      let read = 0
-      for (const { item, location } of batch) {
-        const bytes = inflated(packed.get(location)!, location.xml_method)
-        read += bytes.length
-        if (read > READ_AT_ONCE) {
-          await letOthersGoOn()
-          read = 0
-        }
-        yield* rowsInXml(kind, repeatedOf(item, this.#listed), bytes)
+  async *#rowsOfXml(batch: readonly Located<PageItem>[], kind: KindOfXml): AsyncGenerator<object> {
+    const known = batch.filter(isKnown)
+    const locations = known.map(({ location }) => location)
+    this.objects += new Set(locations.map(({ xml_object }) => xml_object)).size
+    const packed = await readPacked(this.#files, locations)
+    let read = 0
+    for (const { item, location } of known) {
+      const bytes = inflated(packed.get(location)!, location.xml_method)
+      packed.delete(location)
+      read += bytes.length
+      if (read > READ_AT_ONCE) {
+        await letOthersGoOn()
+        read = 0
       }
+      yield* rowsInXml(kind, repeatedOf(item, this.#listed), bytes)
     }
   }
 

@@ -21,6 +21,9 @@ export interface ExportLimits {
 
 const MIB = 1024 ** 2
 
+/** The bytes of an export in memory: a page of documents and the part of the file that is not written yet. */
+export const WEIGHT = 2 * MIB
+
 export const LIMITS: ExportLimits = {
   page: { cfdi: 500, conceptos: 250, pagos: 250, nominas: 250, complementos: 250, xml: 250 },
   commit: 5_000,

@@ -20,7 +20,7 @@ import {
 } from '../store.ts'
 import { exports_ } from '../tables.ts'
 import type { Maker } from './maker.ts'
-import { type ExportLimits, LIMITS, putState, readState, type SavedMaking, STEP_STATEMENTS, TooLarge } from './output.ts'
+import { type ExportLimits, LIMITS, putState, readState, type SavedMaking, STEP_STATEMENTS, TooLarge, WEIGHT } from './output.ts'
 
 /** An export on which nobody has worked for this long has lost its message or its worker. */
 const STALLED_MS = 60_000
@@ -33,9 +33,6 @@ const KEPT_MS = 7 * DAY_MS
 const FORGOTTEN_MS = 90 * DAY_MS
 const SWEPT = 500
 const LISTED_OBJECTS = 1_000
-
-/** The bytes of an export in memory: a page of documents and the part of the file that is not written yet. */
-const WEIGHT = 2 * 1024 * 1024
 
 const prefixOf = ({ export_id }: Pick<ExportRow, 'export_id'>): string => `exports/${export_id}/`
 

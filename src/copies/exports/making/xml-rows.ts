@@ -2,6 +2,7 @@ import { HORAS_EXTRA, JUBILACION, membersOf, nominasOf, payrollOf, SEPARACION } 
 import { nulls } from '../../../cfdi/pick.ts'
 import { versionOf } from '../../../cfdi/xml/document.ts'
 import { readingTree, type XmlElement } from '../../../cfdi/xml/tree.ts'
+import { free } from '../../../platform/bytes/bytes.ts'
 import { stepByStep } from '../../../platform/work/pause.ts'
 import type { ExportRow } from '../store.ts'
 
@@ -81,9 +82,10 @@ function* complementRows(common: object, concepto: number | null, complements: r
     yield* attributesOf({ ...common, concepto, complemento: cut(`${node.name}:${versionOf(node.attributes)}`) }, node, node.name)
 }
 
-/** The rows of a document. `common` has the members that each repeats. */
+/** The rows of a document, whose bytes are freed. `common` has the members that each repeats. */
 export async function* rowsInXml(kind: KindOfXml, common: object, bytes: Uint8Array): AsyncGenerator<object> {
   const { complement_trees, lines } = await stepByStep(readingTree(bytes))
+  free(bytes)
   if (kind === 'nominas') return yield* payrollRows(common, complement_trees)
   yield* complementRows(common, null, complement_trees)
   for (const [n, line] of lines) yield* complementRows(common, n + 1, line.complement_trees)
