@@ -28,7 +28,11 @@ export async function streamXml(files: R2Bucket, location: XmlLocation, size: nu
 const rangeOf = ({ xml_object: object, xml_offset: from, xml_length }: XmlLocation) => ({ object, from, to: from + xml_length })
 
 /** The bytes of an XML out of the compressed ones. */
-export const inflated = (packed: Uint8Array, method: number): Uint8Array => (method === 0 ? packed : inflateRawSync(packed, INFLATE))
+export const inflated = (packed: Uint8Array, method: number): Uint8Array => {
+  if (method === 0) return packed
+  const { buffer, byteOffset, length } = inflateRawSync(packed, INFLATE)
+  return new Uint8Array(buffer, byteOffset, length)
+}
 
 /** A range of an object that holds several XMLs is read at once when it has at most so many bytes. */
 const MOST_SPAN_BYTES = 4 * 1024 * 1024
