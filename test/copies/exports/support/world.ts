@@ -21,9 +21,8 @@ export async function begun(caller: Caller, json: object): Promise<string> {
   return body.export_id
 }
 
-/** Begins an export, and waits until it is ready. Those before it are forgotten, because a plan in the sandbox keeps few. */
+/** Begins an export, and waits until it is ready. */
 export async function exported(caller: Caller, json: object) {
-  await env.DB.prepare(`delete from exports where status = 'ready'`).run()
   const export_id = await begun(caller, json)
   const made = await vi.waitUntil(
     async () => {
