@@ -92,7 +92,7 @@ export async function listPlans(ctx: Ctx): Promise<OfferedPlan[]> {
       const offer = offerOf(plan, subscription)
       const total = offer && totalOf(offer, day)
       const url = offer && total && (await checkoutOf(ctx, offer, subscription))
-      const { rule_ref: _, ...limits } = limitsOf(plan, day, ctx.settings.environment)
+      const { rule_ref: _, ...limits } = limitsOf(plan, day)
       const { name, rfcs } = planOf(plan)
       return {
         ...{ plan, name, is_current: plan === subscription.plan, seats_included: rfcs, limits, prices: priceOf(plan, day) },

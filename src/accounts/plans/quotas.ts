@@ -1,5 +1,4 @@
 import { Failure } from '../../platform/failures.ts'
-import type { Settings } from '../../platform/settings.ts'
 import type { Day } from '../../platform/time/calendar.ts'
 import { planOf, TRIAL_PLAN } from './plans.ts'
 
@@ -70,16 +69,12 @@ export const UNITS = ['items', 'bytes', 'documents'] as const
 export const unitOf = (quota: Quota): (typeof UNITS)[number] =>
   quota.startsWith('import_bytes') ? 'bytes' : quota.startsWith('import_documents') ? 'documents' : 'items'
 
-/** What fills databases and the bucket. In the sandbox, where each plan is free, it has the limits of the trial. */
-const isStorage = (quota: Quota): boolean => quota.startsWith('import_') || quota === 'blacklist_entries' || quota === 'exports'
-
 /** The limits of a plan, by the list of a local day. Throws an Error when there is no such plan. */
-export function limitsOf(plan: string, day: Day, environment: Settings['environment']): Limits & { rule_ref: string } {
+export function limitsOf(plan: string, day: Day): Limits & { rule_ref: string } {
   const { rule_ref, limits } = LISTS.find(({ from }) => from <= day) ?? LISTS[LISTS.length - 1]!
   const column = COLUMNS[plan]
   if (column === undefined) throw new Error(`There are no limits for the plan ${plan}.`)
-  const limitOf = (quota: Quota) => limits[quota][environment === 'test' && isStorage(quota) ? COLUMNS[TRIAL_PLAN]! : column]
-  return { ...(Object.fromEntries(QUOTAS.map((quota) => [quota, limitOf(quota)])) as Limits), rule_ref }
+  return { ...(Object.fromEntries(QUOTAS.map((quota) => [quota, limits[quota][column]])) as Limits), rule_ref }
 }
 
 /** The code of the refusal, which is also the name of its guard. */

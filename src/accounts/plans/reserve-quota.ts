@@ -15,7 +15,6 @@ const WARNED = 0.8
 interface Warned {
   now: Date
   organization: { id: string; plan: string; timezone: string }
-  settings: Pick<Ctx['settings'], 'environment'>
 }
 
 /** A repetition or an older warning changes nothing. */
@@ -30,9 +29,9 @@ const COLUMNS = [kept.organization_id, kept.quota, kept.period, kept.used, kept.
  * The statements that note which of these quotas are used to 80 % or more, for the commit that takes units of them. `used` are queries for
  * the numbers after the commit. A quota without limit is never noted.
  */
-export function warnStatements({ organization, now, settings }: Warned, used: readonly (readonly [Quota, SQL])[]): SQL[] {
+export function warnStatements({ organization, now }: Warned, used: readonly (readonly [Quota, SQL])[]): SQL[] {
   const day = localDayOf(now, organization.timezone)
-  const limits: Limits = limitsOf(organization.plan, day, settings.environment)
+  const limits: Limits = limitsOf(organization.plan, day)
   const rows = used.flatMap(([quota, count]) => {
     const most = limits[quota]
     const period = quota.endsWith('_per_day') ? day : day.slice(0, 7)
@@ -80,18 +79,16 @@ export const markWarningsNotified = (warnings: readonly QuotaWarning[]): SQL =>
 export const assertUnnotified = (warning: QuotaWarning) =>
   assertThat(sql`exists (select 1 from ${kept} where ${kept.notified} = 0 and ${isAmong([warning])})`, 'quota_warning.unnotified')
 
-type Subscriber = Pick<Ctx, 'db' | 'now' | 'settings'> & { organization: Pick<Ctx['organization'], 'id' | 'plan' | 'timezone'> }
+type Subscriber = Pick<Ctx, 'db' | 'now'> & { organization: Pick<Ctx['organization'], 'id' | 'plan' | 'timezone'> }
 
 /** The limits of the organization's plan today. */
 export const limitsNow = ({
   organization,
   now,
-  settings,
 }: {
   organization: Pick<Ctx['organization'], 'plan' | 'timezone'>
   now: Date
-  settings: Pick<Ctx['settings'], 'environment'>
-}): Limits & { rule_ref: string } => limitsOf(organization.plan, localDayOf(now, organization.timezone), settings.environment)
+}): Limits & { rule_ref: string } => limitsOf(organization.plan, localDayOf(now, organization.timezone))
 
 /**
  * Makes a commit that reserves one unit of a quota. `commit` puts the given statements into its batch before those that reserve the unit: a

@@ -113,7 +113,7 @@ it('all plans say what they allow and cost, and where what can be bought now is 
       currency: 'MXN',
       url: expect.stringMatching(new RegExp(`^https?://.*organization=${of.id}&item=plan&plan=`)),
     },
-    limits: { extractors: 2, import_bytes: 1024 ** 3 },
+    limits: { extractors: 2, import_bytes: 10 * 1024 ** 3 },
   })
   const sold = async () =>
     (await plans()).flatMap(({ plan, checkout }: never) => (checkout ? [[plan, (checkout as { item: string }).item]] : []))

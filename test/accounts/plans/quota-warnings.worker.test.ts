@@ -136,10 +136,7 @@ describe('an organization that has used 80 % of a quota', () => {
     }
     expect(await notified(of)).toHaveLength(2)
     // A warning that comes again, and one that is older, tell nothing.
-    const warned = {
-      settings: { environment: 'test' as const },
-      organization: { id: of.id, plan: 'diagnostic', timezone: 'America/Mexico_City' },
-    }
+    const warned = { organization: { id: of.id, plan: 'diagnostic', timezone: 'America/Mexico_City' } }
     for (const now of ['2027-04-10T18:00:00Z', '2027-02-10T18:00:00Z'])
       await commit(env.DB, warnStatements({ ...warned, now: new Date(now) }, [['drafts', sql`select 20`]]))
     expect(await notified(of)).toHaveLength(2)

@@ -29,7 +29,7 @@ afterEach(() => {
 })
 
 const random = randomOf(23)
-const limits = limitsOf('api', '2026-11-22', 'test') as Record<Quota, number>
+const limits = limitsOf('api', '2026-11-22') as Record<Quota, number>
 
 interface Importer {
   of: Organization

@@ -20,7 +20,7 @@ beforeEach(() => {
 })
 
 const random = randomOf(35)
-const limits = limitsOf('api', '2026-11-22', 'test')
+const limits = limitsOf('api', '2026-11-22')
 
 interface Importer {
   of: Organization

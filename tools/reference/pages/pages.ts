@@ -47,7 +47,7 @@ const quantity = (key: string, limit: number | null): string => {
 
 /** What the plans of today allow, as a table of Markdown. */
 function plansTable(): string {
-  const limits = PLANS.map((plan) => limitsOf(plan, '9999-12-31', 'live'))
+  const limits = PLANS.map((plan) => limitsOf(plan, '9999-12-31'))
   const rows = QUOTAS.map((key) => `| ${key.replaceAll('_', ' ')} | ${limits.map((of) => quantity(key, of[key])).join(' | ')} |`)
   return `| limit | ${PLANS.map((plan) => PLAN_NAMES[plan]).join(' | ')} |\n|---|${PLANS.map(() => '---').join('|')}|\n${rows.join('\n')}`
 }

@@ -26,7 +26,7 @@ import {
 import { importTotals } from './tables.ts'
 
 /** Who imports: an organization, in a request or in a consumer. */
-type Importer = Pick<Ctx, 'db' | 'now' | 'organization' | 'settings'>
+type Importer = Pick<Ctx, 'db' | 'now' | 'organization'>
 type ImportQuota = Extract<Quota, `import_${string}`>
 
 const todayOf = ({ now, organization }: Importer): string => localDayOf(now, organization.timezone)
