@@ -157,14 +157,14 @@ describe('an organization’s own list', () => {
     for (const slug of ['a', 'b', 'c', 'd']) expect((await ours.ask('POST', LISTS, { slug, label: slug })).status).toBe(201)
     expect((await ours.ask('POST', LISTS, { slug: 'e', label: 'e' })).body).toMatchObject({ code: 'blacklist.plan_limit' })
     const many = (count: number) => `rfc\n${Array.from({ length: count }, (_, n) => rfcOf(n)).join('\n')}\n`
-    expect((await upload(ours, 'a', many(4_999))).status).toBe(200)
+    expect((await upload(ours, 'a', many(19_999))).status).toBe(200)
     const full = await upload(ours, 'b', many(1))
     expect([full.status, full.body.code]).toEqual([409, 'blacklist_entry.plan_limit'])
     // What the list has already does not count twice.
-    expect((await upload(ours, 'a', many(4_998))).status).toBe(200)
+    expect((await upload(ours, 'a', many(19_998))).status).toBe(200)
     expect((await ours.ask('GET', '/v1/billing/usage')).body.quotas).toMatchObject({
       blacklists: { used: 5, limit: 5 },
-      blacklist_entries: { used: 4_999, limit: 5_000 },
+      blacklist_entries: { used: 19_999, limit: 20_000 },
     })
   })
 
