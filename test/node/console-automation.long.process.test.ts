@@ -82,7 +82,7 @@ describe.skipIf(isMissing)('automation in the console', () => {
     expect(await figuresOf(page)).toEqual({
       RFC: String(rfc_count),
       'Meses por cubrir': String(totals.months),
-      'Ya dentro de su ventana': String(totals.readable_months),
+      'Ya puede leerlos': String(totals.readable_months),
       'Todavía no puede leerlos': String(totals.new_months),
       'Otros documentos': String(totals.documents),
     })

@@ -335,7 +335,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await expect.poll(() => suppliers('&blacklist=custom:vetados'), { timeout: 240_000 }).toEqual([rfc])
     const shown = () => rowsOf(page, 'Lista de proveedores').locator('td:first-child small').allTextContents()
     await page.goto(`${at('/cfdi/repse-suppliers')}?fiscal_entity_id=${entity}`)
-    await expect.poll(shown).toEqual(all)
+    await expect.poll(shown, { timeout: 30_000 }).toEqual(all)
     await page.getByLabel('Listas').selectOption('sat_69b')
     await page.waitForURL('**blacklist=sat_69b')
     const listed = await suppliers('&blacklist=sat_69b')
