@@ -70,7 +70,7 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     expect(invited.url()).toBe(at('/invitation'))
     await invited.getByRole('button', { name: 'Aceptar' }).click()
     await invited.getByText('Guarde su credencial').waitFor()
-    await invited.getByText('Con esta clave y este secreto entra cada vez').waitFor()
+    await invited.getByText('Guarde esta clave y este secreto').waitFor()
     await invited.getByRole('button', { name: 'Ya la guardé: entrar' }).click()
     await invited.locator('[data-rfc=DEM050101AB9]').waitFor()
     expect(await invited.getByRole('button', { name: 'Conectar RFC' }).isDisabled()).toBe(true)
