@@ -409,7 +409,7 @@ const en: typeof es = {
   cancelled: (day) => (day === null ? 'CANCELLED.' : `CANCELLED on ${day}.`),
   reason: (why) => `Reason: ${why}.`,
   substitute: (uuid) => `The CFDI ${uuid} substitutes it`,
-  watermark: 'CANCELADO',
+  watermark: 'CANCELLED',
   totals: 'Totals',
   inWords: 'Total in words',
   payment: 'Payment',

@@ -80,6 +80,8 @@ describe('the sheet', () => {
     const { totalPages, text } = await extractText(await getDocumentProxy(pdf.slice()))
     expect(totalPages).toBeGreaterThan(1)
     for (const page of text) expect(page).toContain('CANCELADO')
+    const english = await extractText(await getDocumentProxy(pdfOf(bytesOf(invoice), cancelled, 'en')))
+    for (const page of english.text) expect(page).toContain('CANCELLED')
     expect(text[0]).toContain('CANCELADO el 2026-01-02. Motivo: 01 – Comprobante emitido con errores con relación.')
     expect(streamsOf(pdf).join('\n')).toContain(`/URI(https://verificacfdi.facturaelectronica.sat.gob.mx/default.aspx?id=${substitute})`)
   })
