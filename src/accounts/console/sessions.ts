@@ -191,7 +191,11 @@ export const pruneSessions = (system: System, cursor: string): Promise<string | 
   pageByPage(system, 1, cursor, async () => ((await deleteEndedSessions(system.db, system.now, PRUNE_BATCH)) < PRUNE_BATCH ? null : ''))
 
 const unusableLink = () =>
-  new Failure('unauthenticated', 'session.link', 'The sign-in link was used already, or is too old. Ask for another one, or sign in with a credential.')
+  new Failure(
+    'unauthenticated',
+    'session.link',
+    'The sign-in link was used already, or is too old. Ask for another one, or sign in with a credential.',
+  )
 
 /** The credential in a link, and the lock of its one use. Throws Failure 401. */
 async function openLink(system: System, link: string) {
