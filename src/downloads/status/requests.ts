@@ -23,7 +23,7 @@ import {
   CFDI_MEMBERS,
 } from './contract.ts'
 import { daysLeft, deadlinesOf } from './rule.ts'
-import { findRequests, keepReply, type RequestFilters, releaseReply, reserveReply, type ShownRequest } from './store.ts'
+import { findRequests, keepReply, type RequestFilters, reserveReply, type ShownRequest } from './store.ts'
 
 /** A request with its document; without it when the organization may not know of the request. */
 interface Found {
@@ -136,12 +136,8 @@ export async function answerRequest(ctx: Ctx, uuid: string, { answer }: Cancella
     if (!ctx.claim?.begun)
       await change(ctx, { action: 'cancellation_request.answered', resource_id: uuid, changed: ['answer'], begins: true }, [])
     if ((await changesOf(ledger.d1, reserveReply(document, request.number, answer))) === 0) throw answered()
-    try {
-      await replies.reply(ledger.rfc, uuid, answer)
-    } catch (error) {
-      await commit(ledger.d1, [releaseReply(document, request.number)])
-      throw error
-    }
+    // After a failure nobody knows whether it arrived: it stays the one answer, to be sent again.
+    await replies.reply(ledger.rfc, uuid, answer)
     const now = clock.now()
     const round = addRechecks([{ entity: ledger.entity, uuid: '', due_at: now, recheck: 'watch' }])
     await commit(ledger.d1, [keepReply(document, request.number, now), ...round])

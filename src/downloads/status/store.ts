@@ -79,10 +79,6 @@ export const reserveReply = (of: DocumentKey, n: number, what: 'accept' | 'rejec
   sql`update ${cancellationRequests} set ${bare(reply)} = ${what}
     where ${isOf(of)} and ${number} = ${n} and ${status} = 'pending' and (${reply} is null or ${reply} = ${what})`
 
-/** Takes a reserved reply back, which the provider refused. */
-export const releaseReply = (of: DocumentKey, n: number): SQL =>
-  sql`update ${cancellationRequests} set ${bare(reply)} = null where ${isOf(of)} and ${number} = ${n} and ${replied_at} is null`
-
 export const keepReply = (of: DocumentKey, n: number, at: number): SQL =>
   sql`update ${cancellationRequests} set ${bare(replied_at)} = ${at} where ${isOf(of)} and ${number} = ${n} and ${replied_at} is null`
 

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runTask } from '../../../src/app/tasks.ts'
+import { Unavailable } from '../../../src/platform/failures.ts'
 import { statusAnswer } from '../../authority/support/sat-answers.ts'
 import { pagesOf } from '../../delivery/support/feed.ts'
 import { at, restore } from '../../support/clock.ts'
@@ -292,6 +293,23 @@ describe('an answer of the receiver', () => {
     expect(await requestOf(of, uuid)).toMatchObject({ status, estatus, answer: { answer: what } })
     expect((await answer(of, uuid, what)).status).toBe(200)
     expect((await answer(of, uuid, what === 'accept' ? 'reject' : 'accept')).body.code).toBe('cancellation_request.not_pending')
+  })
+
+  it('stays the only one while nobody knows whether it arrived, and is sent again', async () => {
+    const { of, uuid } = await pending()
+    at('2026-03-17T19:00:00Z')
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const database = Object.getPrototypeOf(env.DB)
+    const prepare = database.prepare
+    const provider = vi.spyOn(database, 'prepare').mockImplementation(function (this: D1Database, ...args: unknown[]) {
+      if (/insert into "?sandbox_cancellations/i.test(String(args[0]))) throw new Unavailable('sat_unavailable', 'There is no answer.')
+      return prepare.apply(this, args)
+    })
+    expect((await answer(of, uuid, 'accept')).status).toBe(503)
+    provider.mockRestore()
+    expect((await requestOf(of, uuid)).answer).toEqual({ answer: 'accept', sent_at: null })
+    expect((await answer(of, uuid, 'reject')).body.code).toBe('cancellation_request.answered')
+    expect((await answer(of, uuid, 'accept')).body.answer).toEqual({ answer: 'accept', sent_at: '2026-03-17T19:00:00.000Z' })
   })
 
   it('is refused with a sentence where no provider is configured', async () => {
