@@ -13,6 +13,8 @@ const FIELD_COLUMNS = 4
 /** At least 2.75 cm, as Anexo 20 asks. */
 const CODE = 86
 const QUIET = 8
+/** The bytes of the largest QR code. */
+const MOST_IN_CODE = 2_331
 
 const [LABEL, VALUE, CELL, SMALL] = [{ size: 6, grey: 0.35 }, { size: 8 }, { size: 7 }, { size: 6 }] as const satisfies readonly Look[]
 const LEADING = 1.25
@@ -84,7 +86,8 @@ class Drawing {
     else if (block.kind === 'text') this.#text(block)
     else if (block.kind === 'table') this.#table(block)
     else if (block.kind === 'sides') this.#sides(block.left, block.right)
-    else this.#code(block)
+    else if (new TextEncoder().encode(block.text).length <= MOST_IN_CODE) this.#code(block)
+    else this.#fields(block.fields)
   }
 
   #heading(level: number, text: string, x = MARGIN, width = WIDTH): void {

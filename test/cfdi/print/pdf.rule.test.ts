@@ -63,6 +63,14 @@ describe('the QR code', () => {
   })
 })
 
+it('what no QR code has room for is told without one', async () => {
+  const long = `CCC${'0'.repeat(3_000)}`
+  const xml = DOCUMENTS['4.0, goods on the way and abroad']!.replace(/IdCCP="[^"]*"/, `IdCCP="${long}"`)
+  const pdf = pdfOf(bytesOf(xml), VALID, 'es')
+  expect(codesOf(pdf)).toHaveLength(1)
+  expect(solid(await textOf(pdf))).toContain(solid(`IdCCP=${long.slice(0, 100)}`))
+})
+
 describe('the sheet', () => {
   const invoice = DOCUMENTS['4.0, complements and parts of lines']!
 
