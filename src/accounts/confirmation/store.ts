@@ -116,8 +116,8 @@ export const findSignInLink = async (d1: D1Database, digests: readonly string[],
     )
   )[0]
 
-/** Uses a link that signs in up: refuses its batch when that was done already. */
+/** Uses a link that signs in up: refuses its batch when that was done already. Requests can have begun before the one that uses it. */
 export const useSignInLink = (id: string, now: Date, guard: string): SQL[] => [
   assertThat(sql`exists (select 1 from ${confirmations} where ${confirmation_id} = ${id} and ${signsIn(now)})`, guard),
-  sql`update ${confirmations} set ${bare(expires_at)} = ${now.getTime()} where ${confirmation_id} = ${id}`,
+  sql`update ${confirmations} set ${bare(expires_at)} = 0 where ${confirmation_id} = ${id}`,
 ]
