@@ -98,12 +98,12 @@ const manyLinks = (retry_after_seconds: number): Failure =>
   )
 
 /**
- * Has a link that signs in sent to an address. Nothing tells whether the address is anybody's. A deployment on loopback whose data is invented
- * and that sends no mail returns the token. Throws Failure 409 session.no_mail and 429 session.link_limit.
+ * Has a link that signs in sent to an address. Nothing tells whether the address is anybody's. A deployment whose data is invented and that
+ * sends no mail returns the token to its own machine. Throws Failure 409 session.no_mail and 429 session.link_limit.
  */
-export async function requestSignInLink(system: System, email: string, isLoopback: boolean): Promise<string | null> {
+export async function requestSignInLink(system: System, email: string, isLocal: boolean): Promise<string | null> {
   const { db, settings } = system
-  const isOwnMachine = isLoopback && settings.publicHosts.length === 0 && settings.taxAuthority === 'sandbox'
+  const isOwnMachine = isLocal && settings.publicHosts.length === 0 && settings.taxAuthority === 'sandbox'
   if (!sendsMail(system) && !isOwnMachine)
     throw new Failure('conflict', 'session.no_mail', 'This service sends no mail. Sign in with a credential.')
   const id = await requestMail(system, null, email, (asked) => commit(db.$client, asked))

@@ -8,7 +8,7 @@ import { apiHeaders, ownRequestId, requestLog, systemOfRequest } from '../../pla
 import { Hono } from '../../platform/http/hono.ts'
 import { limitAddress, limitFailures, limitHeaders, limitPublic } from '../../platform/http/limits.ts'
 import { perAddress } from '../../platform/http/operation.ts'
-import { isOfOwnPage, readAuthorization, sessionCookie, sessionOf } from '../../platform/http/presented/session.ts'
+import { isOfOwnMachine, isOfOwnPage, readAuthorization, sessionCookie, sessionOf } from '../../platform/http/presented/session.ts'
 import { problem, unknownPath } from '../../platform/http/problem.ts'
 import { parse } from '../../platform/http/validation/faults.ts'
 import { requestSignInLink, viewConfirmation } from '../confirmation/confirmation.ts'
@@ -107,7 +107,7 @@ consoleApp
   .post('/console/sign-in-links', ofOwnPage, admitted, sent, async (c) => {
     const { email } = parse('json', Address, c.req.valid('json'))
     await limitAddress(c)
-    return c.json({ token: await requestSignInLink(c.var.system, email, !sessionCookie(c).secure) }, 202)
+    return c.json({ token: await requestSignInLink(c.var.system, email, isOfOwnMachine(c)) }, 202)
   })
   .post('/console/sign-in-links/holder', ofOwnPage, admitted, sent, async (c) => {
     const { token } = parse('json', Token, c.req.valid('json'))

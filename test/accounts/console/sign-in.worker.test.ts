@@ -32,8 +32,17 @@ function deployment(more: object = {}) {
     ...{ PUBLIC_HOSTS: 'api.test' },
     ...more,
   } as unknown as Env
-  const ask = async (method: string, path: string, json?: object, cookie = '', from = '203.0.113.7', origin = 'https://api.test') => {
+  const ask = async (
+    method: string,
+    path: string,
+    json?: object,
+    cookie = '',
+    from = '203.0.113.7',
+    origin = 'https://api.test',
+    added: object = {},
+  ) => {
     const headers = {
+      ...added,
       'sec-fetch-site': 'same-origin',
       'cf-connecting-ip': from,
       cookie,
@@ -194,6 +203,15 @@ describe('signing in by mail', () => {
       ).toBe(status)
     const own = deployment({ ...silent, PUBLIC_HOSTS: '' })
     const { body } = await own.ask('POST', '/console/sign-in-links', { email }, '', '127.0.0.1', 'http://127.0.0.1:8787')
+    for (const [from, added] of [
+      ['203.0.113.7', {}],
+      ['127.0.0.1', { 'x-forwarded-for': '203.0.113.7' }],
+      ['127.0.0.1', { forwarded: 'for=203.0.113.7' }],
+      ['127.0.0.1', { 'x-real-ip': '203.0.113.7' }],
+    ] as const) {
+      const strange = await own.ask('POST', '/console/sign-in-links', { email }, '', from, 'http://127.0.0.1:8787', added)
+      expect([from, added, strange.body.code]).toEqual([from, added, 'session.no_mail'])
+    }
     const entered = await own.ask('POST', '/console/session', { token: body.token, organization_id: owner.organization_id })
     expect(entered.status).toBe(201)
   })

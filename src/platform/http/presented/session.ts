@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import type { App } from '../../context.ts'
 import { openCredential, presentedIn, type SealedCredential } from '../../crypto/sealed-credential.ts'
+import { networkOf } from '../../network.ts'
 import type { PresentedCredential } from '../../tenant/tenant.ts'
 
 const MAX_HEADER = 1_000
@@ -27,6 +28,14 @@ export function sessionCookie(c: Context<App>): { name: string; secure: boolean 
   const secure = !LOOPBACK.test(new URL(c.req.url).hostname)
   return { name: secure ? '__Host-fds_session' : 'fds_session', secure }
 }
+
+/** What proxies add to a request. */
+const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+const OWN_NETWORKS = ['', '127.0.0.1', '::1'].map(networkOf)
+
+/** Whether a request comes from the service's own machine. A proxy or tunnel before it can name that host too, for anybody. */
+export const isOfOwnMachine = (c: Context<App>): boolean =>
+  !sessionCookie(c).secure && OWN_NETWORKS.includes(c.var.system.network) && FORWARDED.every((name) => c.req.header(name) === undefined)
 
 /** Whether a page of this very origin sent the request. Browsers say so themselves, and no page can say it in their place. */
 export const isOfOwnPage = (c: Context<App>): boolean => c.req.header('sec-fetch-site') === 'same-origin'
