@@ -10,10 +10,10 @@ export type SessionRow = typeof consoleSessions.$inferSelect
 
 export const insertSession = (db: Database, row: SessionRow) => db.insert(s).values(row)
 
-/** Ends the sessions of a credential but the `most` that last longest. */
+/** Ends the sessions of a credential but the `most` that began last. */
 export const endSurplusSessions = (api_key: string, most: number): SQL =>
   sql`delete from ${s} where ${s.session_id} in (select ${s.session_id} from ${s}
-      where ${s.api_key} = ${api_key} order by ${s.until} desc limit -1 offset ${most})`
+      where ${s.api_key} = ${api_key} order by ${s.created_at} desc, ${s.until} desc limit -1 offset ${most})`
 
 export const findSession = async (db: Database, session_id: string): Promise<SessionRow | undefined> =>
   (await db.select().from(s).where(eq(s.session_id, session_id)).limit(1))[0]
