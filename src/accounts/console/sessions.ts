@@ -1,15 +1,17 @@
 import { awaitsConfirmation, type System } from '../../platform/context.ts'
 import { openCredential, presentedIn, type SealedCredential, sealCredential } from '../../platform/crypto/sealed-credential.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
 import { Failure } from '../../platform/failures.ts'
 import type { PresentedCredential } from '../../platform/tenant/tenant.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { openSignInLink } from '../confirmation/confirmation.ts'
 import { authenticate } from '../credentials/authenticate.ts'
 import { holderOf } from '../identity.ts'
-import { type Membership, membershipsOf } from '../team/store.ts'
+import { assertMembership, type Membership, membershipsOf } from '../team/store.ts'
 import type { OrganizationOf, SessionView } from './contract.ts'
 import {
+  assertSession,
   deleteEndedSessions,
   deleteSession,
   deleteSessionOf,
@@ -101,6 +103,7 @@ async function begin({ db, now, settings }: System, api_key: string, until: numb
     session,
     sealed: await sealCredential(settings.sessionKeys, 'console-session', session),
     statements: [
+      ...(email === null ? [] : [assertMembership(api_key, email)]),
       insertSession(db, { session_id: id, api_key, until: new Date(until), created_at: now, email }),
       endSurplusSessions(api_key, MOST_SESSIONS),
     ],
@@ -124,13 +127,22 @@ export async function viewSignInLink(system: System, token: string): Promise<{ e
 /** Throws Failure 404 unless the person with this address can sign in there. */
 async function membershipIn(system: System, email: string, organization_id: string): Promise<Membership> {
   const found = (await membershipsOf(system.db.$client, email, system.now)).find((one) => one.organization_id === organization_id)
-  if (!found)
-    throw new Failure(
-      'not_found',
-      'session.not_member',
-      'This person is no member of the organization, or has no valid credential there. An owner or admin invites again.',
-    )
+  if (!found) throw notMember()
   return found
+}
+
+const notMember = () =>
+  new Failure(
+    'not_found',
+    'session.not_member',
+    'This person is no member of the organization, or has no valid credential there. An owner or admin invites again.',
+  )
+const endedSession = () => new Failure('unauthenticated', 'session.ended', 'The session has ended. Sign in again.')
+
+/** What refused the commit of a session: the person left the organization, or signed out, since it was read. */
+function refusedSession(error: unknown): never {
+  if (isGuardViolation(error, 'membership.active')) throw notMember()
+  throw isGuardViolation(error, 'console_session.open') ? endedSession() : error
 }
 
 /** Signs in where a link of a mail leads, for thirty days, as long as the member has a valid credential. Throws Failure 401 session.link and 404. */
@@ -139,14 +151,14 @@ export async function signInByMail(system: System, token: string, organization_i
   const { api_key, expires_at } = await membershipIn(system, link.email, organization_id)
   const until = Math.min(system.now.getTime() + MAIL_SESSION_SECONDS * 1_000, expires_at ?? Number.POSITIVE_INFINITY)
   const { session, sealed, statements } = await begin(system, api_key, until, { email: link.email.toLowerCase() })
-  await link.use(statements)
+  await link.use(statements).catch(refusedSession)
   return { view: await viewSession(system, session), sealed }
 }
 
 /** The address of whoever signed in by mail. Throws Failure 403 for a session of a credential, and 401 for one that has ended. */
 async function personOf(system: System, session: SealedCredential | null): Promise<{ email: string; row: SessionRow }> {
   const row = session && (await findSession(system.db, session.id))
-  if (!session || !row) throw new Failure('unauthenticated', 'session.ended', 'The session has ended. Sign in again.')
+  if (!session || !row) throw endedSession()
   await authenticate(system, presentedIn(session), null)
   if (row.email === null)
     throw new Failure('forbidden', 'session.no_person', 'Who signed in with a credential is in its organization alone. Sign in by mail.')
@@ -159,7 +171,8 @@ export async function changeOrganization(system: System, session: SealedCredenti
   const { api_key, expires_at } = await membershipIn(system, email, organization_id)
   const until = Math.min(row.until.getTime(), expires_at ?? Number.POSITIVE_INFINITY)
   const next = await begin(system, api_key, until, { email })
-  await commit(system.db.$client, [deleteSession(system.db, row.session_id), ...next.statements])
+  const moved = [assertSession(row.session_id), deleteSession(system.db, row.session_id), ...next.statements]
+  await commit(system.db.$client, moved).catch(refusedSession)
   return { view: await viewSession(system, next.session), sealed: next.sealed }
 }
 

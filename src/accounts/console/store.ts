@@ -1,5 +1,6 @@
 import { and, desc, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
+import { assertThat } from '../../platform/db/guard.ts'
 import { changesOf } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { consoleSessions, credentials } from '../tables.ts'
@@ -17,6 +18,10 @@ export const endSurplusSessions = (api_key: string, most: number): SQL =>
 
 export const findSession = async (db: Database, session_id: string): Promise<SessionRow | undefined> =>
   (await db.select().from(s).where(eq(s.session_id, session_id)).limit(1))[0]
+
+/** Refuses its batch when the session has ended. */
+export const assertSession = (session_id: string): SQL =>
+  assertThat(sql`exists (select 1 from ${s} where ${s.session_id} = ${session_id})`, 'console_session.open')
 
 export const deleteSession = (db: Database, session_id: string) => db.delete(s).where(eq(s.session_id, session_id))
 

@@ -198,3 +198,11 @@ export const membershipsOf = (d1: D1Database, email: string, now: Date): Promise
       where lower(${o.email}) = lower(${email}) and ${o.status} = 'active'
       order by ${organizations.name}, ${o.organization_id} limit 100`,
   )
+
+/** Refuses its batch unless the credential is valid and of an active member with this e-mail address. */
+export const assertMembership = (api_key: string, email: string): SQL =>
+  assertThat(
+    sql`exists (select 1 from ${credentials} ${c} cross join ${members} ${o} on ${o.member_id} = ${c.member_id} and ${o.organization_id} = ${c.organization_id}
+      where ${c.api_key} = ${api_key} and ${c.revoked_at} is null and ${o.status} = 'active' and lower(${o.email}) = lower(${email}))`,
+    'membership.active',
+  )

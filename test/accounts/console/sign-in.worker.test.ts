@@ -186,6 +186,27 @@ describe('signing in by mail', () => {
     expect(sent).toEqual([])
   })
 
+  it('ends nowhere when the member is removed meanwhile, also where a credential that the member made is kept', async () => {
+    const owner = await signUp()
+    const bea = await joined(owner, 'admin')
+    const made = (await api(bea, 'POST', '/v1/credentials', { name: 'Hecha', role: 'member' })).body as Caller
+    const members = (await api(owner, 'GET', '/v1/team/members')).body.data as { member_id: string; email: string }[]
+    const { email } = members.find(({ member_id }) => member_id === bea.member_id)!
+    expect((await api(owner, 'DELETE', `/v1/credentials/${bea.api_key}`)).status).toBe(204)
+    const token = await deployment().linkFor(email)
+    let removed = 0
+    const batch = async (statements: D1PreparedStatement[]) => {
+      removed = (await api(owner, 'DELETE', `/v1/team/members/${bea.member_id}?keep_credentials=true`)).status
+      return env.DB.batch(statements)
+    }
+    const { ask } = deployment({
+      DB: new Proxy(env.DB, { get: (d1, name) => (name === 'batch' ? batch : Reflect.get(d1, name).bind(d1)) }),
+    })
+    const entered = await ask('POST', '/console/session', { token, organization_id: owner.organization_id })
+    expect([removed, entered.status, entered.body.code]).toEqual([200, 404, 'session.not_member'])
+    expect((await api(made, 'GET', '/v1/organization')).status).toBe(200)
+  })
+
   it('a service that sends no mail says so; on a machine of its own, with invented data, the page gets the token', async () => {
     const owner = await signUp()
     const email = await emailOf(owner)
@@ -247,6 +268,20 @@ describe('a person in several organizations', () => {
     const foreign = await signUp('Tercera')
     const refused = await ask('POST', '/console/session/organization', { organization_id: foreign.organization_id }, changed.cookie)
     expect([refused.status, refused.body.code]).toEqual([404, 'session.not_member'])
+  })
+
+  it('is nowhere after signing out, although a change of the organization began before', async () => {
+    const { first, second, email, ask, enter } = await inTwo()
+    const { cookie } = await enter(email, first.organization_id)
+    const { organization_id } = second
+    const [changed, out] = await Promise.all([
+      ask('POST', '/console/session/organization', { organization_id }, cookie),
+      ask('DELETE', '/console/session', undefined, cookie),
+    ])
+    expect([changed.body.code, out.status]).toEqual(['session.ended', 204])
+    const again = await enter(email, first.organization_id)
+    const twice = [1, 2].map(() => ask('POST', '/console/session/organization', { organization_id }, again.cookie))
+    expect((await Promise.all(twice)).map(({ status }) => status).sort()).toEqual([201, 401])
   })
 
   it('sees the sessions of all devices and ends them; who signed in with a credential has no others', async () => {
