@@ -14,7 +14,7 @@ vi.spyOn(console, 'log').mockImplementation(() => {})
 /** Each step is a few documents, and all that a state can leave to objects of their own is left to them. */
 const SMALL: ExportLimits = {
   ...LIMITS,
-  page: { cfdi: 60, conceptos: 60, pagos: 60, nominas: 60, complementos: 60, xml: 60 },
+  page: { cfdi: 60, conceptos: 60, pagos: 60, nominas: 60, complementos: 60, xml: 60, pdf: 60 },
   commit: 1,
   xmlBytes: 60_000,
   sheet: { rows: 50, bytes: 1e9 },

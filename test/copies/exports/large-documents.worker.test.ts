@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, expect, it, vi } from 'vitest'
-import { FileOutput } from '../../../src/copies/exports/making/output.ts'
+import { FileOutput, LIMITS } from '../../../src/copies/exports/making/output.ts'
 import { workOnExport } from '../../../src/copies/exports/making/work.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { consumeAll, post } from '../../cfdi/imports/support/imports.ts'
@@ -82,4 +82,14 @@ it.each([
 ])('the XML of each document is freed once it is read, with %j', async (asked) => {
   const { freed } = await made(asked)
   expect(freed).toHaveLength(DOCUMENTS)
+})
+
+it('PDFs are made of few documents at a time, so that a worker does not lose the export over them', async () => {
+  silenceQueues()
+  const export_id = await begun(of.owner, { fiscal_entity_id, kind: 'xml', format: 'zip', content: ['pdf'] })
+  const system = systemOf(env, new Date(), 'req_test')
+  let steps = 0
+  vi.spyOn(system.budget, 'allows').mockImplementation(() => steps++ === 0)
+  await workOnExport(system, export_id, { ...LIMITS, page: { ...LIMITS.page, pdf: 2 } })
+  expect(await env.DB.prepare('select documents from exports where export_id = ?').bind(export_id).first('documents')).toBe(2)
 })

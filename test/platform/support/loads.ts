@@ -293,7 +293,7 @@ export const CONSUMER_LOADS: Record<string, Load> = {
     const bytes = zipOf([{ name: 'uno.txt', bytes: metadataOf(rfc, 3_000) }])
     await platform.fetch('POST import', of.owner, path, { body: bytes, type: 'application/zip' })
     await platform.run(['imports'])
-    const page = { cfdi: 20, conceptos: 10, pagos: 10, nominas: 10, complementos: 10, xml: 10 }
+    const page = { cfdi: 20, conceptos: 10, pagos: 10, nominas: 10, complementos: 10, xml: 10, pdf: 10 }
     vi.spyOn(WORK['exports']!, 'handle').mockImplementation((system, message) =>
       workOnExport(system, (message as { export_id: string }).export_id, { ...LIMITS, page }),
     )

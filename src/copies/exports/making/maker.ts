@@ -115,7 +115,8 @@ export class Maker {
 
   async #page(): Promise<{ items: PageItem[]; next: MakingState['after'] }> {
     if (this.#filters === null) return { items: [], next: null }
-    return findMatches(this.#ledger, this.#filters, this.#listed, this.state.after ?? undefined, this.#limits.page[this.#row.kind])
+    const limit = this.#limits.page[this.#content.includes('pdf') ? 'pdf' : this.#row.kind]
+    return findMatches(this.#ledger, this.#filters, this.#listed, this.state.after ?? undefined, limit)
   }
 
   /** Writes the rows of documents. Those of contents are written before the next contents are read, because they keep them in memory. */

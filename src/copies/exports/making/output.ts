@@ -5,8 +5,8 @@ import type { Sink, WorkbookState, ZipState } from './formats/zip.ts'
 
 /** Bounds of the steps and formats of an export. Tests have lower ones. */
 export interface ExportLimits {
-  /** Documents that are read at once: for rows alone, for rows of contents, and for files. */
-  page: Readonly<Record<ExportRow['kind'], number>>
+  /** Documents that are read at once: for rows alone, for rows of contents, for files, and for PDFs, which take long to make. */
+  page: Readonly<Record<ExportRow['kind'] | 'pdf', number>>
   /** After so many documents a step is committed. */
   commit: number
   /** Compressed bytes of XML that are read at once. */
@@ -25,7 +25,7 @@ const MIB = 1024 ** 2
 export const WEIGHT = 2 * MIB
 
 export const LIMITS: ExportLimits = {
-  page: { cfdi: 500, conceptos: 250, pagos: 250, nominas: 250, complementos: 250, xml: 250 },
+  page: { cfdi: 500, conceptos: 250, pagos: 250, nominas: 250, complementos: 250, xml: 250, pdf: 25 },
   commit: 5_000,
   xmlBytes: 2 * MIB,
   sheet: { rows: 1_048_576, bytes: 2 * 1024 * MIB },
