@@ -5,6 +5,8 @@ import { CHARACTERS, FONT, FONT_LENGTH, METRICS, WIDTHS } from './font.ts'
 const GLYPHS = new Map([...CHARACTERS].flatMap((one, n) => (one === '\0' ? [] : [[one, n + 1] as const])))
 /** What is shown for a character that the font lacks. Whoever copies the text gets the character itself. */
 const INSTEAD = GLYPHS.get('□')!
+/** A code has two bytes. */
+const LAST_CODE = 0xffff
 const ALIKE: Readonly<Record<string, string>> = {
   '\u00a0': ' ',
   '\u00ad': '-',
@@ -47,6 +49,7 @@ export class Glyphs {
     const known = this.#added.get(one)
     if (known !== undefined) return known
     const code = WIDTHS.length + this.#glyphs.length
+    if (code > LAST_CODE) return INSTEAD
     this.#added.set(one, code)
     this.#glyphs.push(glyphOf(one))
     return code

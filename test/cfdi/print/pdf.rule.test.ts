@@ -3,6 +3,7 @@ import { extractText, getDocumentProxy } from 'unpdf'
 import { describe, expect, it } from 'vitest'
 import { amountInWords, labelOf } from '../../../src/cfdi/print/labels.ts'
 import { pdfOf } from '../../../src/cfdi/print/pdf.ts'
+import { Glyphs } from '../../../src/platform/pdf/glyphs.ts'
 import { DOCUMENTS } from '../support/complements.ts'
 import { attributesOf } from '../support/stated.ts'
 import { VALID } from './support/printed.ts'
@@ -115,6 +116,11 @@ describe('the sheet', () => {
     const text = await textOf(pdfOf(bytesOf(invoice.replace('Nombre="Emisora"', `Nombre="${value}"`)), VALID, 'es'))
     expect(solid(text.normalize('NFKC'))).toContain(solid(value.normalize('NFKC')))
   })
+})
+
+it('every character has a code of two bytes, however many there are', () => {
+  const many = String.fromCodePoint(...Array.from({ length: 66_000 }, (_, n) => 0x20000 + n))
+  expect(new Glyphs().encode(many)).toHaveLength(2 + 4 * 66_000)
 })
 
 describe('amounts in words', () => {
