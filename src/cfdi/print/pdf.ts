@@ -1,13 +1,16 @@
 import { encode } from 'uqr'
 import { type Look, PAGE, PdfDocument, type Tag } from '../../platform/pdf/document.ts'
+import { inOneGo, type Steps } from '../../platform/work/pause.ts'
 import type { Language } from './catalogs.ts'
 import { WORDS } from './labels.ts'
-import { type Block, type Half, type PrintedField, type PrintedState, type Row, sheetOf } from './sheet.ts'
+import { type Block, type Half, type PrintedField, type PrintedState, type Row, readingSheet } from './sheet.ts'
 
 const MARGIN = 36
 const WIDTH = PAGE.width - 2 * MARGIN
 const BOTTOM = PAGE.height - 48
 const GAP = 8
+/** Parts of a sheet that are drawn before others go on. */
+const BLOCKS_AT_ONCE = 20
 /** The columns of fields. */
 const FIELD_COLUMNS = 4
 /** At least 2.75 cm, as Anexo 20 asks. */
@@ -77,14 +80,14 @@ class Drawing {
     if (this.#y + height > BOTTOM) this.#newPage()
   }
 
-  draw(block: Block): void {
+  *draw(block: Block): Steps<void> {
     if (block.kind === 'heading') return void this.#headings.push(block)
     const above = this.#headings.reduce((sum, { level }) => sum + HEADINGS[level]! * LEADING + 10, 0)
     this.#need(above + LEAST[block.kind])
     for (const one of this.#headings.splice(0)) this.#heading(one.level, one.text)
     if (block.kind === 'fields') this.#fields(block.fields)
     else if (block.kind === 'text') this.#text(block)
-    else if (block.kind === 'table') this.#table(block)
+    else if (block.kind === 'table') yield* this.#table(block)
     else if (block.kind === 'sides') this.#sides(block.left, block.right)
     else if (new TextEncoder().encode(block.text).length <= MOST_IN_CODE) this.#code(block)
     else this.#fields(block.fields)
@@ -271,7 +274,7 @@ class Drawing {
     if (this.#pdf.pages === page) this.#y = Math.max(this.#y, top + CODE + QUIET)
   }
 
-  #table({ label, each }: Block & { kind: 'table' }): void {
+  *#table({ label, each }: Block & { kind: 'table' }): Steps<void> {
     let columns: Column[] | null = null
     let sample: Row[] = []
     const begin = () => {
@@ -281,7 +284,7 @@ class Drawing {
       for (const row of sample) this.#row(columns, row)
       sample = []
     }
-    each((row) => {
+    yield* each((row) => {
       if (columns !== null) return this.#row(columns, row)
       sample.push(row)
       if (sample.length === SAMPLED) begin()
@@ -411,16 +414,22 @@ class Drawing {
 }
 
 /** A PDF of a document, with its XML inside: the same bytes for the same document, state and language. Throws CfdiRejected. */
-export function pdfOf(bytes: Uint8Array, state: PrintedState, language: Language): Uint8Array<ArrayBuffer> {
+export function* makingPdf(bytes: Uint8Array, state: PrintedState, language: Language): Steps<Uint8Array<ArrayBuffer>> {
   const t = WORDS[language]
-  const { title, uuid, certified, isCancelled, each } = sheetOf(bytes, state, language)
+  const { title, uuid, certified, isCancelled, blocks } = yield* readingSheet(bytes, state, language)
   const source = { name: `${uuid}.xml`, type: 'application/xml', bytes, description: t.attached, modified: certified }
   const pdf = new PdfDocument({ title, language: language === 'es' ? 'es-MX' : 'en', source })
   const drawing = new Drawing(pdf, isCancelled ? t.watermark : null)
-  each((block) => drawing.draw(block))
+  for (const [n, block] of blocks.entries()) {
+    yield* drawing.draw(block)
+    if (n % BLOCKS_AT_ONCE === 0) yield
+  }
   drawing.end()
   return pdf.end((page, pages) => ({
     ...{ left: [uuid, state.isSandbox && t.sandbox].filter(Boolean).join(' · '), right: t.page(page, pages) },
     ...{ look: LABEL, margin: MARGIN, y: PAGE.height - 30 },
   }))
 }
+
+/** `makingPdf` in one go. */
+export const pdfOf = (...of: Parameters<typeof makingPdf>): Uint8Array<ArrayBuffer> => inOneGo(makingPdf(...of))

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../platform/context.ts'
 import { centralDayOf } from '../../platform/time/months.ts'
+import { stepByStep } from '../../platform/work/pause.ts'
 import type { Cfdi } from '../contract.ts'
 import type { Language } from './catalogs.ts'
 
@@ -15,11 +16,11 @@ export async function printPdf(
   language: Language,
 ): Promise<Uint8Array<ArrayBuffer>> {
   // Rarely used, and large with its font and catalogs.
-  const { pdfOf } = await import('./pdf.ts')
+  const { makingPdf } = await import('./pdf.ts')
   const state = {
     ...{ estatus, cancellation_reason, substitute: folio_sustitucion, isSandbox: settings.taxAuthority === 'sandbox' },
     cancelled_on: cancelled_at?.slice(0, 10) ?? null,
     checked_on: status_checked_at === null ? null : centralDayOf(Date.parse(status_checked_at)),
   }
-  return pdfOf(xml, state, language)
+  return stepByStep(makingPdf(xml, state, language))
 }

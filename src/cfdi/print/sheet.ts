@@ -1,4 +1,5 @@
-import { readLines, readTree, type XmlElement } from '../xml/tree.ts'
+import type { Steps } from '../../platform/work/pause.ts'
+import { readingLines, readingTree, type XmlElement } from '../xml/tree.ts'
 import { codeNameOf, type Language, reasonOf } from './catalogs.ts'
 import { cadenaOf, cartaPorteAddress, verificationOf } from './certification.ts'
 import { amountInWords, labelOf, WORDS } from './labels.ts'
@@ -32,7 +33,7 @@ export type Block =
   | { kind: 'heading'; level: number; text: string }
   | { kind: 'fields'; fields: readonly PrintedField[] }
   | { kind: 'text'; text: string; look?: 'strong' | 'small'; address?: string }
-  | { kind: 'table'; label: string; each: (take: (row: Row) => void) => void }
+  | { kind: 'table'; label: string; each: (take: (row: Row) => void) => Steps<void> }
   | { kind: 'sides'; left: Half; right: Half }
   | { kind: 'code'; text: string; alt: string; fields: readonly PrintedField[] }
 
@@ -53,7 +54,7 @@ export interface Sheet {
   /** FechaTimbrado. */
   certified: string | null
   isCancelled: boolean
-  each: (write: (block: Block) => void) => void
+  blocks: readonly Block[]
 }
 
 type Attributes = Map<string, [name: string, value: string]>
@@ -180,13 +181,19 @@ function writeElement(
   writeChildren(write, tell, language, node.children, level + 1)
 }
 
+/** Rows of a table that are told before others go on. */
+const ROWS_AT_ONCE = 50
+
 function writeTable(write: (block: Block) => void, tell: Teller, rows: readonly XmlElement[], level: number, label: string): void {
   write({ kind: 'heading', level: Math.min(level, 6), text: label })
   write({
     kind: 'table',
     label,
-    each: (take) => {
-      for (const one of rows) take(tell.rowOf(one))
+    *each(take) {
+      for (const [n, one] of rows.entries()) {
+        take(tell.rowOf(one))
+        if (n % ROWS_AT_ONCE === 0) yield
+      }
     },
   })
 }
@@ -234,10 +241,10 @@ const LINE_ASIDE = ['NoIdentificacion', 'ObjetoImp', 'Unidad']
  * The sheet of a document in the order of Anexo 20 and rule 2.7.1.7: what its parts mean is known, and everything else follows with its own
  * names, so that nothing of the XML is left out but its Addenda. Throws CfdiRejected.
  */
-export function sheetOf(bytes: Uint8Array, state: PrintedState, language: Language): Sheet {
+export function* readingSheet(bytes: Uint8Array, state: PrintedState, language: Language): Steps<Sheet> {
   const t = WORDS[language]
   const tell = new Teller(language)
-  const { xml, complement_trees, left_out } = readTree(bytes)
+  const { xml, complement_trees, left_out } = yield* readingTree(bytes)
   const root: XmlElement = xml ?? { name: 'Comprobante', namespace: null, attributes: {}, text: null, children: [] }
   const header = attributesOf(root)
   const stampNode = complement_trees.find(({ name }) => name === 'TimbreFiscalDigital')
@@ -250,76 +257,76 @@ export function sheetOf(bytes: Uint8Array, state: PrintedState, language: Langua
   const verification = verificationOf(root, said(stamp, 'UUID') ?? '')
   const cadena = cadenaOf(stamp)
 
-  const each = (write: (block: Block) => void) => {
-    const child = (name: string) => root.children.find((one) => isNamed(one, name))
-    write({ kind: 'heading', level: 1, text: [kind, folio].filter(Boolean).join(' ') })
-    if (state.isSandbox) write({ kind: 'text', text: t.sandbox, look: 'strong' })
-    write({ kind: 'text', text: isRetenciones ? t.representationOfRetenciones : t.representation })
-    writeState(write, state, language)
-    const total = header.get('total')?.[1]
-    const currency = said(header, 'Moneda')
-    const money = tell.take(header, 'SubTotal', 'Descuento', 'MotivoDescuento', 'Total')
-    const payment = tell.take(
-      header,
-      ...['FormaPago', 'FormaDePago', 'MetodoPago', 'MetodoDePago', 'CondicionesDePago', 'Moneda', 'TipoCambio', 'NumCtaPago'],
-    )
-    const seal = tell.take(header, 'Sello')
-    const last = tell.take(header, 'Certificado', 'Cert', 'xsi:schemaLocation')
-    const head = [
-      ...tell.take(header, 'TipoDeComprobante', 'CveRetenc', 'DescRetenc', 'Serie', 'Folio', 'FolioInt'),
-      ...tell.take(stamp, 'UUID'),
-      ...tell.take(header, 'Fecha', 'FechaExp'),
-      ...tell.take(stamp, 'FechaTimbrado'),
-      ...tell.take(header, 'LugarExpedicion', 'LugarExpRetenc', 'Exportacion', 'NoCertificado', 'NumCert'),
-      ...tell.take(stamp, 'NoCertificadoSAT', 'RfcProvCertif'),
-      ...tell.fieldsOf(header),
-    ]
-    write({ kind: 'fields', fields: head })
-    const own = ['Emisor', 'Receptor']
-    const [left, right] = own.map((name) => ({ heading: labelOf(name, language), fields: tell.allOf(child(name)) }))
-    write({ kind: 'sides', left: left!, right: right! })
-    const rest = root.children.filter(({ name }) => !own.includes(name) && name !== 'Impuestos')
-    writeChildren(write, tell, language, rest, 2)
-    if (!isRetenciones) {
-      write({ kind: 'heading', level: 2, text: labelOf('Conceptos', language) })
-      write({
-        kind: 'table',
-        label: labelOf('Conceptos', language),
-        each: (take) => readLines(bytes, (line) => take(tell.rowOf(line, LINE_ASIDE))),
-      })
-      for (const node of root.children.filter((one) => isNamed(one, 'Impuestos'))) writeElement(write, tell, language, node, 2)
-    }
-    const words = total === undefined ? null : amountInWords(total, currency, language)
-    const inWords = words === null ? [] : [{ label: t.inWords, value: words }]
-    if (money.length + payment.length > 0)
-      write({
-        kind: 'sides',
-        left: { heading: t.payment, fields: [...inWords, ...payment] },
-        right: { heading: t.totals, fields: money, areAmounts: true },
-      })
-    writeChildren(
-      write,
-      tell,
-      language,
-      complement_trees.filter((one) => one !== stampNode),
-      2,
-    )
-    for (const one of complement_trees) {
-      const address = cartaPorteAddress(one, certified)
-      if (address) write({ kind: 'code', text: address, alt: t.qrOfCartaPorte, fields: [{ label: t.verifyAt, value: address }] })
-    }
-    write({ kind: 'heading', level: 2, text: t.certification })
-    const seals = [...tell.take(stamp, 'SelloCFD', 'SelloSAT'), ...(cadena ? [{ label: t.cadena, value: cadena }] : [])]
-    const both = [...(seals.some(({ value }) => value === seal[0]?.value) ? [] : seal), ...seals]
-    if (verification) write({ kind: 'code', text: verification, alt: t.qr, fields: [...both, { label: t.verifyAt, value: verification }] })
-    else if (both.length > 0) write({ kind: 'fields', fields: both })
-    const others = [...tell.fieldsOf(stamp), ...last]
-    for (const { label, value } of others) write({ kind: 'text', text: `${label}: ${value}`, look: 'small' })
-    const lacking = left_out.xml + left_out.complement_trees
-    if (lacking > 0) write({ kind: 'text', text: t.leftOut(lacking), look: 'strong' })
+  const blocks: Block[] = []
+  const write = (block: Block) => void blocks.push(block)
+  const child = (name: string) => root.children.find((one) => isNamed(one, name))
+  write({ kind: 'heading', level: 1, text: [kind, folio].filter(Boolean).join(' ') })
+  if (state.isSandbox) write({ kind: 'text', text: t.sandbox, look: 'strong' })
+  write({ kind: 'text', text: isRetenciones ? t.representationOfRetenciones : t.representation })
+  writeState(write, state, language)
+  const total = header.get('total')?.[1]
+  const currency = said(header, 'Moneda')
+  const money = tell.take(header, 'SubTotal', 'Descuento', 'MotivoDescuento', 'Total')
+  const payment = tell.take(
+    header,
+    ...['FormaPago', 'FormaDePago', 'MetodoPago', 'MetodoDePago', 'CondicionesDePago', 'Moneda', 'TipoCambio', 'NumCtaPago'],
+  )
+  const seal = tell.take(header, 'Sello')
+  const last = tell.take(header, 'Certificado', 'Cert', 'xsi:schemaLocation')
+  const head = [
+    ...tell.take(header, 'TipoDeComprobante', 'CveRetenc', 'DescRetenc', 'Serie', 'Folio', 'FolioInt'),
+    ...tell.take(stamp, 'UUID'),
+    ...tell.take(header, 'Fecha', 'FechaExp'),
+    ...tell.take(stamp, 'FechaTimbrado'),
+    ...tell.take(header, 'LugarExpedicion', 'LugarExpRetenc', 'Exportacion', 'NoCertificado', 'NumCert'),
+    ...tell.take(stamp, 'NoCertificadoSAT', 'RfcProvCertif'),
+    ...tell.fieldsOf(header),
+  ]
+  write({ kind: 'fields', fields: head })
+  const own = ['Emisor', 'Receptor']
+  const [left, right] = own.map((name) => ({ heading: labelOf(name, language), fields: tell.allOf(child(name)) }))
+  write({ kind: 'sides', left: left!, right: right! })
+  const rest = root.children.filter(({ name }) => !own.includes(name) && name !== 'Impuestos')
+  writeChildren(write, tell, language, rest, 2)
+  if (!isRetenciones) {
+    write({ kind: 'heading', level: 2, text: labelOf('Conceptos', language) })
+    write({
+      kind: 'table',
+      label: labelOf('Conceptos', language),
+      each: (take) => readingLines(bytes, (line) => take(tell.rowOf(line, LINE_ASIDE))),
+    })
+    for (const node of root.children.filter((one) => isNamed(one, 'Impuestos'))) writeElement(write, tell, language, node, 2)
   }
+  const words = total === undefined ? null : amountInWords(total, currency, language)
+  const inWords = words === null ? [] : [{ label: t.inWords, value: words }]
+  if (money.length + payment.length > 0)
+    write({
+      kind: 'sides',
+      left: { heading: t.payment, fields: [...inWords, ...payment] },
+      right: { heading: t.totals, fields: money, areAmounts: true },
+    })
+  writeChildren(
+    write,
+    tell,
+    language,
+    complement_trees.filter((one) => one !== stampNode),
+    2,
+  )
+  for (const one of complement_trees) {
+    const address = cartaPorteAddress(one, certified)
+    if (address) write({ kind: 'code', text: address, alt: t.qrOfCartaPorte, fields: [{ label: t.verifyAt, value: address }] })
+  }
+  write({ kind: 'heading', level: 2, text: t.certification })
+  const seals = [...tell.take(stamp, 'SelloCFD', 'SelloSAT'), ...(cadena ? [{ label: t.cadena, value: cadena }] : [])]
+  const both = [...(seals.some(({ value }) => value === seal[0]?.value) ? [] : seal), ...seals]
+  if (verification) write({ kind: 'code', text: verification, alt: t.qr, fields: [...both, { label: t.verifyAt, value: verification }] })
+  else if (both.length > 0) write({ kind: 'fields', fields: both })
+  const others = [...tell.fieldsOf(stamp), ...last]
+  for (const { label, value } of others) write({ kind: 'text', text: `${label}: ${value}`, look: 'small' })
+  const lacking = left_out.xml + left_out.complement_trees
+  if (lacking > 0) write({ kind: 'text', text: t.leftOut(lacking), look: 'strong' })
   const title = [kind, folio, uuid].filter(Boolean).join(' ')
-  return { title, uuid, certified, isCancelled: state.estatus === 'cancelado', each }
+  return { title, uuid, certified, isCancelled: state.estatus === 'cancelado', blocks }
 }
 
 /** What the authority says of the document now. */

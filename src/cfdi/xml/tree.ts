@@ -179,14 +179,12 @@ const handedOver = (take: (line: XmlElement) => void): Element<TreeState> => ({
 })
 
 /** Reads the lines of a document one after the other, each with everything in it. Throws CfdiRejected. */
-export function readLines(bytes: Uint8Array, take: (line: XmlElement) => void): void {
+export function* readingLines(bytes: Uint8Array, take: (line: XmlElement) => void): Steps<void> {
   const lines = around('conceptos', () => [], { children: new Map([['Concepto', handedOver(take)]]) })
-  inOneGo(
-    readBy(bytes, {
-      ...GRAMMAR,
-      root: (...opened) => ({ ...GRAMMAR.root(...opened), element: { open: openNode, close, children: new Map([['Conceptos', lines]]) } }),
-    }),
-  )
+  yield* readBy(bytes, {
+    ...GRAMMAR,
+    root: (...opened) => ({ ...GRAMMAR.root(...opened), element: { open: openNode, close, children: new Map([['Conceptos', lines]]) } }),
+  })
 }
 
 /** Reads a document as trees of its elements. It takes any document that `readCfdi` takes, in bounded memory. Throws CfdiRejected. */

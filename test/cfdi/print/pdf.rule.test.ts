@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { describe, expect, it } from 'vitest'
 import { amountInWords, labelOf } from '../../../src/cfdi/print/labels.ts'
-import { pdfOf } from '../../../src/cfdi/print/pdf.ts'
+import { makingPdf, pdfOf } from '../../../src/cfdi/print/pdf.ts'
 import { Glyphs } from '../../../src/platform/pdf/glyphs.ts'
 import { DOCUMENTS } from '../support/complements.ts'
 import { attributesOf } from '../support/stated.ts'
@@ -103,7 +103,13 @@ describe('the sheet', () => {
       /<cfdi:Conceptos>.*?<\/cfdi:Conceptos>/s,
       `<cfdi:Conceptos>${lines}</cfdi:Conceptos>`,
     )
-    const { totalPages, text } = await extractText(await getDocumentProxy(pdfOf(bytesOf(xml), VALID, 'es')))
+    const making = makingPdf(bytesOf(xml), VALID, 'es')
+    let steps = 0
+    let made = making.next()
+    for (; made.done !== true; made = making.next()) steps++
+    // Others go on in between.
+    expect(steps).toBeGreaterThan(bytesOf(xml).length / 64 / 1024)
+    const { totalPages, text } = await extractText(await getDocumentProxy(made.value))
     expect(totalPages).toBeGreaterThan(100)
     expect(text[60]).toMatch(/Valor\s+unitario/)
     for (const [n, page] of text.entries()) expect(page).toContain(`Página ${n + 1} de ${totalPages}`)
