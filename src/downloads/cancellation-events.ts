@@ -2,14 +2,9 @@ import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import type { PaymentThresholds } from '../cfdi/payment-thresholds.ts'
 import type { OutboxEvent } from '../platform/outbox/outbox.ts'
 
-/**
- * The body of an outbox event about a cancellation. It holds the facts for the relay's decision about each organization, and no decision.
- */
-export interface CancellationBody {
+/** What the body of an outbox event says of the CFDI that it is about. */
+export interface NotifiedCfdi {
   cfdi_uuid: string
-  /** Null when the authority does not report the time. */
-  cancelled_at: string | null
-  cancellation_reason: string
   direction: 'issued' | 'received'
   cfdi_type: string | null
   payments: PaymentThresholds
@@ -22,6 +17,15 @@ export interface CancellationBody {
   utc_offset: number
   /** Literal local time. */
   fecha: string
+}
+
+/**
+ * The body of an outbox event about a cancellation. It holds the facts for the relay's decision about each organization, and no decision.
+ */
+export interface CancellationBody extends NotifiedCfdi {
+  /** Null when the authority does not report the time. */
+  cancelled_at: string | null
+  cancellation_reason: string
   /** Since when the document had not changed otherwise, in milliseconds since 1970: it was stored by then. */
   stored_at: number
   /** When it was detected, in milliseconds since 1970. */

@@ -378,7 +378,7 @@ class Drawing {
       if (fits) this.#y = top
       this.#pdf.within('TD', () => {
         for (const line of lines[n]!) {
-          if (this.#y + step > BOTTOM) this.#breakIn(newPage)
+          if (this.#y + step > BOTTOM) newPage()
           this.#in(x, width, isEnd, this.#y + CELL.size, line, CELL)
           this.#y += step
         }
@@ -394,7 +394,7 @@ class Drawing {
         'TD',
         () => {
           for (const line of below) {
-            if (this.#y + SMALL.size * LEADING > BOTTOM) this.#breakIn(newPage)
+            if (this.#y + SMALL.size * LEADING > BOTTOM) newPage()
             this.#pdf.text(MARGIN + 12, this.#y + SMALL.size, line, { ...SMALL, grey: 0.25 })
             this.#y += SMALL.size * LEADING
           }
@@ -406,10 +406,6 @@ class Drawing {
     this.#y += 2
     this.#pdf.artifact(() => this.#pdf.rule(MARGIN, this.#y, WIDTH, 0.9))
     this.#y += 1.5
-  }
-
-  #breakIn(newPage: () => void): void {
-    newPage()
   }
 }
 

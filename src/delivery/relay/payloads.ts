@@ -4,7 +4,7 @@ import { deadlinesOf } from '../../documents/mailbox/deadlines.ts'
 import type { NotificationBody } from '../../documents/mailbox/keep.ts'
 import type { DocumentNews } from '../../documents/news.ts'
 import type { DueObligation } from '../../documents/obligations/due-soon.ts'
-import type { CancellationBody } from '../../downloads/cancellation-events.ts'
+import type { CancellationBody, NotifiedCfdi } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { ExtractionEnd } from '../../downloads/ends/extraction-ends.ts'
 import { deadlinesOf as requestDeadlinesOf } from '../../downloads/status/rule.ts'
@@ -89,6 +89,14 @@ export function cancellationContents(body: CancellationBody, recipient: Recipien
     cancelled_at: body.cancelled_at ?? head.occurred_at,
     cancellation_reason: body.cancellation_reason as '01' | '02' | '03' | '04' | 'unknown',
     severity: isCritical ? 'critical' : 'warning',
+    ...cfdiMembers(body, until),
+  } as const
+  return [{ event: 'cfdi.cancelled', ...members }, ...(isCritical ? [{ event: 'cfdi.cancelled_after_payment', ...members } as const] : [])]
+}
+
+/** What events say of the CFDI that they are about, with the payments that were known until then. */
+const cfdiMembers = (body: NotifiedCfdi, until: number | null) =>
+  ({
     direction: body.direction,
     cfdi_type: body.cfdi_type ?? 'retenciones',
     payment_status: paymentStatusAt(body.payments, until),
@@ -97,9 +105,7 @@ export function cancellationContents(body: CancellationBody, recipient: Recipien
     emisor_rfc: body.emisor_rfc,
     receptor_rfc: body.receptor_rfc,
     issued_at: `${body.fecha}${offsetText(body.utc_offset)}`,
-  } as const
-  return [{ event: 'cfdi.cancelled', ...members }, ...(isCritical ? [{ event: 'cfdi.cancelled_after_payment', ...members } as const] : [])]
-}
+  }) as const
 
 /** The event of a request for cancellation, as far as the organization knows what was applied to the CFDI. */
 export function requestContent(body: RequestBody, recipient: Recipient): EventContent & { event: 'cancellation.requested' } {
@@ -108,9 +114,7 @@ export function requestContent(body: RequestBody, recipient: Recipient): EventCo
     ...{ event: 'cancellation.requested', ...headOf(recipient), cfdi_uuid: body.cfdi_uuid, detected_at: iso(body.detected_at) },
     ...requestDeadlinesOf(body),
     severity: hasAppliedPayments(body.payments, until) ? 'critical' : 'warning',
-    ...{ direction: body.direction, cfdi_type: body.cfdi_type ?? 'retenciones', payment_status: paymentStatusAt(body.payments, until) },
-    ...{ total: body.total ?? '0', currency: body.currency ?? 'XXX', emisor_rfc: body.emisor_rfc, receptor_rfc: body.receptor_rfc },
-    issued_at: `${body.fecha}${offsetText(body.utc_offset)}`,
+    ...cfdiMembers(body, until),
   }
 }
 

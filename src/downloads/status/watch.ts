@@ -3,7 +3,6 @@ import { statusesOf } from '../../authority/statuses.ts'
 import { nextDaily } from '../../cfdi/checks/rechecks.ts'
 import { findWithPayments } from '../../cfdi/detail/detail.ts'
 import { type CfdiToRecheck, readToRecheck } from '../../cfdi/ingest/status.ts'
-import type { PaymentThresholds } from '../../cfdi/payment-thresholds.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { retryOnConflict } from '../../platform/db/guard.ts'
@@ -14,6 +13,7 @@ import { clock } from '../../platform/time/clock.ts'
 import { centralDayOf } from '../../platform/time/months.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { activeEntities } from '../../taxpayers/taxpayers.ts'
+import type { NotifiedCfdi } from '../cancellation-events.ts'
 import { chooseQuestions, followEvery, isRequested, type LastAnswer, type PendingRequest, requestAfter } from './rule.ts'
 import {
   addRounds,
@@ -144,23 +144,10 @@ async function askAbout(system: System, ledger: D1Database, of: DocumentKey, cle
 export const CANCELLATION_REQUESTED = 'cancellation.requested'
 
 /** The body of an outbox event about a request. It holds the facts for the relay's decision about each organization, and no decision. */
-export interface RequestBody {
-  cfdi_uuid: string
+export interface RequestBody extends NotifiedCfdi {
   /** Milliseconds since 1970, as the request has them. */
   clear_at: number | null
   detected_at: number
-  direction: 'issued' | 'received'
-  cfdi_type: string | null
-  payments: PaymentThresholds
-  total: string | null
-  currency: string | null
-  emisor_rfc: string
-  receptor_rfc: string
-  /** Seconds since 1970. */
-  issued_at: number
-  utc_offset: number
-  /** Literal local time. */
-  fecha: string
 }
 
 /**
