@@ -124,6 +124,8 @@ export const SHAPES = {
   /** The day of the next month by which a payment complement is certified. */
   'rep.due_day': count,
   'sat.not_found_hours': count,
+  /** Up to this total in MXN, an issuer cancels without the acceptance of the receiver. */
+  'cancellation.without_acceptance': amount,
   'repse.claves': claves,
 
   'indicator.tax_compliance': z.string(),

@@ -199,8 +199,9 @@ async function requestsOf(event: StoredOutboxEvent, row: RecipientRow): Promise<
   const ranges = parseGrantedRanges(body.direction === 'issued' ? row.issued_granted_ranges : row.received_granted_ranges)
   const since = Math.max(row.first_active_at ?? 0, reachedAt(ranges, body) ?? 0)
   // What was asked for others before is not told.
-  const content = requestContent({ ...body, clear_at: body.clear_at !== null && body.clear_at < since ? null : body.clear_at }, recipient)
-  const alert = body.direction === 'received' ? alertOfRequest(alertedOf(row), body, content) : null
+  const known = { ...body, clear_at: body.clear_at !== null && body.clear_at < since ? null : body.clear_at }
+  const content = requestContent(known, recipient)
+  const alert = body.direction === 'received' ? alertOfRequest(alertedOf(row), known, content) : null
   return [{ ...(await ownEvent(event, row, content)), alert }]
 }
 

@@ -85,10 +85,10 @@ export function alertOfCancelled(one: Alerted, detected_at: number, content: Omi
 /** The alert of a request to cancel a received CFDI. It is resolved when the request has ended. */
 export function alertOfRequest(
   one: Alerted,
-  { detected_at }: { detected_at: number },
+  { clear_at, detected_at }: { clear_at: number | null; detected_at: number },
   content: Omit<Requested, 'event_id' | 'ordering'>,
 ): AlertDraft {
-  const { cfdi_uuid, severity, payment_status, total, currency, emisor_rfc, issued_at, deadline } = content
+  const { cfdi_uuid, severity, payment_status, total, currency, emisor_rfc, issued_at, deadline, latest_deadline } = content
   const day = issued_at.slice(0, 10)
   const [paid, pagado] =
     payment_status === 'paid'
@@ -96,14 +96,22 @@ export function alertOfRequest(
       : payment_status === 'partially_paid'
         ? [', which is partly paid or credited', ', que está pagado o acreditado en parte']
         : ['', '']
+  // The authority does not say when a request was made: it may be old when it is seen for the first time.
+  const [when, cuando] =
+    clear_at === null
+      ? [
+          `It is in process since an unknown day, because the service had not asked about this CFDI before: the time to answer may end on any day up to ${latest_deadline}. Answer now: silence`,
+          `No se sabe desde qué día está en proceso, porque el servicio no había preguntado antes por este CFDI: el plazo puede vencer cualquier día, a más tardar el ${latest_deadline}. Responda ya: el silencio`,
+        ]
+      : [`Answer by ${deadline}: silence`, `Responda a más tardar el ${deadline}: el silencio`]
   return {
     ...one,
     kind: 'cancellation.requested',
     severity,
     resource_id: cfdi_uuid,
     ...{ amount: total, currency },
-    message: `${emisor_rfc} asks to cancel the CFDI ${cfdi_uuid} of ${day} for ${total} ${currency}${paid}. Answer by ${deadline}: silence accepts the request. GET /v1/cancellation-requests/${cfdi_uuid} says more.`,
-    message_es: `${emisor_rfc} pide cancelar el CFDI ${cfdi_uuid} del ${day} por ${total} ${currency}${pagado}. Responda a más tardar el ${deadline}: el silencio acepta la solicitud.`,
+    message: `${emisor_rfc} asks to cancel the CFDI ${cfdi_uuid} of ${day} for ${total} ${currency}${paid}. ${when} accepts the request. GET /v1/cancellation-requests/${cfdi_uuid} says more.`,
+    message_es: `${emisor_rfc} pide cancelar el CFDI ${cfdi_uuid} del ${day} por ${total} ${currency}${pagado}. ${cuando} acepta la solicitud.`,
     ...grouped('cancellation.requested', one, detected_at, `${cfdi_uuid}:${detected_at}`, (of) => [
       `On ${of} issuers asked to cancel more than ${MOST_OF_GROUP} CFDIs of ${one.rfc}. This alert covers all of them after the first ${MOST_OF_GROUP}: GET /v1/cancellation-requests has them.`,
       `El ${of} se pidió cancelar más de ${MOST_OF_GROUP} CFDI de ${one.rfc}. Este aviso es por todos los que siguen a los primeros ${MOST_OF_GROUP}.`,

@@ -6,6 +6,7 @@ import { cancellationRequests, cancellationWatches, cfdi, statusRechecks } from 
 import type { Statement } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare, excluded, insertion, readColumn, readFirst } from '../../platform/db/statement.ts'
+import type { Micros } from '../../platform/money.ts'
 import { isVisible, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Candidate, PendingRequest, RequestState } from './rule.ts'
 
@@ -118,37 +119,42 @@ export const pendingRequests = (partition: number): SQL<PendingRequest> =>
   sql<PendingRequest>`select ${listOf([uuid, detected_at, seen_at, replied_at])} from ${cancellationRequests} indexed by cancellation_requests_pending
     where ${entity} = ${partition} and ${status} = 'pending' limit ${MOST_PENDING}`
 
-const RECENT_DAYS = 60
-const OPEN_DAYS = 400
-const MOST_RECENT = 1_500
-const MOST_OPEN = 500
-/** Of the documents that may have a request, those with the largest totals. */
-const MOST_CANDIDATES = 400
-/** A document of no more pesos is cancelled without acceptance (RMF 2.7.1.35). */
-const NEEDS_ACCEPTANCE_MICROS = 1_000_000_000
-const JUST_PAID_DAYS = 30
+/** Which documents may be asked about. These are choices of the service and not of the law. */
+const CHOSEN = {
+  /** The month of the document and the next one, in which books are closed. */
+  recentDays: 60,
+  /** What is still to be paid. Documents are cancelled until the annual return of their year (CFF 29-A): few after more than 13 months. */
+  openDays: 400,
+  /** A payment of the last month may still be asked back. */
+  justPaidDays: 30,
+  /** What a round reads, so that it costs the same for an RFC of any size. */
+  mostRecent: 1_500,
+  mostOpen: 500,
+  /** Those with the largest totals. Their last answers stand in one row of about 30 kB. */
+  most: 400,
+} as const
 const DAY_SECONDS = 86_400
 
 /**
- * Received invoices whose cancellation needs acceptance and on which money hangs: those of the last 60 days, and those of the last 400 that are
- * not wholly paid.
+ * Received invoices on which money hangs and whose total exceeds what is cancelled without acceptance (cancellation.without_acceptance): recent
+ * ones, and older ones that are not wholly paid.
  */
-export const candidatesOf = (partition: number, now: number): SQL<Candidate> => {
+export const candidatesOf = (partition: number, now: number, without_acceptance: Micros): SQL<Candidate> => {
   const seconds = Math.floor(now / 1_000)
-  const [recent, open] = [seconds - RECENT_DAYS * DAY_SECONDS, seconds - OPEN_DAYS * DAY_SECONDS]
-  const paidSince = new Date(now - JUST_PAID_DAYS * DAY_SECONDS * 1_000).toISOString().slice(0, 10)
+  const [recent, open] = [seconds - CHOSEN.recentDays * DAY_SECONDS, seconds - CHOSEN.openDays * DAY_SECONDS]
+  const paidSince = new Date(now - CHOSEN.justPaidDays * DAY_SECONDS * 1_000).toISOString().slice(0, 10)
   const facts = sql`${uuidOfCfdi}, ${cfdi.issued_at}, cast(coalesce(${cfdi.total_mxn}, ${cfdi.total_micros}) as integer) as amount,
     ${cfdi.payment_status} in ('unpaid', 'partially_paid') or coalesce(${cfdi.fully_paid_at}, ${cfdi.fecha}) >= ${paidSince} as is_open`
   const unpaid = (payment_status: string) => sql`select * from (select ${facts} from ${cfdi} indexed by cfdi_pay
       where ${cfdi.entity} = ${partition} and ${cfdi.payment_status} = ${payment_status} and ${cfdi.direction} = 1
         and ${cfdi.issued_at} between ${open} and ${recent - 1} and +${cfdi.cancelled} = 0 and ${cfdi.tipo_comprobante} = 'I'
-      order by ${cfdi.issued_at} desc limit ${MOST_OPEN})`
+      order by ${cfdi.issued_at} desc limit ${CHOSEN.mostOpen})`
   return sql<Candidate>`select uuid, amount / 1e6 as pesos, (${seconds} - issued_at) / 86400 as age_days, is_open from (
       select * from (select ${facts} from ${cfdi} indexed by cfdi_tipoc
         where ${cfdi.entity} = ${partition} and ${cfdi.tipo_comprobante} = 'I' and ${cfdi.direction} = 1 and ${cfdi.cancelled} = 0
-          and ${cfdi.issued_at} >= ${recent} order by ${cfdi.issued_at} desc limit ${MOST_RECENT})
+          and ${cfdi.issued_at} >= ${recent} order by ${cfdi.issued_at} desc limit ${CHOSEN.mostRecent})
       union all ${unpaid('unpaid')} union all ${unpaid('partially_paid')})
-    where amount > ${NEEDS_ACCEPTANCE_MICROS} order by amount desc limit ${MOST_CANDIDATES}`
+    where amount > ${Number(without_acceptance)} order by amount desc limit ${CHOSEN.most}`
 }
 
 const uuidOfCfdi = sql`${cfdi.uuid}`

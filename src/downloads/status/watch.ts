@@ -1,4 +1,5 @@
 import { type CfdiStatus, ES_CANCELABLE } from '../../authority/port/status.ts'
+import { rulesAt } from '../../authority/rules/rules.ts'
 import { statusesOf } from '../../authority/statuses.ts'
 import { nextDaily } from '../../cfdi/checks/rechecks.ts'
 import { findWithPayments } from '../../cfdi/detail/detail.ts'
@@ -8,6 +9,7 @@ import { commit, type Statement } from '../../platform/db/commit.ts'
 import { retryOnConflict } from '../../platform/db/guard.ts'
 import { prepared, readRows } from '../../platform/db/statement.ts'
 import { Failure, Unavailable } from '../../platform/failures.ts'
+import { micros } from '../../platform/money.ts'
 import { insertOutboxEvents, type OutboxEvent } from '../../platform/outbox/outbox.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { centralDayOf } from '../../platform/time/months.ts'
@@ -70,8 +72,10 @@ export interface RoundEnd {
 export async function askRound(system: System, ledger: D1Database, entity: number, cancel: Cancel): Promise<RoundEnd> {
   const now = clock.now()
   const budget = system.settings.cancellationQuestionsPerDay
+  const rules = await rulesAt(system, centralDayOf(now))
+  const without_acceptance = micros(rules.find('cancellation.without_acceptance') ?? '0')!
   const [kept, found, known] = await ledger.batch<never>(
-    [findWatch(entity), candidatesOf(entity, now), pendingRequests(entity)].map((one) => prepared(ledger, one)),
+    [findWatch(entity), candidatesOf(entity, now, without_acceptance), pendingRequests(entity)].map((one) => prepared(ledger, one)),
   )
   const [candidates, pending] = [found!.results as Candidates, known!.results as PendingRequest[]]
   if (budget === 0 || candidates.length + pending.length === 0) return { isNotified: false, next: null }

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runTask } from '../../../src/app/tasks.ts'
+import { rulesAt } from '../../../src/authority/rules/rules.ts'
 import { Unavailable } from '../../../src/platform/failures.ts'
 import { statusAnswer } from '../../authority/support/sat-answers.ts'
 import { pagesOf } from '../../delivery/support/feed.ts'
@@ -117,8 +118,9 @@ describe('a request that the issuer of a large invoice has made', () => {
       currency,
       severity: payment_status === 'unpaid' ? 'warning' : 'critical',
     })
-    expect(alert.message).toContain('by 2026-03-18')
-    expect(alert.message_es).toContain('el silencio acepta')
+    // Nobody knows since when it is in process.
+    expect(alert.message).toContain('any day up to 2026-03-23. Answer now: silence accepts')
+    expect(alert.message_es).toContain('a más tardar el 2026-03-23. Responda ya: el silencio acepta')
     await until('2026-03-21T02:00:00Z')
     await task('resolveAlerts')
     expect(await requestOf(of, uuid)).toMatchObject({
@@ -214,6 +216,25 @@ describe('the search for requests', () => {
     expect(asked).toHaveLength(12)
   })
 
+  it('asks about no document that is cancelled without acceptance by the rule of the day', async () => {
+    const of = await holder(2)
+    const { through, asked } = authority(() => says('Vigente'))
+    const most = Math.max(...(await invoicesOf(of)).map(({ total_mxn }) => Number(total_mxn)))
+    const rule = ['cancellation.without_acceptance', JSON.stringify(String(most - 1)), 'RMF', '2026-01-01', 'A test', 'proposed']
+    await env.DB.prepare('insert into rules (key, value, rule_ref, valid_from, source, confidence) values (?, ?, ?, ?, ?, ?)')
+      .bind(...rule)
+      .run()
+    try {
+      await until('2026-03-18T18:00:00Z', through)
+    } finally {
+      await env.DB.prepare('delete from rules').run()
+      // An isolate keeps what it has read for a minute.
+      at('2026-03-18T18:02:00Z')
+      await rulesAt(systemNow(env), '2026-03-18')
+    }
+    expect(asked).toEqual([(await invoicesOf(of))[0]!['uuid']])
+  })
+
   it('says since when a document was without a request, so that its deadline is later', async () => {
     const of = await holder(2)
     let isAsked = false
@@ -225,6 +246,8 @@ describe('the search for requests', () => {
     const request = await requestOf(of, asked[0]!)
     expect(request).toMatchObject({ status: 'pending', deadline: '2026-03-23', latest_deadline: '2026-03-24' })
     expect(request.clear_at.slice(0, 10)).toBe('2026-03-18')
+    const [alert] = await alertsOf(of, 'open')
+    expect(alert.message).toContain('Answer by 2026-03-23: silence accepts')
   })
 
   it('stops when the authority does not answer, and goes on within the budget of the day', async () => {

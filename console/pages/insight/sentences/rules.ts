@@ -95,6 +95,7 @@ export function sayingRules(language: Language) {
     'isr.resico_pf': (value) =>
       (value as { up_to: string; rate: string }[]).map(({ up_to, rate: part }) => t.upTo(money(up_to), rate(part))).join('; '),
     'cash.threshold': amountOf,
+    'cancellation.without_acceptance': amountOf,
     'cash.several_payments': (value) => t.several[String(value)] ?? String(value),
     'balance.tolerance': amountOf,
     payment_forms: (value) => entries(value, (name, some) => `${t.forms[name] ?? name}: ${forms(some)}`),

@@ -124,15 +124,17 @@ function Requests({
                   { name: t.status, cell: (one) => <Badge tone={TONES[one.status]}>{t.state[one.status]}</Badge> },
                   {
                     name: t.deadline,
-                    cell: ({ deadline, latest_deadline, deadline_basis, days_left, decided_at }) => (
+                    cell: ({ deadline, latest_deadline, deadline_basis, days_left, decided_at, clear_at }) => (
                       <span class={css.two}>
                         {days_left === null ? (
                           <small>{decided_at ? t.decided(instant(decided_at, zone)) : NOTHING}</small>
                         ) : (
                           <>
-                            <b>{day(deadline)}</b>
-                            <small>{deadline < today() ? t.over : t.days(days_left)}</small>
-                            {latest_deadline !== deadline && <small>{t.latest(day(latest_deadline))}</small>}
+                            <b>{clear_at === null ? t.now : day(deadline)}</b>
+                            <small>
+                              {deadline < today() ? t.over : clear_at === null ? t.unknownSince(day(latest_deadline)) : t.days(days_left)}
+                            </small>
+                            {clear_at !== null && latest_deadline !== deadline && <small>{t.latest(day(latest_deadline))}</small>}
                             {deadline_basis === 'estimated' && <small>{t.estimated}</small>}
                           </>
                         )}
