@@ -200,7 +200,7 @@ export function History({ cfdi, lead }: Props & { lead: string }) {
     if (query.data && location.hash === '#history') place.current?.scrollIntoView()
   }, [query.data !== undefined])
   return (
-    <div ref={place} class={css.kept}>
+    <div ref={place}>
       <Panel title={t.history} lead={lead}>
         <Loaded query={query}>
           {({ events, known }) => (

@@ -8,7 +8,7 @@ import { historyQuery } from './around.tsx'
 import css from './invoice.module.css'
 import { words } from './words.ts'
 
-/** Says that a document is shown as it stood on a day, and when the service learned what is shown: often that was later. It is printed as well. */
+/** Says that a document is shown as it stood on a day, and when the service learned what is shown: often that was later. */
 export function AsOf({ cfdi, on }: { cfdi: CfdiDetail; on: string }) {
   const t = useWords(words)
   const zone = useZone()

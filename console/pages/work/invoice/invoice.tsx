@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/preact-query'
-import { ArrowLeft, Download, FileText, Printer, ShieldCheck } from 'lucide-preact'
-import { useState } from 'preact/hooks'
+import { ArrowLeft, Download, Printer, ShieldCheck } from 'lucide-preact'
 import { Link, useSearchParams } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import { useSend } from '../../../api/queries.ts'
@@ -67,7 +66,6 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
   const fiscal_entity_id = params.get('fiscal_entity_id') ?? entity?.fiscal_entity_id ?? ''
   const isShut = entity !== undefined && isUnreadable(entity)
   const as_of = params.get('as_of')
-  const [isWhole, setWhole] = useState(false)
   const { data, error, refetch } = useQuery({
     queryKey: ['cfdi-one', fiscal_entity_id, uuid, as_of],
     enabled: (entities !== undefined || entitiesError !== null) && !isShut,
@@ -80,21 +78,13 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
   const name = nameOf(data)
   const type = data.kind === 'retenciones' ? list.retenciones : (list.tipo[data.tipo_comprobante ?? ''] ?? 'CFDI')
   return (
-    <div class={`${css.page} ${isWhole ? css.whole : ''}`}>
+    <>
       <Link class={css.back} href={listOf(data.fiscal_entity_id)}>
         <ArrowLeft size={15} aria-hidden="true" />
         {t.back}
       </Link>
       <Title isThing text={`${type} ${name}`} lead={`${data.counterparty.nombre ?? data.counterparty.rfc}`}>
         <Blacklist listed={data.counterparty.blacklist} />
-        <Button onClick={() => print()}>
-          <Printer size={16} aria-hidden="true" />
-          {t.print}
-        </Button>
-        <label class={css.choice}>
-          <input type="checkbox" checked={isWhole} onChange={({ currentTarget }) => setWhole(currentTarget.checked)} />
-          {t.withHistory}
-        </label>
         {data.has_pdf && (
           <a
             class={css.xml}
@@ -102,8 +92,8 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
             target="_blank"
             rel="noreferrer"
           >
-            <FileText size={16} aria-hidden="true" />
-            {t.pdf}
+            <Printer size={16} aria-hidden="true" />
+            {t.print}
           </a>
         )}
         {data.has_xml && (
@@ -120,19 +110,17 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
           <Check uuid={data.uuid} fiscal_entity_id={data.fiscal_entity_id} checkedAt={data.status_checked_at} said={data.status_answer} />
         )
       )}
-      <Sheet cfdi={data} title={`${type} ${name}`} />
+      <Sheet cfdi={data} />
       <Trees cfdi={data} />
       {data.tipo_comprobante === 'I' && !as_of && <Payments cfdi={data} />}
-      <div class={css.around}>
-        {data.tipo_comprobante === 'I' && as_of && (
-          <Panel title={t.payments}>
-            <p class={css.soft}>{t.paymentsHidden}</p>
-          </Panel>
-        )}
-        <Relations cfdi={data} name={`${type} ${name}`} lead={as_of ? t.relationsNow : t.relationsLead} />
-        <History cfdi={data} lead={as_of ? t.historyNow : t.historyLead} />
-        <Call call={`GET /v1/cfdi/${data.uuid}?fiscal_entity_id=${data.fiscal_entity_id}${as_of ? `&as_of=${as_of}` : ''}`} />
-      </div>
-    </div>
+      {data.tipo_comprobante === 'I' && as_of && (
+        <Panel title={t.payments}>
+          <p class={css.soft}>{t.paymentsHidden}</p>
+        </Panel>
+      )}
+      <Relations cfdi={data} name={`${type} ${name}`} lead={as_of ? t.relationsNow : t.relationsLead} />
+      <History cfdi={data} lead={as_of ? t.historyNow : t.historyLead} />
+      <Call call={`GET /v1/cfdi/${data.uuid}?fiscal_entity_id=${data.fiscal_entity_id}${as_of ? `&as_of=${as_of}` : ''}`} />
+    </>
   )
 }

@@ -1,20 +1,15 @@
-import { useQuery } from '@tanstack/preact-query'
-import { answer, api } from '../../../api/client.ts'
 import type { CfdiDetail } from '../../../api/routes.d.ts'
 import { useCodes } from '../../../codes/codes.ts'
 import { day, decimal, money, NOTHING, percent } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Facts, Panel } from '../../../parts/page.tsx'
 import { type Column, Table } from '../../../parts/table.tsx'
-import { useSession } from '../../../session.ts'
 import { Amount } from '../cfdi/amount.tsx'
 import { Estatus, Payment } from '../cfdi/badges.tsx'
 import { hasTotal } from '../cfdi/name.ts'
 import { words as listWords } from '../cfdi/words.ts'
 import { Complements } from './complements.tsx'
 import css from './invoice.module.css'
-import { Qr } from './qr.tsx'
-import { type Timbre, timbreOf } from './timbre.ts'
 import { verificationOf } from './verification.ts'
 import { words } from './words.ts'
 
@@ -96,29 +91,13 @@ function Totals({ cfdi }: { cfdi: CfdiDetail }) {
   )
 }
 
-/** What only the XML says of the certification; null while it is not known. */
-function useTimbre({ uuid, fiscal_entity_id, has_xml }: CfdiDetail): Timbre | null {
-  const { data = null } = useQuery({
-    queryKey: ['cfdi-timbre', fiscal_entity_id, uuid],
-    enabled: has_xml,
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async () => {
-      const params = { path: { uuid }, query: { fiscal_entity_id } }
-      return timbreOf((await answer(api.GET('/v1/cfdi/{uuid}/xml', { params, parseAs: 'text' }))) as string, uuid)
-    },
-  })
-  return data
-}
-
-/** A CFDI as it looks when it is printed. */
-export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
+/** What a CFDI says itself. Its PDF has it all. */
+export function Sheet({ cfdi }: { cfdi: CfdiDetail }) {
   const t = useWords(words)
   const list = useWords(listWords)
-  const { tax_authority } = useSession()
   const { said: coded } = useCodes()
   const { currency } = cfdi
   const address = verificationOf(cfdi)
-  const timbre = useTimbre(cfdi)
   const facts: [string, string | null][] = [
     [t.folio, [cfdi.serie, cfdi.folio].filter(Boolean).join(' ')],
     [t.issued, moment(cfdi.fecha)],
@@ -135,16 +114,8 @@ export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
     [t.stamped, cfdi.certified_at && moment(cfdi.certified_at)],
     [t.certificate, cfdi.no_certificado],
     [t.provider, cfdi.pac_rfc],
-    [t.certificateSat, timbre?.no_certificado_sat ?? null],
-    [t.seal, timbre ? null : cfdi.sello_ultimos_8],
+    [t.seal, cfdi.sello_ultimos_8],
   ]
-  const seals: [string, string][] = timbre
-    ? [
-        [t.sealCfdi, timbre.sello_cfd],
-        [t.sealSat, timbre.sello_sat],
-        [t.original, timbre.cadena],
-      ]
-    : []
   // Some write the key where the name of the unit belongs, and some nothing.
   const unitOf = ({ unidad, clave_unidad }: Line) =>
     unidad && unidad !== clave_unidad ? unidad : clave_unidad && coded('clave_unidad', clave_unidad)
@@ -156,11 +127,6 @@ export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
   const said = (all: [string, string | null][]) => all.filter((fact): fact is [string, string] => Boolean(fact[1]))
   return (
     <Panel>
-      <div class={css.printed}>
-        <h2>{title}</h2>
-        {tax_authority === 'sandbox' && <p class={css.sandbox}>{t.sandbox}</p>}
-        {cfdi.kind === 'cfdi' && <p>{t.representation}</p>}
-      </div>
       <div class={css.parties}>
         <Party
           role={t.issuer}
@@ -208,12 +174,6 @@ export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
       )}
       <Complements cfdi={cfdi} />
       <div class={css.foot}>
-        {address && (
-          <a href={address} target="_blank" rel="noreferrer" class={css.qr}>
-            <Qr text={address} label={t.qr} />
-            <span class={css.onScreen}>{t.verify}</span>
-          </a>
-        )}
         <dl class={css.stamps}>
           {said(stamps).map(([name, value]) => (
             <div key={name}>
@@ -224,20 +184,10 @@ export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
         </dl>
         <Totals cfdi={cfdi} />
       </div>
-      {seals.length > 0 && (
-        <dl class={css.seals}>
-          {seals.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
-      )}
       {address && (
-        <p class={css.printed}>
-          {t.verifyAt} {address}
-        </p>
+        <a href={address} target="_blank" rel="noreferrer">
+          {t.verify}
+        </a>
       )}
     </Panel>
   )

@@ -3,7 +3,7 @@ import type { CfdiDetail } from '../../../api/routes.d.ts'
 const PAGE = 'https://verificacfdi.facturaelectronica.sat.gob.mx/default.aspx'
 
 /**
- * The address that the QR code of a printed CFDI says. Null for what the authority's page does not know by such an address: other documents
+ * The address at which a CFDI is verified, as its QR code says it. Null for what the authority's page does not know by such an address: other documents
  * than CFDI 3.3 and 4.0, and those whose XML is not known. Source: Anexo 20.
  */
 export function verificationOf({ kind, version, uuid, emisor_rfc, receptor_rfc, total, sello_ultimos_8 }: CfdiDetail): string | null {
