@@ -1,41 +1,9 @@
+import type { Block, PrintedCell, PrintedField, Row } from '../../platform/pdf/drawing.ts'
 import type { Steps } from '../../platform/work/pause.ts'
 import { readingLines, readingTree, type XmlElement } from '../xml/tree.ts'
 import { codeNameOf, type Language, reasonOf } from './catalogs.ts'
 import { cadenaOf, cartaPorteAddress, verificationOf } from './certification.ts'
 import { amountInWords, labelOf, WORDS } from './labels.ts'
-
-/** A value with its name. */
-export interface PrintedField {
-  label: string
-  value: string
-}
-
-/** A field of a table. Fields of the same name stand in one column where there is room. */
-export interface PrintedCell extends PrintedField {
-  name: string
-}
-
-export interface Row {
-  cells: readonly PrintedCell[]
-  /** What stands below the cells, in lines of its own. */
-  details: readonly string[]
-}
-
-/** Fields in a half of the sheet. Amounts stand below each other, the last of them bold. */
-export interface Half {
-  heading: string
-  fields: readonly PrintedField[]
-  areAmounts?: true
-}
-
-/** A part of the sheet, from top to bottom. */
-export type Block =
-  | { kind: 'heading'; level: number; text: string }
-  | { kind: 'fields'; fields: readonly PrintedField[] }
-  | { kind: 'text'; text: string; look?: 'strong' | 'small'; address?: string }
-  | { kind: 'table'; label: string; each: (take: (row: Row) => void) => Steps<void> }
-  | { kind: 'sides'; left: Half; right: Half }
-  | { kind: 'code'; text: string; alt: string; fields: readonly PrintedField[] }
 
 /** What the authority says of a document beside its XML. */
 export interface PrintedState {

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { PagePosition } from '../../../cfdi/search/search.ts'
+import type { Sink, WorkbookState, ZipState } from '../../../platform/workbook.ts'
 import type { ExportRow } from '../store.ts'
-import type { Sink, WorkbookState, ZipState } from './formats/zip.ts'
 
 /** Bounds of the steps and formats of an export. Tests have lower ones. */
 export interface ExportLimits {
@@ -194,7 +194,7 @@ export interface MakingState {
 
 export const newState = (key: string, listed: string): MakingState => ({
   ...{ listed, phase: 'reading', after: null, rows: 0, documents: 0, without_xml: 0 },
-  ...{ zip: { entries: 0, directory: 0 }, workbook: { sheets: 0, rows: 0, entry: null } },
+  ...{ zip: { entries: 0, directory: 0 }, workbook: { sheets: [], rows: 0, entry: null } },
   ...{ output: { key, upload: null, parts: [], directory: [] }, directory: { at: 0, copied: 0 }, bytes: 0 },
 })
 

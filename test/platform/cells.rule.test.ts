@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cellXml, letterOf } from '../../../src/copies/exports/making/formats/zip.ts'
-import { csvLine } from '../../../src/platform/csv.ts'
-import { csvRows } from './support/readers.ts'
+import { csvLine } from '../../src/platform/csv.ts'
+import { cellXml, letterOf } from '../../src/platform/workbook.ts'
+import { csvRows } from '../copies/exports/support/readers.ts'
 
 const numberOf = (xml: string) => /<v>(.*)<\/v>/.exec(xml)?.[1]
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { constants, crc32, deflateRawSync } from 'node:zlib'
-import { cellText } from '../../../../platform/csv.ts'
+import { cellText } from './csv.ts'
 
 /** The output of a format. */
 export interface Sink {
@@ -233,8 +233,8 @@ export const valuesOf = (columns: Columns, row: unknown): unknown[] => columns.m
 
 /** How far a workbook is written. */
 export interface WorkbookState {
-  /** Sheets that were begun. */
-  sheets: number
+  /** The names of the sheets that were begun. */
+  sheets: string[]
   /** Rows of the open sheet, its heading included. */
   rows: number
   /** The open sheet. */
@@ -284,19 +284,25 @@ const fileOf = (n: number): string => `xl/worksheets/sheet${n}.xml`
 export class Workbook {
   readonly #zip: Zip
   readonly #state: WorkbookState
-  readonly #columns: Columns
-  readonly #letters: string[]
-  readonly #name: string
   readonly #limits: SheetLimits
+  #columns: Columns
+  #name: string
   #text: string[] = []
 
   constructor(zip: Zip, state: WorkbookState, columns: Columns, name: string, limits: SheetLimits) {
     this.#zip = zip
     this.#state = state
-    this.#columns = columns
-    this.#letters = columns.map((_, n) => letterOf(n))
-    this.#name = name
     this.#limits = limits
+    this.#columns = columns
+    this.#name = name
+  }
+
+  /** Ends a table; another one begins on a sheet of its own. */
+  next(columns: Columns, name: string): void {
+    this.#begin()
+    this.#endSheet()
+    this.#columns = columns
+    this.#name = name
   }
 
   write(rows: readonly unknown[]): void {
@@ -304,7 +310,7 @@ export class Workbook {
       const { entry } = this.#state
       if (entry === null || this.#state.rows >= this.#limits.rows || entry.size >= this.#limits.bytes) this.#nextSheet()
       const n = ++this.#state.rows
-      const cells = valuesOf(this.#columns, row).map((value, at) => cellXml(`${this.#letters[at]}${n}`, this.#columns[at]!.type, value))
+      const cells = valuesOf(this.#columns, row).map((value, at) => cellXml(`${letterOf(at)}${n}`, this.#columns[at]!.type, value))
       this.#text.push(`<row r="${n}">${cells.join('')}</row>`)
     }
     this.#flush()
@@ -312,10 +318,11 @@ export class Workbook {
 
   /** Ends the last sheet, and adds the files that describe the workbook. */
   end(): void {
-    if (this.#state.entry === null) this.#nextSheet()
+    this.#begin()
     this.#endSheet()
-    const numbers = Array.from({ length: this.#state.sheets }, (_, n) => n + 1)
-    const sheets = numbers.map((n) => `<sheet name="${n === 1 ? this.#name : `${this.#name} ${n}`}" sheetId="${n}" r:id="rId${n}"/>`)
+    const names = this.#state.sheets
+    const numbers = [...names.keys()].map((n) => n + 1)
+    const sheets = numbers.map((n) => `<sheet name="${names[n - 1]}" sheetId="${n}" r:id="rId${n}"/>`)
     const ofSheets = numbers.map((n) => `<Relationship Id="rId${n}" Type="${RELATIONS}/worksheet" Target="worksheets/sheet${n}.xml"/>`)
     const styles = `<Relationship Id="rId${numbers.length + 1}" Type="${RELATIONS}/styles" Target="styles.xml"/>`
     const types = numbers.map((n) => `<Override PartName="/${fileOf(n)}" ContentType="${TYPE}.worksheet+xml"/>`)
@@ -335,18 +342,24 @@ export class Workbook {
     )
   }
 
+  #begin(): void {
+    if (this.#state.entry === null) this.#nextSheet()
+  }
+
   #nextSheet(): void {
     this.#endSheet()
-    this.#state.entry = this.#zip.begin(fileOf(++this.#state.sheets))
+    const { sheets } = this.#state
+    const before = sheets.filter((one) => one === this.#name || one.startsWith(`${this.#name} `)).length
+    this.#state.entry = this.#zip.begin(fileOf(sheets.push(before === 0 ? this.#name : `${this.#name} ${before + 1}`)))
     this.#state.rows = 1
-    const headings = this.#columns.map(({ heading }, at) => textCell(`${this.#letters[at]}1`, heading, HEADING))
+    const headings = this.#columns.map(({ heading }, at) => textCell(`${letterOf(at)}1`, heading, HEADING))
     this.#text.push(`${SHEET}${colsOf(this.#columns)}<sheetData><row r="1">${headings.join('')}</row>`)
   }
 
   #endSheet(): void {
     const { entry } = this.#state
     if (entry === null) return
-    const all = `A1:${this.#letters.at(-1)}${this.#state.rows}`
+    const all = `A1:${letterOf(this.#columns.length - 1)}${this.#state.rows}`
     this.#text.push(`</sheetData><autoFilter ref="${all}"/></worksheet>`)
     this.#flush()
     this.#zip.end(entry)
@@ -358,4 +371,36 @@ export class Workbook {
     this.#zip.append(this.#state.entry!, this.#text.join(''))
     this.#text = []
   }
+}
+
+/** A workbook in memory, with a sheet for each table. The same tables and time are the same bytes. */
+export function workbookOf(
+  tables: readonly { name: string; columns: Columns; rows: readonly unknown[] }[],
+  time: Date,
+): Uint8Array<ArrayBuffer> {
+  const [parts, directory]: [Uint8Array[], Uint8Array[]] = [[], []]
+  let at = 0
+  const sink: Sink = {
+    get at() {
+      return at
+    },
+    push(bytes) {
+      parts.push(bytes)
+      at += bytes.length
+    },
+    enter: (bytes) => void directory.push(bytes),
+  }
+  const zip = new Zip(sink, { entries: 0, directory: 0 }, time, { bytes: 2 ** 32 - 1, entries: 65_535 })
+  const [first, ...others] = tables
+  const workbook = new Workbook(zip, { sheets: [], rows: 0, entry: null }, first!.columns, first!.name, { rows: 1_048_576, bytes: 2 ** 31 })
+  workbook.write(first!.rows)
+  for (const { name, columns, rows } of others) {
+    workbook.next(columns, name)
+    workbook.write(rows)
+  }
+  workbook.end()
+  const begin = at
+  for (const bytes of directory) sink.push(bytes)
+  zip.finish(begin)
+  return Buffer.concat(parts)
 }
