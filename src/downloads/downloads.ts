@@ -1,5 +1,6 @@
 import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
+import { isGuardViolation } from '../platform/db/guard.ts'
 import { readRows } from '../platform/db/statement.ts'
 import { slotOf } from '../platform/hash.ts'
 import { clock } from '../platform/time/clock.ts'
@@ -8,7 +9,7 @@ import { sendHints } from '../platform/work/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { newJobId } from '../taxpayers/visibility/jobs.ts'
 import { organizationsIn, stuckJobs } from './lease-store.ts'
-import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
+import { IN_ORDER, type RequestingRun, readLastInstant, requestStatements, watermarkStatement } from './request-store.ts'
 import { resumeStatements } from './store.ts'
 import { enterTurns } from './turns/entering.ts'
 
@@ -55,13 +56,16 @@ const byShard = <T extends { shard: number }>(things: readonly T[]): Map<number,
  * Requests a run's jobs: creates those that no run has requested, joins the others, and records the extraction, in one batch per ledger.
  * New jobs are spread over `spread` seconds. What the organization began to download within the cooldown is joined too, however it ended:
  * making extractors, pausing and linking again download nothing twice. `waiting` are the RFCs of which the run waits for a job.
+ *
+ * What a run makes readable follows from the runs before it. Once a later one has asked, one that a crash held up can only come after it: then
+ * the request is refused, and the result is the first instant in whose name it may ask.
  */
 export async function requestJobs(
   { settings }: System,
   { organization_id, run_id, instant, is_interactive, is_range = false }: RunOfDemands,
   demands: readonly ConnectionDemand[],
   spread: number,
-): Promise<Queued & { waiting: ConnectionDemand[] }> {
+): Promise<(Queued & { waiting: ConnectionDemand[] }) | Date> {
   const now = clock.now()
   const spared_since = instant.getTime() - COOLDOWN_SECONDS * 1_000
   const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, spared_since, is_interactive, is_range }
@@ -74,7 +78,15 @@ export async function requestJobs(
     })
     if (requested.length === 0) continue
     const ledger = settings.ledgers[shard]!
-    const results = await commit<Queued & { waiting?: number }>(ledger, requestStatements(run, demandsOfShard, requested))
+    const results = await commit<Queued & { waiting?: number }>(ledger, requestStatements(run, demandsOfShard, requested)).catch(
+      (error: unknown) => {
+        if (!isGuardViolation(error, IN_ORDER)) throw error
+      },
+    )
+    if (!results) {
+      const entities = demandsOfShard.map(({ entity }) => entity)
+      return new Date((await readLastInstant(ledger, run, entities)) + 1)
+    }
     const waiting = new Set(results.flatMap((result) => result.results.map((row) => row.waiting)))
     queued.waiting.push(...demandsOfShard.filter(({ entity }) => waiting.has(entity)))
     for (const { dispatched, gap_jobs } of results.at(-1)!.results) {

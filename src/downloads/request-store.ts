@@ -4,7 +4,8 @@ import { entities as partitions } from '../cfdi/tables.ts'
 import { MAILBOX_SOURCE, notifyStatements } from '../documents/mailbox/keep.ts'
 import { documents } from '../documents/tables.ts'
 import { jsonChunks, type Statement } from '../platform/db/commit.ts'
-import { bare } from '../platform/db/statement.ts'
+import { assertThat } from '../platform/db/guard.ts'
+import { bare, readFirst } from '../platform/db/statement.ts'
 import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
 import { outbox } from '../platform/outbox/tables.ts'
 import { requestersOf } from '../taxpayers/visibility/jobs.ts'
@@ -99,9 +100,9 @@ interface JobRequest {
 }
 
 /**
- * Returns the batch with which a run requests jobs of one ledger. Repeating the batch changes nothing. The last result has a row
- * `{entity, dispatched, gap_jobs}` per entity, and earlier ones have a row `{waiting: entity}` per entity with open jobs that the run did not
- * wait for before.
+ * Returns the batch with which a run requests jobs of one ledger. Repeating the batch changes nothing, unless the run asks in the name of a
+ * later instant. The last result has a row `{entity, dispatched, gap_jobs}` per entity, and earlier ones have a row `{waiting: entity}` per
+ * entity with open jobs that the run did not wait for before.
  */
 export function requestStatements(
   run: RequestingRun,
@@ -115,6 +116,7 @@ export function requestStatements(
     rfcs: JSON.stringify(entities.map(({ entity, rfc }) => [entity, rfc])),
   }
   return [
+    assertThat(isLast(request), IN_ORDER),
     insertPartitions(request),
     // An inserted job names the organization already.
     ...request.chunks.map((jobs) => joinOpenJobs(request, jobs)),
@@ -128,6 +130,31 @@ export function requestStatements(
     pruneExtractions(request),
     sql`select ${e.entity}, ${e.dispatched}, ${e.gap_jobs} from ${extractionsOf(request)} and ${e.run_id} = ${run.run_id}`,
   ]
+}
+
+/** The guard that refuses a request of a run from before the last one of the organization that has asked for an RFC. */
+export const IN_ORDER = 'extractions.in_order'
+
+/** The condition that the run is not from before the last other one. */
+const isLast = (request: JobRequest): SQL => {
+  const { organization_id, run_id, instant } = request.run
+  return sql`not exists (select 1 from ${extractionsOf(request)} and ${e.run_id} = (
+      select ${extractions.run_id} from ${extractions}
+      where ${extractions.organization_id} = ${organization_id} and ${extractions.entity} = b.value->>0 and ${extractions.run_id} <> ${run_id}
+      order by ${extractions.run_id} desc limit 1)
+    where (${e.instant}, ${e.run_id}) > (${instant}, ${run_id}))`
+}
+
+/** Reads the last instant, in milliseconds, of the organization's other runs of these RFCs; 0 without any. */
+export const readLastInstant = async (
+  ledger: D1Database,
+  { organization_id, run_id }: Pick<RequestingRun, 'organization_id' | 'run_id'>,
+  entities: readonly number[],
+): Promise<number> => {
+  const last = sql<{ instant: number | null }>`select max(${extractions.instant}) as instant from ${extractions}
+    where ${extractions.organization_id} = ${organization_id} and ${extractions.entity} in (select value from json_each(${JSON.stringify(entities)}))
+      and ${extractions.run_id} <> ${run_id}`
+  return (await readFirst(ledger, last))?.instant ?? 0
 }
 
 /** Inserts the partitions of RFCs that are new, and their first requester. */
@@ -230,7 +257,8 @@ function recordExtractions({ run, all }: JobRequest): SQL {
       ) c
       where true
       group by entity
-      on conflict do nothing`
+      on conflict do update set ${bare(extractions.instant)} = excluded.${bare(extractions.instant)}
+      where excluded.${bare(extractions.instant)} > ${extractions.instant}`
 }
 
 /** The organization's extractions of the covered RFCs. */

@@ -213,24 +213,22 @@ export async function readEndedExtractions(
 export const readLater = (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<TogetherJob[]> =>
   readRows<TogetherJob>(ledger, togetherWith('later', namesOf(asked)))
 
-/** Earlier extractions that are looked at. One that has an open job in common with a later one is among the last. */
-const JOINED_WITH = sql`10`
-
-/** Reads the instants of the last earlier extractions that asked for these jobs too, by the numbers of the jobs. One statement, none without jobs. */
+/** Reads the instants of the last extractions before these that asked for these jobs too, by the numbers of the jobs. One statement, none without jobs. */
 export const readAskedBefore = async (
   ledger: D1Database,
-  jobs: readonly (NamedExtraction & { source: string; month: string; job_id: string })[],
+  jobs: readonly (NamedExtraction & { instant: number; source: string; month: string; job_id: string })[],
 ): Promise<Map<number, number>> => {
   if (jobs.length === 0) return new Map()
   const json = JSON.stringify(
-    jobs.map(({ entity, organization_id, run_id, source, month, job_id }) => [entity, organization_id, run_id, source, month, job_id]),
+    jobs.map(({ entity, organization_id, run_id, instant, source, month, job_id }) => [
+      ...[entity, organization_id, run_id, instant, source, month, job_id],
+    ]),
   )
   const statement = sql`select key, instant from (
           select a.key, (
-            select max(e.instant) from (
-              select ${f.jobs}, ${f.instant} from ${extractions} ${f} where ${isOfEntry(f)} and ${f.run_id} < a.value->>2
-              order by ${f.run_id} desc limit ${JOINED_WITH}) e
-            cross join json_each(e.jobs, '$."' || (a.value->>5) || '"."' || (a.value->>3) || '"') m where m.value = a.value->>4) as instant
+            select max(${f.instant}) from ${extractions} ${f}
+            cross join json_each(${f.jobs}, '$."' || (a.value->>6) || '"."' || (a.value->>4) || '"') m
+            where ${isOfEntry(f)} and (${f.instant}, ${f.run_id}) < (a.value->>3, a.value->>2) and m.value = a.value->>5) as instant
           from json_each(${json}) a)
         where instant is not null`
   const rows = await readRows<{ key: number; instant: number }>(ledger, statement)
@@ -265,9 +263,8 @@ export const countShownDocuments = async (
           from json_each(${json})),
         got as materialized (
           select a.n, x.key as source, max(${e.requested_at}, coalesce(${s.finished_at}, 0)) as until
-          from asked a cross join ${extractions} ${e} on ${isOf(e, entity, organization_id)} and ${e.run_id} in (
-            select ${f.run_id} from ${extractions} ${f} where ${isOf(f, entity, organization_id)} and ${f.run_id} <= a.run_id
-            order by ${f.run_id} desc limit ${JOINED_WITH})
+          from asked a cross join ${extractions} ${b} on ${isOf(b, entity, organization_id)} and ${b.run_id} = a.run_id
+          cross join ${extractions} ${e} on ${isOf(e, entity, organization_id)} and (${e.instant}, ${e.run_id}) <= (${b.instant}, ${b.run_id})
           cross join json_each(${e.jobs}) j cross join json_each(j.value) x
           left join ${syncJobs} ${s} on ${isJob(s, e.entity, [sql`x.key`, sql`''`, sql`j.key`])})
         select a.n, ${d.source}, count(*) as count from asked a cross join ${documents} ${d} on ${d.entity} = a.entity

@@ -146,7 +146,7 @@ async function readCells(ledger: D1Database, asked: readonly ReadableQuestion[])
     const { entity, organization_id, run_id, instant, together } = question
     const it = brought.get(n)
     if (it === undefined || together.some((other) => isOfMonth(other, job))) return []
-    const named = { entity, organization_id, run_id, source: job.source, month: job.month }
+    const named = { entity, organization_id, run_id, instant, source: job.source, month: job.month }
     const { previous, previous_as_of, previous_end } = it
     const isUnclear = previous_end !== null && question.instants.some((at) => at > previous_as_of! && at <= previous_end && at < instant)
     return [

@@ -1,17 +1,30 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { created } from '../../connections/extractors/support/extractors.ts'
 import { restore } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
-import { cfdiOf, later, losingMessages, subscriber } from '../support/downloads.ts'
+import { cfdiOf, later, losingMessages, sqlOf, subscriber } from '../support/downloads.ts'
 import { countedIn, type Notified, playHistory, readableCfdis } from '../support/ends.ts'
 
 const KEYS = [['sat_cfdi_issued'], ['sat_cfdi_received'], ['sat_cfdi_issued', 'sat_cfdi_received']]
 
+/** Whether the next run is to lose its process before it asks for anything. */
+let isCrashing: boolean
+
 beforeEach(() => {
   later(0)
   losingMessages()
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  isCrashing = false
+  const database = Object.getPrototypeOf(env.LEDGER_0) as D1Database
+  const { batch } = database
+  vi.spyOn(database, 'batch').mockImplementation(function (this: D1Database, statements: D1PreparedStatement[]) {
+    if (!isCrashing || !statements.some((one) => /insert into sync_jobs/.test(sqlOf(one)))) return batch.call(this, statements) as never
+    isCrashing = false
+    return Promise.reject(new Error('The isolate was evicted here.'))
+  })
 })
 afterEach(restore)
 
@@ -54,6 +67,12 @@ describe('readable_count', () => {
           if (draw(3) === 0) await cancel(one)
         },
         cancel: (one) => cancel(one),
+        /** A sweep dispatches the run, which may be after later ones. */
+        crash: async (one) => {
+          isCrashing = true
+          await one.run()
+          isCrashing = false
+        },
         range: (one) =>
           one.range({
             data_source_keys: KEYS[draw(3)],
@@ -63,7 +82,10 @@ describe('readable_count', () => {
         recent: (one) => one.range({ data_source_keys: KEYS[draw(3)], from: `2026-0${1 + draw(5)}-${10 + draw(10)}` }),
         widen: (one) => one.ask('PATCH', `/v1/extractors/${one.extractor_id}`, { scope_months: 3 + draw(18) }),
       }
-      const often = [...['run', 'other', 'both', 'cancel', 'work', 'work', 'relay', 'pause'], ...['range', 'recent', 'widen', 'sweep']]
+      const often = [
+        ...['run', 'other', 'both', 'cancel', 'crash', 'crash', 'work', 'work', 'relay', 'pause'],
+        ...['range', 'recent', 'widen', 'sweep'],
+      ]
       const { steps, seconds, step } = await playHistory(draw, rfc, all, actions, often)
       for (const one of all) expect([steps, (await one.counted()) <= (await one.readable())]).toEqual([steps, true])
       later(seconds + 2_000)

@@ -270,6 +270,7 @@ async function dispatchPage(
   const is_interactive = run.trigger !== 'schedule'
   const spread = is_interactive ? 0 : system.settings.spreadSeconds
   const queued = await requestJobs(system, { ...run, is_interactive, is_range: extractor.asked !== null }, demands, spread)
+  if (queued instanceof Date) return dispatchPage(system, { ...run, instant: queued }, extractor, page)
   const directions = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
   const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
   if (directions.length > 0) {
