@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { isSituacion, isSource, SITUACIONES, SOURCE_FAULT } from '../../lists/catalog.ts'
-import { GivenDay, GivenInstant, Paging, requireOrder, trimmedText } from '../../platform/http/shapes.ts'
+import { documented, GivenDay, GivenInstant, Paging, requireOrder, trimmedText } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { AsOf, Cfdi, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
 import { CfdiDetail, Concepto } from '../detail/contract.ts'
@@ -57,6 +57,22 @@ const LEAST_TOTAL = 'Least total, in the document’s own currency.'
 const GREATEST_TOTAL = 'Greatest total, in the document’s own currency.'
 const LEAST_BALANCE = 'Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.'
 
+const daysOverdue = documented(
+  z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/, 'Must be an integer from 1 to 9999.')
+    .transform(Number),
+  {
+    type: 'integer',
+    minimum: 1,
+    maximum: 9_999,
+    description:
+      'Invoices (I) that have been due for at least so many days, today or on the day of `as_of`: from their due_date or, where they state no ' +
+      'terms, from the day that the rule `financing.default_terms_days` gives, 30 days after `fecha`. Unless these filters say otherwise, it also ' +
+      'means `estatus=vigente`, `is_substituted=false`, `to_itself=false`, `metodo_pago=PPD` and `payment_status=unpaid,partially_paid`.',
+  },
+)
+
 const isInOrder = requireOrder(
   ...(['issued', 'cancelled', 'paid'] as const).map((name) => [`${name}_from`, `${name}_to`] as const),
   ...(['total', 'balance'] as const).map((name) => [`${name}_min`, `${name}_max`] as const),
@@ -89,7 +105,7 @@ export const CfdiSearch = z
       .optional()
       .meta({
         description:
-          'Text in the name of the issuer or the receiver, or in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. ' +
+          'Words of the name of the issuer or of the receiver, or parts of them, in any order; or text in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. ' +
           'Case and accents do not matter. ' +
           'The export `conceptos` has the descriptions of lines.',
       }),
@@ -133,6 +149,7 @@ export const CfdiSearch = z
     total_min: money(LEAST_TOTAL),
     total_max: money(GREATEST_TOTAL),
     balance_min: money(LEAST_BALANCE),
+    overdue_days_min: daysOverdue.optional(),
     as_of: AsOf,
     blacklist: blacklisted(
       'Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, ' +
@@ -200,6 +217,10 @@ export const CfdiFilters = z
     total_min: givenAmount(LEAST_TOTAL),
     total_max: givenAmount(GREATEST_TOTAL),
     balance_min: givenAmount(LEAST_BALANCE),
+    overdue_days_min: z
+      .union([daysOverdue, z.int().min(1).max(9_999)], 'Must be an integer from 1 to 9999.')
+      .optional()
+      .meta({ documented: { type: 'integer', minimum: 1, maximum: 9_999, description: 'As in the search of CFDIs.' } }),
     has_xml: given('Whether the XML is held.'),
     has_pdf: given('Whether there is a PDF: it is made of the XML.'),
     is_substituted: given('Whether a valid document of the same parties substitutes it.'),
@@ -234,11 +255,15 @@ export type CfdiPage = z.infer<typeof CfdiPage>
 
 type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | 'sort' | 'fields' | 'include' | keyof typeof ofFiscalEntity>
 /** The filters of a search, without its page and its fiscal entity. */
-export type Filters = Omit<Pick<CfdiSearch, Filter>, 'blacklist' | 'as_of'> & {
+export type Filters = Omit<Pick<CfdiSearch, Filter>, 'blacklist' | 'as_of' | 'overdue_days_min'> & {
   /** RFCs that the filter `blacklist` means. */
   counterparties?: readonly string[] | undefined
   /** The last literal day of the documents, beside issued_to. */
   last_day?: string
+  /** The last day on which the invoices were due. */
+  due_to?: string
+  /** With due_to: the days until an invoice without stated terms is due, as SQL over the column with its day. */
+  terms?: (column: string) => string
   /** A day before today: status, substitutions and balances are shown and filtered as of its end. */
   past?: string
 }

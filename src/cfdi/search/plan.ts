@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { all } from '../../platform/db/statement.ts'
 import { micros } from '../../platform/money.ts'
@@ -34,7 +34,7 @@ export const folded = (text: string): string =>
   [...text.replace(/[A-Z]/g, (one) => one.toLowerCase())].map((one) => REPLACED.get(one) ?? one).join('')
 
 /** The same in SQL, as far as it matters for finding a folded text. D1 allows few bytes in a pattern of LIKE or GLOB. */
-function foldedFor(searched: string, text: SQL): SQL {
+function foldedFor(searched: string, text: SQLWrapper): SQL {
   const meant = [...REPLACED].filter(([, letter]) => letter === '' || searched.includes(letter))
   const lower = sql`lower(${text})`
   const replaced = meant.reduce((inner, [one, letter]) => sql`replace(${inner}, ${sql.raw(`'${one}', '${letter}'`)})`, lower)
@@ -46,12 +46,19 @@ const TEXT = sql`coalesce(${emisor_nombre}, '') || char(10) || coalesce(${recept
   || char(10) || coalesce(${serie} || ' ' || ${folio}, '')`
 
 /**
- * The condition that a text is in the names of the parties or in series and folio, with or without a space between them, or that the UUID begins
- * with it, or that it is the RFC of a party, on a row of the alias `page`.
+ * The condition that a text is in the names of the parties or in series and folio, with or without a space between them, or that each of its
+ * words is in one of the names, or that the UUID begins with it, or that it is the RFC of a party, on a row of the alias `page`.
  */
 function hasText(q: string): SQL {
   const searched = folded(q)
   const conditions = [sql`instr(${foldedFor(searched, TEXT)}, ${searched}) > 0`]
+  const words = [...new Set(searched.split(/\s+/))]
+  if (words.length > 1) {
+    // With a limit, SQLite folds a name once, and not once for each word.
+    const names = [emisor_nombre, receptor_nombre].map((name) => sql`select ${foldedFor(searched, name)} as name`)
+    const hasAll = sql`not exists (select 1 from json_each(${JSON.stringify(words)}) where instr(coalesce(name, ''), value) = 0)`
+    conditions.push(sql`exists (select 1 from (${sql.join(names, sql` union all `)} limit -1) where ${hasAll})`)
+  }
   if (/^[\da-f-]{2,36}$/.test(searched)) conditions.push(sql`substr(${uuid}, 1, ${searched.length}) = ${searched.toUpperCase()}`)
   const rfc = asRfc(q)
   if (isRfc(rfc)) conditions.push(sql`${rfc} in (${emisor_rfc}, ${receptor_rfc})`)
@@ -149,6 +156,10 @@ function scannedConditions(filters: Filters, partition: Partition): SQL[] {
   if (filters.tipo_relacion) {
     const isRelated = filters.tipo_relacion.map((one) => sql`instr(',' || ${page.tipo_relacion} || ',', ${`,${one},`}) > 0`)
     conditions.push(sql`(${sql.join([...isRelated], sql` or `)})`)
+  }
+  if (filters.due_to && filters.terms) {
+    const terms = sql`coalesce(${page.terms_days}, ${sql.raw(filters.terms('page.fecha'))})`
+    conditions.push(sql`${IS_KNOWN_INVOICE} and date(substr(${page.fecha}, 1, 10), '+' || ${terms} || ' days') <= ${filters.due_to}`)
   }
   if (filters.q) conditions.push(hasText(filters.q))
   // A PDF is made of the XML.

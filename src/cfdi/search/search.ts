@@ -1,14 +1,17 @@
 import { sql } from 'drizzle-orm'
+import { daysUntilDue } from '../../authority/rules/by-day.ts'
+import { rulesAt } from '../../authority/rules/rules.ts'
 import { refuseUnknownLists } from '../../lists/custom/known.ts'
 import { listedOf } from '../../lists/listed/counterparties.ts'
 import { type ListedParties, nowListedAs } from '../../lists/listed/listed.ts'
-import type { Ctx } from '../../platform/context.ts'
+import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { all } from '../../platform/db/statement.ts'
 import { invalid } from '../../platform/failures.ts'
 import { holdLarge } from '../../platform/locks/readings.ts'
 import { micros } from '../../platform/money.ts'
 import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
+import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import type { DataStatus } from '../../taxpayers/visibility/coverage.ts'
@@ -197,7 +200,7 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<CfdiPage>
   const scope: CursorScope = { list: 'cfdi', filters: { ...given, sort, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = await openCursor(ctx, scope, cursor)
   const listed = await listedOf(ctx)
-  const asked = askedOf(ledger, read, listed)
+  const asked = await askedOf(ctx, ledger, read, listed)
   const { filters } = asked
   let data_status: DataStatus | null = null
   const besides: Besides = {
@@ -233,22 +236,30 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<CfdiPage>
 export type { PageItem, PagePosition } from './store.ts'
 
 /** Filters that mean the same at any time. */
-export type FixedFilters = Omit<CfdiFilters, 'as_of'> & Pick<Filters, 'last_day' | 'past'>
+export type FixedFilters = Omit<CfdiFilters, 'as_of' | 'overdue_days_min'> & Pick<Filters, 'last_day' | 'past' | 'due_to'>
 
-function askedOf(ledger: ScopedLedger, { blacklist, ...others }: FixedFilters, listed: ListedParties): SearchInput {
-  const filters = { ...others, ...(blacklist && { counterparties: nowListedAs(listed, blacklist) }) }
+async function askedOf(
+  system: System,
+  ledger: ScopedLedger,
+  { blacklist, ...others }: FixedFilters,
+  listed: ListedParties,
+): Promise<SearchInput> {
+  const { due_to } = others
+  const terms = due_to === undefined ? undefined : daysUntilDue(await rulesAt(system, due_to), due_to)
+  const filters = { ...others, ...(blacklist && { counterparties: nowListedAs(listed, blacklist) }), ...(terms && { terms }) }
   return { ledger, filters, isMatch: (item) => isMatch(item, others) }
 }
 
 /** Finds the documents after a position that match, newest first. `next` is where to continue, null at the end. */
-export function findMatches(
+export async function findMatches(
+  system: System,
   ledger: ScopedLedger,
   read: FixedFilters,
   listed: ListedParties,
   after: PagePosition | undefined,
   limit: number,
 ): ReturnType<typeof findPage> {
-  const asked = askedOf(ledger, read, listed)
+  const asked = await askedOf(system, ledger, read, listed)
   return findPage(asked, planned(asked), { after, isAscending: false }, limit, { statements: [], take: () => {} })
 }
 
@@ -266,14 +277,22 @@ async function includedOf(ledger: ScopedLedger, located: readonly Located[], nam
   return (uuid: string): Included => found.get(uuid) ?? nothing
 }
 
-/** The filters with the bounds that `as_of` puts on them. Throws Failure 422 as_of.future. */
-export function fixFilters<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(
-  ctx: Ctx,
-  { as_of, ...filters }: Asked,
-  path?: string,
-): Omit<Asked, 'as_of'> & Pick<Filters, 'last_day' | 'past'> {
+/** What `overdue_days_min` means beside the day: invoices that are owed. */
+const OWED = {
+  estatus: 'vigente',
+  is_substituted: 'false',
+  to_itself: 'false',
+  metodo_pago: 'PPD',
+  payment_status: ['unpaid', 'partially_paid'],
+} as const satisfies FixedFilters
+
+/** The filters with the bounds that `as_of` and `overdue_days_min` put on them. Throws Failure 422 as_of.future. */
+export function fixFilters({ now }: Pick<Ctx, 'now'>, { as_of, overdue_days_min, ...given }: CfdiFilters, path?: string): FixedFilters {
+  const due_to =
+    overdue_days_min === undefined ? null : dayOfEpoch(epochDayOf(as_of ?? centralDayOf(now.getTime())) - overdue_days_min)
+  const filters = due_to === null ? given : { ...OWED, ...given, due_to }
   if (as_of === undefined) return filters
-  const past = pastDay(ctx, as_of, path)
+  const past = pastDay({ now }, as_of, path)
   const { issued_to } = filters
   const bound = issued_to !== undefined && !isDay(issued_to) ? { last_day: as_of } : { issued_to: [issued_to ?? as_of, as_of].sort()[0]! }
   return { ...filters, ...bound, ...(past === null ? {} : { past }) }

@@ -1,6 +1,6 @@
 import { readerOf } from '../../accounts/organization/organization.ts'
 import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
-import { type FixedFilters, fixFilters } from '../../cfdi/search/search.ts'
+import { fixFilters } from '../../cfdi/search/search.ts'
 import { refuseUnknownLists } from '../../lists/custom/known.ts'
 import { change } from '../../platform/audit/audit.ts'
 import { type AskedContent, openContent } from '../../platform/content.ts'
@@ -39,7 +39,7 @@ export async function createExport(
   const connection = await readableOf(ctx, fiscal_entity_id)
   await refuseUnknownLists(ctx, 'filters.blacklist', filters.blacklist)
   await countHourly(ctx, 'exports')
-  const start = startOf({ organization, connection }, fixFilters(ctx, filters, 'filters.as_of') as FixedFilters, content)
+  const start = startOf({ organization, connection }, fixFilters(ctx, filters, 'filters.as_of'), content)
   const export_id = newId('exp')
   const row = {
     ...{ export_id, organization_id: organization.id, fiscal_entity_id, created_by: keyOf(actor), kind, format, headings },

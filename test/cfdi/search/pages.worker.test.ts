@@ -89,6 +89,7 @@ function fits(row: Row, query: Query): boolean {
     (query['total_min'] === undefined || (row.total !== null && Number(row.total) >= Number(query['total_min']))) &&
     (query['q'] === undefined ||
       texts.some((text) => text.includes(q)) ||
+      texts.slice(0, 2).some((name) => q.split(/\s+/).every((word) => name.includes(word))) ||
       row.uuid.toLowerCase().startsWith(q) ||
       [row.emisor_rfc, row.receptor_rfc].map(plain).includes(q))
   )
@@ -159,6 +160,11 @@ function searchWith(next: () => number): Query {
     'norte sa',
     'aguila',
     'unión ag',
+    'norte ACEROS',
+    'peña cafe',
+    'la  pena, cafe',
+    'agui uni',
+    'cafe norte',
     '100%',
     'FAC1',
     'a12',
@@ -247,6 +253,41 @@ describe('what a page says', () => {
       ['300.00', null, '2026-01-30'],
     ])
   })
+})
+
+it('finds what has been due for so many days, by its own terms or those of the rule, and nothing that nobody owes', async () => {
+  const billed = { entity: 55, metodo_pago: 'PPD', payment_status: 'unpaid' as const, fecha: '2026-01-10T23:59:00', terms_days: 20 }
+  const rows = {
+    stated: rowOf({ ...billed, uuid: uuidFrom(random) }),
+    later: rowOf({ ...billed, uuid: uuidFrom(random), terms_days: 21 }),
+    unstated: rowOf({ ...billed, uuid: uuidFrom(random), fecha: '2025-12-31T00:00:00', terms_days: null }),
+    unstatedLater: rowOf({ ...billed, uuid: uuidFrom(random), fecha: '2026-01-01T00:00:00', terms_days: null }),
+    partly: rowOf({ ...billed, uuid: uuidFrom(random), payment_status: 'partially_paid', paid: 16e6 }),
+    cancelled: rowOf({ ...billed, uuid: uuidFrom(random), estatus: 'cancelado', cancelled_at: '2026-01-11T10:00:00-06:00' }),
+    paid: rowOf({ ...billed, uuid: uuidFrom(random), payment_status: 'paid', paid: 116e6 }),
+    atOnce: rowOf({ ...billed, uuid: uuidFrom(random), metodo_pago: 'PUE', payment_status: 'paid' }),
+    note: rowOf({ ...billed, uuid: uuidFrom(random), tipo_comprobante: 'E', payment_status: null, metodo_pago: null }),
+    metadata: rowOf({ ...billed, uuid: uuidFrom(random), version: null, metodo_pago: null, payment_status: null }),
+  }
+  await insertCfdi(env.LEDGER_0, Object.values(rows))
+  const nameOf = new Map(Object.entries(rows).map(([name, { uuid }]) => [uuid, name]))
+  const due = async (now: string, query: Query) => {
+    const { data } = await searchCfdi(contextOf({ entity: 55 }, { now: new Date(now) }), ask(query))
+    return data.map(({ uuid }) => nameOf.get(uuid)!).sort()
+  }
+  // Due on 30 January; the first minutes of 1 March in UTC are of 28 February in Mexico.
+  const [before, after] = ['2026-02-28T05:59:59Z', '2026-03-01T05:59:59Z']
+  expect(await due(after, { overdue_days_min: '29' })).toEqual(['partly', 'stated', 'unstated'])
+  expect(await due(before, { overdue_days_min: '29' })).toEqual([])
+  expect(await due(after, { overdue_days_min: '28' })).toEqual(['later', 'partly', 'stated', 'unstated', 'unstatedLater'])
+  expect(await due(after, { overdue_days_min: '9999' })).toEqual([])
+  expect(await due('2026-06-01T12:00:00Z', { overdue_days_min: '29', as_of: '2026-02-28', payment_status: 'unpaid,partially_paid,paid' })).toEqual(
+    ['paid', 'partly', 'stated', 'unstated'],
+  )
+  // What is chosen goes before what is meant.
+  expect(await due(after, { overdue_days_min: '29', payment_status: 'partially_paid' })).toEqual(['partly'])
+  expect(await due(after, { overdue_days_min: '29', estatus: 'cancelado' })).toEqual(['cancelled'])
+  for (const days of ['0', '-1', '1.5', '10000', 'x']) expect(CfdiSearch.safeParse({ fiscal_entity_id: FISCAL_ENTITY, overdue_days_min: days }).success).toBe(false)
 })
 
 describe('the data status of a search', () => {

@@ -59,6 +59,7 @@ const FILTERS: Record<string, (row: Row) => string | null | undefined> = {
   balance_min: (row) => row['balance'] as string | null,
   as_of: (row) => (row['fecha'] as string).slice(0, 10),
   q: (row) => (row['counterparty'] as { name?: string } | null)?.name?.slice(0, 6).trim() ?? (row['emisor_rfc'] as string).slice(0, 5),
+  overdue_days_min: () => '1',
   has_xml: () => 'true',
   kind: (row) => row['kind'] as string,
   is_substituted: () => 'false',

@@ -116,7 +116,7 @@ export class Maker {
   async #page(): Promise<{ items: PageItem[]; next: MakingState['after'] }> {
     if (this.#filters === null) return { items: [], next: null }
     const limit = this.#limits.page[this.#content.includes('pdf') ? 'pdf' : this.#row.kind]
-    return findMatches(this.#ledger, this.#filters, this.#listed, this.state.after ?? undefined, limit)
+    return findMatches(this.#ctx, this.#ledger, this.#filters, this.#listed, this.state.after ?? undefined, limit)
   }
 
   /** Writes the rows of documents. Those of contents are written before the next contents are read, because they keep them in memory. */
