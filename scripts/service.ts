@@ -27,7 +27,7 @@ export interface Place {
 }
 
 const SINKS = ['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const
-const VARIABLES = ['TAX_AUTHORITY', 'AUTHORITY_WAIT_FACTOR', 'FETCHER_SOURCES']
+const VARIABLES = ['TAX_AUTHORITY', 'AUTHORITY_WAIT_FACTOR', 'FETCHER_SOURCES', 'MAIL_FROM']
 const SECRETS = ['FETCHER_KEYS']
 
 export function placeOf(environment: Record<string, string | undefined>): Place {

@@ -23,6 +23,7 @@ try {
     console.log(`
   Service     ${place.url}
   Console     ${place.url}/console/
+  Mails       ${place.url}/console/mails
   Reference   ${place.url}/docs
   Health      ${place.url}/health
   State       ${place.stateDir} (kept between starts; the log is service.log)

@@ -156,8 +156,9 @@ CREATE TABLE `dead_letters` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `dead_letters_wanted` ON `dead_letters` (`dead_letter_id`) WHERE wanted is not null;--> statement-breakpoint
-CREATE TABLE `mailed_links` (
-	`confirmation_id` text PRIMARY KEY NOT NULL,
+CREATE TABLE `mails` (
+	`mail_id` text PRIMARY KEY NOT NULL,
+	`kind` text NOT NULL,
 	`organization_id` text,
 	`email` text NOT NULL,
 	`address` text NOT NULL,
@@ -171,9 +172,18 @@ CREATE TABLE `mailed_links` (
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE UNIQUE INDEX `mailed_links_digest` ON `mailed_links` (`digest`) WHERE digest is not null;--> statement-breakpoint
-CREATE INDEX `mailed_links_address` ON `mailed_links` (`address`,`created_at`);--> statement-breakpoint
-CREATE INDEX `mailed_links_unsent` ON `mailed_links` (`lease_until`) WHERE sent_at is null;--> statement-breakpoint
+CREATE UNIQUE INDEX `mails_digest` ON `mails` (`digest`) WHERE digest is not null;--> statement-breakpoint
+CREATE INDEX `mails_address` ON `mails` (`address`,`created_at`);--> statement-breakpoint
+CREATE INDEX `mails_unsent` ON `mails` (`lease_until`) WHERE sent_at is null;--> statement-breakpoint
+CREATE TABLE `kept_mails` (
+	`mail_id` text PRIMARY KEY NOT NULL,
+	`to` text NOT NULL,
+	`subject` text NOT NULL,
+	`text` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `kept_mails_created` ON `kept_mails` (`created_at`);--> statement-breakpoint
 CREATE TABLE `idempotency_keys` (
 	`organization_id` text NOT NULL,
 	`key` text NOT NULL,

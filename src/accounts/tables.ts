@@ -79,19 +79,23 @@ export const invitations = sqliteTable(
   ],
 )
 
-/** The mails with a link of its own each: it confirms the e-mail address of a sign-up, or signs a person in. They are kept for two days. */
-export const confirmations = sqliteTable(
-  'mailed_links',
+/** What a mail is for. Each has a link of its own: it confirms the address of a sign-up, or signs a person in. */
+export const MAIL_KINDS = ['confirmation', 'sign_in'] as const
+
+/** The mails of the service, from the commit that asks for one. They are kept for two days, and for as long as their links work. */
+export const mails = sqliteTable(
+  'mails',
   {
-    confirmation_id: text().primaryKey(),
-    /** Whose sign-up the link confirms; null for a link that signs in. */
+    mail_id: text().primaryKey(),
+    kind: text({ enum: MAIL_KINDS }).notNull(),
+    /** Whose mail it is; null for a link that signs in. */
     organization_id: text(),
     email: text().notNull(),
     /** The address in its normal form, by which the mails to one mailbox are counted. */
     address: text().notNull(),
     /** The network from which it was asked for, as a keyed hash (platform/network.ts). */
     network: text().notNull(),
-    /** Key version and HMAC-SHA256 of the token in hex; null before the mail is written. The token itself is not stored. */
+    /** Key version and HMAC-SHA256 of the link's token in hex; null before the mail is written. The token itself is not stored. */
     digest: text(),
     /** When the link ends; null before the mail is written. */
     expires_at: instant(),
@@ -103,11 +107,11 @@ export const confirmations = sqliteTable(
   },
   (table) => [
     // The link of a token.
-    uniqueIndex('mailed_links_digest').on(table.digest).where(sql`digest is not null`),
+    uniqueIndex('mails_digest').on(table.digest).where(sql`digest is not null`),
     // Counting the mails to an address.
-    index('mailed_links_address').on(table.address, table.created_at),
+    index('mails_address').on(table.address, table.created_at),
     // The sweep: mails that were not sent.
-    index('mailed_links_unsent').on(table.lease_until).where(sql`sent_at is null`),
+    index('mails_unsent').on(table.lease_until).where(sql`sent_at is null`),
   ],
 )
 

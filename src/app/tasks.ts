@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { suspendExpired } from '../accounts/billing/expiry.ts'
 import { issueInvoices } from '../accounts/billing/invoices/issue.ts'
 import { reviewSubscriptions } from '../accounts/billing/subscription/review.ts'
-import { pruneConfirmations } from '../accounts/confirmation/confirmation.ts'
 import { pruneSessions } from '../accounts/console/sessions.ts'
+import { pruneMails } from '../accounts/mails/mails.ts'
 import { sweepReports } from '../analytics/reports/work.ts'
 import { refreshRates } from '../authority/rules/rates/rates.ts'
 import { sweepUploadObjects } from '../cfdi/imports/imports.ts'
@@ -99,7 +99,7 @@ export const TASKS = {
   pruneUploads,
   sweepUploadObjects: once(sweepUploadObjects),
   pruneAttempts: once(pruneAttempts),
-  pruneConfirmations: once(pruneConfirmations),
+  pruneMails: once(pruneMails),
   verifyIdle,
   rewrapLogins,
   alertEfirmas,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { mailConfirmation, sweepConfirmations } from '../accounts/confirmation/confirmation.ts'
+import { sendAsked, sweepMails } from '../accounts/mails/mails.ts'
 import { workOnReports } from '../analytics/reports/work.ts'
 import { workOnImport } from '../cfdi/imports/processing.ts'
 import { ownName } from '../cfdi/suppliers/suppliers.ts'
@@ -168,12 +168,12 @@ export const WORK: Readonly<Record<string, WorkKind>> = {
     handle: (system, { shard, new_documents }) => notifyNew(system, shard, new_documents),
     sweeps: [sweepNew],
   }),
-  confirmations: kind({
+  mails: kind({
     queues: ['WEBHOOKS'],
-    message: z.strictObject({ confirmation: z.string() }),
+    message: z.strictObject({ mail: z.string() }),
     statements: 10,
-    handle: (system, { confirmation }) => mailConfirmation(system, confirmation),
-    sweeps: [sweepConfirmations],
+    handle: async (system, { mail }) => void (await sendAsked(system, mail)),
+    sweeps: [sweepMails],
   }),
   deliveries: kind({
     queues: ['WEBHOOKS'],

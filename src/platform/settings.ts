@@ -43,8 +43,8 @@ export interface Settings {
   /** Empty unless Stripe is the payment provider. The same holds for stripeWebhookSecret. */
   stripeSecretKey: string
   stripeWebhookSecret: string
-  /** How mail is sent, and from which address; null where none is sent. */
-  mail: { binding: SendEmail; from: string } | null
+  /** From which address mail is sent, and how; without the binding it is kept. Null where sign-ups are confirmed without a mail. */
+  mail: { binding: SendEmail | null; from: string } | null
 }
 
 /** The settings of this deployment cannot be used. `faults` says in one sentence for each what to change, without its value. */
@@ -72,6 +72,13 @@ export const isLive = ({ ENVIRONMENT }: Pick<Env, 'ENVIRONMENT'>): boolean => EN
 /** Whether a deployment is hosted: it is live, or has a public name. Everything else is a local service. */
 export const isHosted = ({ ENVIRONMENT, PUBLIC_HOSTS }: Pick<Env, 'ENVIRONMENT' | 'PUBLIC_HOSTS'>): boolean =>
   isLive({ ENVIRONMENT }) || PUBLIC_HOSTS.replaceAll(',', '').trim() !== ''
+
+/**
+ * Whether mail is kept for a page of the service instead of being sent: on somebody's own machine, where the data is invented, because
+ * whoever sees the page can use the links.
+ */
+export const keepsMails = ({ publicHosts, taxAuthority, mail }: Pick<Settings, 'publicHosts' | 'taxAuthority' | 'mail'>): boolean =>
+  publicHosts.length === 0 && taxAuthority === 'sandbox' && !mail?.binding
 
 const known = new WeakMap<object, Settings>()
 
@@ -176,6 +183,8 @@ function readSettings(env: Env): Settings {
     stripeWebhookSecret: text('STRIPE_WEBHOOK_SECRET'),
     mail: read(() => mailOf(bindings['EMAIL'] as SendEmail | undefined, text('MAIL_FROM'))),
   }
+  if (settings.mail && !settings.mail.binding && !keepsMails(settings))
+    faults.push('MAIL_FROM must be empty, because no mail is sent without the binding EMAIL.')
   if (settings.billingProvider === 'stripe')
     for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'])
       if (text(name) === '') faults.push(`${name} must be set, because BILLING_PROVIDER is stripe.`)
@@ -193,9 +202,8 @@ const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?\/?$/
 
 function mailOf(binding: SendEmail | undefined, from: string): Settings['mail'] {
   if (binding === undefined && from === '') return null
-  if (binding === undefined) throw new Error('MAIL_FROM must be empty, because no mail is sent without the binding EMAIL.')
-  if (!/^[^\s@<>]+@[^\s@<>]+$/.test(from)) throw new Error('MAIL_FROM must be the address that mail comes from, because EMAIL is bound.')
-  return { binding, from }
+  if (!/^[^\s@<>]+@[^\s@<>]+$/.test(from)) throw new Error(`MAIL_FROM must be the address that mail comes from${binding ? ', because EMAIL is bound' : ''}.`)
+  return { binding: binding ?? null, from }
 }
 
 const LIST_URL = /^(sat_[a-z0-9_]+)=(https?:\/\/\S+)$/

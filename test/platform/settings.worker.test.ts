@@ -205,6 +205,10 @@ describe('settings', () => {
   it('send mail with a binding and an address, or none at all', () => {
     expect(read({ EMAIL: undefined, MAIL_FROM: ' ' }).mail).toBeNull()
     expect(faultsOf({ EMAIL: undefined })).toEqual(['MAIL_FROM must be empty, because no mail is sent without the binding EMAIL.'])
+    const local = { EMAIL: undefined, ENVIRONMENT: 'test', TAX_AUTHORITY: 'sandbox', PUBLIC_HOSTS: '' }
+    expect(read(local).mail).toEqual({ binding: null, from: 'avisos@example.com' })
+    expect(faultsOf({ ...local, PUBLIC_HOSTS: 'api.test' })).toHaveLength(1)
+    expect(faultsOf({ ...local, MAIL_FROM: 'avisos' })).toEqual(['MAIL_FROM must be the address that mail comes from.'])
   })
 
   it('need no secret of Stripe when operators record payments', () => {

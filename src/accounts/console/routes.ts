@@ -11,6 +11,8 @@ import { perAddress } from '../../platform/http/operation.ts'
 import { isOfOwnMachine, isOfOwnPage, readAuthorization, sessionCookie, sessionOf } from '../../platform/http/presented/session.ts'
 import { problem, unknownPath } from '../../platform/http/problem.ts'
 import { parse } from '../../platform/http/validation/faults.ts'
+import { pageOfKeptMails } from '../../platform/mail/kept.ts'
+import { keepsMails } from '../../platform/settings.ts'
 import { requestSignInLink, viewConfirmation } from '../confirmation/confirmation.ts'
 import { viewInvitation } from '../identity.ts'
 import { Address, Choice, Link, Other, Pair, Token } from './contract.ts'
@@ -44,6 +46,7 @@ const DOORS = [
   '/console/links/holder',
   '/console/invitations/holder',
   '/console/confirmations/holder',
+  '/console/mails',
 ]
 
 const ofOwnPage: MiddlewareHandler<App> = (c, next) => {
@@ -140,6 +143,12 @@ consoleApp
     const presented = readAuthorization(c.req.header('authorization'))
     const link = await limitFailures(c, presented, () => makeLink(c.var.system, presented))
     return c.json({ url: `${new URL(c.req.url).origin}/console/${link.hash}`, expires_at: link.expires_at }, 201)
+  })
+  // The mails that nobody sends, with their links: for whoever sits at the machine of a service whose data is invented.
+  .get('/console/mails', async (c) => {
+    const { db, settings } = c.var.system
+    if (!keepsMails(settings) || !isOfOwnMachine(c)) throw unknownPath()
+    return c.html(await pageOfKeptMails(db, new URL(c.req.url).origin))
   })
   .get('/console/*', (c) => consoleFile(c.env.ASSETS, c.req.raw))
 

@@ -2,7 +2,7 @@ import { and, asc, count, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { bare, readRows } from '../../platform/db/statement.ts'
+import { bare, readFirst, readRows } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import type { Role } from '../../platform/tenant/tenant.ts'
 import { credentials, invitations, members } from '../tables.ts'
@@ -170,6 +170,14 @@ export const markAccepted = (db: Database, invitation_id: string) =>
 export const withdrawInvitationsOf = (organization_id: string, api_key: string): SQL =>
   sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
       and ${invitations.invited_by} = ${api_key}`
+
+/** The member who signed the organization up, also one who was removed since. */
+export const findSigner = async (d1: D1Database, id: string): Promise<{ name: string; email: string }> =>
+  (await readFirst(
+    d1,
+    sql<{ name: string; email: string }>`select ${members.name}, ${members.email} from ${members} where ${members.organization_id} = ${id}
+      order by ${members.member_id} limit 1`,
+  ))!
 
 /** An organization that a person is a member of, with the credential that the member has. */
 export interface Membership {

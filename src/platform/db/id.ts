@@ -57,7 +57,7 @@ export type Prefix =
   | 'mem'
   | 'ivt'
   | 'fe'
-  | 'eco'
+  | 'eml'
   | 'ext'
   | 'run'
   | 'job'

@@ -1,17 +1,29 @@
 import type { System } from '../context.ts'
+import { keepsMails } from '../settings.ts'
+import { keepMail } from './kept.ts'
 
 /** A mail of the service, in plain text. */
 export interface Mail {
+  /** The same for each attempt to send it: the mail has it in the header `X-Mail-Id`. */
+  mail_id: string
   to: string
   subject: string
   text: string
 }
 
-/** Whether this deployment sends mail. */
-export const sendsMail = ({ settings }: Pick<System, 'settings'>): boolean => settings.mail !== null
+type Deployment = Pick<System, 'settings'>
 
-/** Sends a mail. Throws when the deployment sends none, and what the platform throws. */
-export async function sendMail({ settings }: Pick<System, 'settings'>, { to, subject, text }: Mail): Promise<void> {
-  if (!settings.mail) throw new Error('This deployment sends no mail.')
-  await settings.mail.binding.send({ from: settings.mail.from, to, subject, text })
+/** Whether this deployment has sign-ups confirm their addresses by mail. */
+export const sendsMail = ({ settings }: Deployment): boolean => settings.mail !== null
+
+/** Whether a mail of this deployment can be read: somebody sends it, or it is kept on the own machine. */
+export const deliversMail = ({ settings }: Deployment): boolean => settings.mail !== null || keepsMails(settings)
+
+/** Sends a mail with the platform's binding, or keeps it. Throws when the deployment does neither, and what the platform throws. */
+export async function sendMail({ db, settings, now }: Pick<System, 'db' | 'settings' | 'now'>, mail: Mail): Promise<void> {
+  if (keepsMails(settings)) return keepMail(db, mail, now)
+  if (!settings.mail?.binding) throw new Error('This deployment sends no mail.')
+  const { binding, from } = settings.mail
+  const { mail_id, to, subject, text } = mail
+  await binding.send({ from, to, subject, text, headers: { 'X-Mail-Id': mail_id } })
 }

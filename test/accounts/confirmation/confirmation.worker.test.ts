@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { mailConfirmation, pruneConfirmations, sweepConfirmations } from '../../../src/accounts/confirmation/confirmation.ts'
 import { consoleApp } from '../../../src/accounts/console/routes.ts'
+import { pruneMails, sendAsked, sweepMails } from '../../../src/accounts/mails/mails.ts'
 import { WORK } from '../../../src/app/work.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { api, basic, type Caller } from '../../support/client.ts'
@@ -21,7 +21,7 @@ interface Sent {
 
 beforeEach(async () => {
   // What a test leaves unsent is not for the sweep of another.
-  await env.DB.prepare('delete from mailed_links').run()
+  await env.DB.prepare('delete from mails').run()
   vi.useFakeTimers({ toFake: ['Date'] })
   later(0)
   vi.spyOn(console, 'log').mockImplementation(() => {})
@@ -50,7 +50,7 @@ function deployment() {
   const system = () => systemOf(bindings, new Date(), 'req_test')
   /** Works on what the queue was told. */
   const work = async () => {
-    for (const body of told.splice(0)) await WORK['confirmations']!.handle(system(), body)
+    for (const body of told.splice(0)) await WORK['mails']!.handle(system(), body)
   }
   const ask = (method: string, path: string, more: Parameters<typeof send>[2] = {}) => send(method, path, { ...more, env: bindings })
   const signUp = async (email = `ana${++addresses}@example.com`, address = '203.0.113.1', organization_name = 'Despacho Uno') => {
@@ -66,7 +66,7 @@ function deployment() {
 
 const rowsOf = async (organization_id: string) =>
   (
-    await env.DB.prepare('select * from mailed_links where organization_id = ? order by confirmation_id')
+    await env.DB.prepare('select * from mails where organization_id = ? order by mail_id')
       .bind(organization_id)
       .all<Record<string, unknown>>()
   ).results
@@ -241,30 +241,30 @@ describe('where mail is sent', () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { signUp, work, sent, told, fate, system, confirm, tokenIn } = deployment()
     const { organization } = (await signUp()).body
-    const [{ confirmation }] = told.splice(0) as [{ confirmation: string }]
-    await sweepConfirmations(system())
-    expect(told).toEqual([{ confirmation }])
+    const [{ mail }] = told.splice(0) as [{ mail: string }]
+    await sweepMails(system())
+    expect(told).toEqual([{ mail }])
     fate.fails = true
     await expect(work()).rejects.toThrow('down')
     fate.fails = false
     // The lease of the attempt that failed goes on.
-    await mailConfirmation(system(), confirmation)
-    await sweepConfirmations(system())
+    await sendAsked(system(), mail)
+    await sweepMails(system())
     expect([sent, told]).toEqual([[], []])
     later(61)
     // The mail goes out, and the worker dies before it is noted.
-    await env.DB.prepare("create trigger dies before update of sent_at on mailed_links begin select raise(abort, 'died'); end").run()
-    await sweepConfirmations(system())
+    await env.DB.prepare("create trigger dies before update of sent_at on mails begin select raise(abort, 'died'); end").run()
+    await sweepMails(system())
     await expect(work()).rejects.toThrow()
     await env.DB.prepare('drop trigger dies').run()
     later(122)
-    await sweepConfirmations(system())
+    await sweepMails(system())
     await work()
-    await mailConfirmation(system(), confirmation)
+    await sendAsked(system(), mail)
     expect([sent.length, (await rowsOf(organization.id))[0]!['attempts']]).toEqual([2, 3])
     expect(codeOf(await confirm(tokenIn(sent[0]!)))).toEqual([404, 'email_confirmation.not_found'])
     expect((await confirm(tokenIn(sent[1]!))).status).toBe(200)
-    await sweepConfirmations(system())
+    await sweepMails(system())
     expect(told).toEqual([])
   })
 
@@ -273,10 +273,10 @@ describe('where mail is sent', () => {
     const { organization, credential } = (await signUp('tarde@example.com')).body
     await work()
     later(48 * HOUR - 1)
-    await pruneConfirmations(system())
+    await pruneMails(system())
     expect(await rowsOf(organization.id)).toHaveLength(1)
     later(48 * HOUR)
-    await pruneConfirmations(system())
+    await pruneMails(system())
     expect(await rowsOf(organization.id)).toEqual([])
     expect((await as(credential, 'POST', '/v1/auth/email/resend')).body).toEqual({ email: 'tarde@example.com' })
     await work()
@@ -286,8 +286,8 @@ describe('where mail is sent', () => {
   it('goes out through the platform’s own binding', async () => {
     const { signUp, told, bindings } = deployment()
     const { organization } = (await signUp()).body
-    const [{ confirmation }] = told as [{ confirmation: string }]
-    await mailConfirmation(systemOf({ ...bindings, EMAIL: env.MAIL } as unknown as Env, new Date(), 'req_test'), confirmation)
+    const [{ mail }] = told as [{ mail: string }]
+    await sendAsked(systemOf({ ...bindings, EMAIL: env.MAIL } as unknown as Env, new Date(), 'req_test'), mail)
     expect((await rowsOf(organization.id))[0]).toMatchObject({ sent_at: NOW, attempts: 1 })
   })
 })

@@ -55,7 +55,7 @@ function deployment(more: object = {}) {
     return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text, cookie: set.split(';')[0]!, set }
   }
   const work = async () => {
-    for (const body of told.splice(0)) await WORK['confirmations']!.handle(systemOf(bindings, new Date(), 'req_test'), body)
+    for (const body of told.splice(0)) await WORK['mails']!.handle(systemOf(bindings, new Date(), 'req_test'), body)
   }
   /** The token of a link that was asked for. */
   const linkFor = async (email: string): Promise<string> => {
@@ -108,7 +108,7 @@ describe('signing in by mail', () => {
     const { ask, linkFor } = deployment()
     const email = await emailOf(owner)
     const token = await linkFor(email)
-    const rows = JSON.stringify((await env.DB.prepare('select * from mailed_links').all()).results)
+    const rows = JSON.stringify((await env.DB.prepare('select * from mails').all()).results)
     expect([rows.includes(email), rows.includes(token)]).toEqual([true, false])
     const { cookie } = await ask('POST', '/console/session', { token, organization_id: owner.organization_id })
     expect((await ask('PATCH', '/v1/organization', { name: 'Otro Nombre' }, cookie)).status).toBe(200)

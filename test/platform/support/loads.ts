@@ -654,14 +654,14 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await countOf('ciec_attempts')).toBe(0)
   },
 
-  async pruneConfirmations(platform) {
+  async pruneMails(platform) {
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000)
-       insert into mailed_links (confirmation_id, organization_id, email, address, network, created_at)
-       select 'confirmation' || n.i, 'org_many', 'X', 'x', 'n', 0 from n`,
+       insert into mails (mail_id, kind, organization_id, email, address, network, created_at)
+       select 'mail' || n.i, 'confirmation', 'org_many', 'X', 'x', 'n', 0 from n`,
     ).run()
-    await finish(platform, 'pruneConfirmations')
-    expect(await countOf('mailed_links')).toBe(0)
+    await finish(platform, 'pruneMails')
+    expect(await countOf('mails')).toBe(0)
   },
 
   async verifyIdle(platform) {

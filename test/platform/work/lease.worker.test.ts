@@ -3,8 +3,8 @@ import { getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { confirmationLease } from '../../../src/accounts/confirmation/store.ts'
-import { confirmations } from '../../../src/accounts/tables.ts'
+import { mailLease } from '../../../src/accounts/mails/store.ts'
+import { mails } from '../../../src/accounts/tables.ts'
 import { reportLease } from '../../../src/analytics/reports/state-store.ts'
 import { reportStates } from '../../../src/analytics/reports/tables.ts'
 import { fetchLease } from '../../../src/authority/fetcher/fetches.ts'
@@ -48,7 +48,7 @@ const KINDS: Record<string, Kind> = {
   imports: kind(importLease, imports, env.LEDGER_0),
   reports: kind(reportLease, reportStates, env.LEDGER_0),
   exports: kind(exportLease, exports_, env.DB),
-  confirmations: kind(confirmationLease, confirmations, env.DB),
+  mails: kind(mailLease, mails, env.DB),
   mailbox: kind(requestLease, mailboxRequests, env.DB),
   lookups: kind(lookupLease, repseRecords, env.DB),
   mirror: kind(connectorLease, storageConnectors, env.EVENTS_0),

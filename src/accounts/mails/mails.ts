@@ -1,0 +1,156 @@
+import type { System } from '../../platform/context.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
+import { newId } from '../../platform/db/id.ts'
+import { changesOf } from '../../platform/db/statement.ts'
+import { Failure } from '../../platform/failures.ts'
+import { LOCAL_ORIGIN, pruneKeptMails } from '../../platform/mail/kept.ts'
+import { deliversMail, sendMail, sendsMail } from '../../platform/mail/mail.ts'
+import { networkKey } from '../../platform/network.ts'
+import { clock } from '../../platform/time/clock.ts'
+import { sendHints } from '../../platform/work/send.ts'
+import { trialEmailOf } from '../billing/subscription/status.ts'
+import { digestOf, newToken } from '../credentials/key.ts'
+import { membershipsOf } from '../team/store.ts'
+import {
+  type AskedMail,
+  assertFewMails,
+  claimMail,
+  deleteMails,
+  insertMail,
+  type MailLimits,
+  type MailRow,
+  mailLease,
+  mailsTo,
+  markSent,
+  setLink,
+  unsentMails,
+} from './store.ts'
+import { confirmationMail, signInMail } from './texts.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const KEPT_MS = 2 * DAY_MS
+const FEW = 'mail.few'
+/** A mail that could not be sent is tried again every minute, so often. */
+const MOST_ATTEMPTS = 60
+const SWEPT = 100
+
+/** How a kind of mail is limited, and how its link is made. */
+interface Kind {
+  /** Strangers can have mails sent to an address: few, and from one network so few that its owner, elsewhere, still gets one. */
+  limits: MailLimits
+  refusal(retry_after_seconds: number): Failure
+  noun: 'confirmation' | 'signin'
+  valid_ms: number
+  /** Where its link leads, in the console. */
+  anchor: string
+  /** The mail with this link; null when it is sent to nobody. */
+  write(system: System, row: MailRow, link: string): Promise<{ subject: string; text: string } | null>
+}
+
+const KINDS: Record<AskedMail['kind'], Kind> = {
+  confirmation: {
+    limits: { milliseconds: DAY_MS, network: 5, all: 20 },
+    refusal: (retry_after_seconds) =>
+      new Failure(
+        'too_many_requests',
+        'email.confirmation_limit',
+        'Too many mails were sent to this address within a day. Use the link in one of them: each is good for 24 hours. ' +
+          `Or try again in ${retry_after_seconds} s.`,
+        { retry_after_seconds },
+      ),
+    noun: 'confirmation',
+    valid_ms: DAY_MS,
+    anchor: 'confirm',
+    write: async (_, __, link) => confirmationMail(link),
+  },
+  sign_in: {
+    limits: { milliseconds: HOUR_MS, network: 5, all: 20 },
+    refusal: (retry_after_seconds) =>
+      new Failure(
+        'too_many_requests',
+        'session.link_limit',
+        `Too many sign-in links were asked for to this address within an hour. Use the newest one, or try again in ${retry_after_seconds} s.`,
+        { retry_after_seconds },
+      ),
+    noun: 'signin',
+    valid_ms: 15 * MINUTE_MS,
+    anchor: 'enter',
+    // A link that signs nobody in is sent to nobody.
+    write: async ({ db, now }, { email }, link) => ((await membershipsOf(db.$client, email, now)).length > 0 ? signInMail(link) : null),
+  },
+}
+
+/** Asks for a mail. `requested` makes the commit that asks, with the given statements in it. Returns its id. Throws Failure 429. */
+export async function requestMail(
+  system: System,
+  asked: Pick<AskedMail, 'kind' | 'organization_id' | 'email'>,
+  requested: (statements: readonly Statement[]) => Promise<unknown>,
+): Promise<string> {
+  const { db, now } = system
+  const { limits, refusal } = KINDS[asked.kind]
+  const row = { mail_id: newId('eml'), ...asked, address: trialEmailOf(asked.email), network: await networkKey(system), created_at: now }
+  try {
+    await requested([assertFewMails(row, limits, FEW), insertMail(db, row)])
+  } catch (error) {
+    if (!isGuardViolation(error, FEW)) throw error
+    throw refusal(secondsUntilFew(await mailsTo(db.$client, row, now.getTime() - limits.milliseconds), limits, now))
+  }
+  // Without sign-ups to confirm, the request for a sign-in link sends it itself, for the page that asks.
+  if (row.kind !== 'sign_in' || sendsMail(system)) await wake(system, [row.mail_id])
+  return row.mail_id
+}
+
+function secondsUntilFew(mails: readonly { at: number; near: number }[], limits: MailLimits, now: Date): number {
+  const near = mails.filter((mail) => mail.near === 1)
+  const ends = [mails[limits.all - 1], near[limits.network - 1]].map((mail) => (mail ? mail.at + limits.milliseconds - now.getTime() : 0))
+  return Math.max(1, Math.ceil(Math.max(...ends) / 1_000))
+}
+
+const wake = (system: System, ids: readonly string[]): Promise<void> =>
+  sendHints(
+    system,
+    system.env.WEBHOOKS,
+    ids.map((mail) => ({ body: { mail } })),
+  )
+
+/** Wakes the mails that were not sent: their message was lost, or an attempt failed. */
+export async function sweepMails(system: System): Promise<void> {
+  if (!deliversMail(system)) return
+  const ids = await unsentMails(system.db.$client, MOST_ATTEMPTS, SWEPT)
+  if (ids.length > 0) await wake(system, ids)
+}
+
+const originOf = ({ settings: { publicHosts } }: System): string => (publicHosts[0] === undefined ? LOCAL_ORIGIN : `https://${publicHosts[0]}`)
+
+/**
+ * Sends a mail with a new link, which is committed before anybody learns it. A repetition of a mail that was sent does nothing. One that was sent
+ * and, by a crash, not marked is sent again, with another link that replaces it. Returns the token of the link; null when nothing was sent.
+ */
+export async function sendAsked(system: System, mail_id: string): Promise<string | null> {
+  const { db, settings, now } = system
+  const d1 = db.$client
+  const row = deliversMail(system) ? await claimMail(d1, mail_id, MOST_ATTEMPTS) : undefined
+  if (!row) return null
+  const { noun, valid_ms, anchor, write } = KINDS[row.kind]
+  const token = newToken(settings.environment, noun)
+  let isSent = false
+  await mailLease.work(d1, row, async () => {
+    const digest = await digestOf(settings.apiSecretKeys.current, token)
+    await commit(d1, [mailLease.assertLeased(row), setLink(row, digest, new Date(now.getTime() + valid_ms))])
+    const mail = await write(system, row, `${originOf(system)}/console/#${anchor}=${token}`)
+    if (mail) await sendMail(system, { mail_id, to: row.email, ...mail })
+    isSent = mail !== null
+    await changesOf(d1, markSent(row, clock.now()))
+    return false
+  })
+  return isSent ? token : null
+}
+
+/** Deletes what no link and no limit needs any more, and the mails that were kept long enough. */
+export async function pruneMails({ db, now }: System): Promise<void> {
+  await changesOf(db.$client, deleteMails(new Date(now.getTime() - KEPT_MS), now))
+  await pruneKeptMails(db, now)
+}

@@ -1,0 +1,36 @@
+/** What strangers have typed is not in it: a sign-up sends nobody's words to anybody. */
+export const confirmationMail = (link: string) => ({
+  subject: 'Confirme su correo · Confirm your e-mail address',
+  text: `Alguien creó una cuenta con este correo. Si fue usted, abra este enlace y confirme su correo. El enlace sirve una vez, durante 24 horas:
+
+${link}
+
+Si no fue usted, no haga nada: sin confirmar, esa cuenta no puede conectar ningún RFC, y su correo queda libre para una cuenta suya.
+
+--
+
+Somebody created an account with this e-mail address. If it was you, open this link and confirm your address. It can be used once, within 24 hours:
+
+${link}
+
+If it was not you, do nothing: without the confirmation that account cannot connect any RFC, and your address stays free for an account of yours.
+`,
+})
+
+export const signInMail = (link: string) => ({
+  subject: 'Su enlace para entrar · Your sign-in link',
+  text: `Abra este enlace para entrar a la consola. Sirve una vez, durante 15 minutos:
+
+${link}
+
+Si usted no lo pidió, no haga nada: sin el enlace nadie entra.
+
+--
+
+Open this link to sign in to the console. It can be used once, within 15 minutes:
+
+${link}
+
+If you did not ask for it, do nothing: nobody signs in without the link.
+`,
+})
