@@ -141,6 +141,13 @@ CREATE TABLE `cfdi_payments` (
 	PRIMARY KEY(`entity`, `invoice`, `source`, `n`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `cfdi_related` (
+	`entity` integer NOT NULL,
+	`uuid` text NOT NULL,
+	`related` text NOT NULL,
+	PRIMARY KEY(`entity`, `uuid`)
+);
+--> statement-breakpoint
 CREATE TABLE `cfdi_substitutions` (
 	`entity` integer NOT NULL,
 	`substituted` text NOT NULL,

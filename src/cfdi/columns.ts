@@ -2,7 +2,7 @@ import { getTableColumns, is, type SQL, type SQLChunk, sql } from 'drizzle-orm'
 import { alias, SQLiteCustomColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Micros } from '../platform/money.ts'
 import { nulls, picker } from './pick.ts'
-import { cfdi, type cfdiPayments } from './tables.ts'
+import { cfdi, type cfdiPayments, cfdiRelated } from './tables.ts'
 
 /** A row of `cfdi` without its partition. */
 export type CfdiRow = Omit<typeof cfdi.$inferSelect, 'entity'>
@@ -11,6 +11,30 @@ export type ApplicationRow = Omit<typeof cfdiPayments.$inferSelect, 'entity'>
 
 /** The documents under the name that a statement gives them. */
 export const cfdiAs = (name: string) => alias(cfdi, name)
+
+/** How many documents the row of the one that pays or lowers them names; more stand in `cfdi_related`, and the row says how many. */
+export const MOST_IN_ROW = 100
+/** The bytes of a UUID in a list as JSON. */
+const UUID_BYTES = 39
+const countIn = (related: string): number => Math.floor(related.length / UUID_BYTES)
+
+/** Whether they stand beside the row. */
+export const isLong = (related: string | null): related is string => related !== null && countIn(related) > MOST_IN_ROW
+
+/** What the row holds. */
+export const inRow = <Row extends Pick<CfdiRow, 'related'>>(row: Row): Row =>
+  isLong(row.related) ? { ...row, related: String(countIn(row.related)) } : row
+
+type Naming = Pick<ReturnType<typeof cfdiAs>, 'entity' | 'uuid' | 'related'>
+const isBeside = ({ related }: Pick<Naming, 'related'>): SQL => sql`${related} < '['`
+
+/** The UUIDs that a document pays or lowers, as JSON, wherever they stand. */
+export const relatedIn = (row: Naming): SQL => sql`iif(${isBeside(row)}, (select ${cfdiRelated.related} from ${cfdiRelated}
+  where ${cfdiRelated.entity} = ${row.entity} and ${cfdiRelated.uuid} = ${row.uuid}), ${row.related})`
+
+/** How many they are. */
+export const countOfRelated = (row: Pick<Naming, 'related'>): SQL =>
+  sql`iif(${isBeside(row)}, ${row.related} + 0, octet_length(${row.related}) / ${sql.raw(String(UUID_BYTES))})`
 
 /** Columns, or other values, one after the other. */
 export const listOf = (columns: readonly SQLChunk[]): SQL => sql.join([...columns], sql`, `)

@@ -20,8 +20,9 @@ const KEYS_OF_DOCUMENT = 1_000
 const MOST_CELLS = 30_000
 
 const KEY = /^\d{8}$/
-/** The different costs of the vehicles of a key that are told apart. */
+/** The different costs of the vehicles of a key that are told apart, and of all keys of a document. */
 const MOST_COSTS = 100
+const MOST_IN_ALL = 300
 /** The family of motor vehicles, each of which has a limit of its own (LISR 36-II), and rented ones, which have one for each day (28-XIII). */
 const [VEHICLES, RENTED, DAY] = ['2510', '78111808', 'DAY']
 
@@ -58,9 +59,12 @@ export class LineProducts {
    */
   textOf(row: Stating & Pick<Countable, 'tipo_comprobante'>): string | null {
     if ((row.tipo_comprobante !== 'I' && row.tipo_comprobante !== 'E') || this.#sums.size === 0) return null
+    let left = MOST_IN_ALL
     const texts = [...this.#sums].map(([key, sum]) => {
       const costs = [...(this.#vehicles.get(key)?.values() ?? [{ count: 1, net: sum }])]
-      const told = costs.length > MOST_COSTS ? [{ count: 0, net: sum }] : costs
+      const isTold = costs.length === 1 || costs.length <= Math.min(MOST_COSTS, left)
+      if (isTold && costs.length > 1) left -= costs.length
+      const told = isTold ? costs : [{ count: 0, net: sum }]
       const names = told.map(({ count }) => (count === 1 ? key : `${key}x${count}`))
       return [told.length === 1 ? names[0]! : names.map((name, n) => `${name}@${told[n]!.net}`).join('|'), sum] as const
     })

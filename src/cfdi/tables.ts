@@ -115,7 +115,10 @@ export const cfdi = sqliteTable(
      * When the document itself was last stored, got its XML or changed its status, in milliseconds since 1970. Its balance does not count.
      */
     updated_at: integer('updated_at').notNull(),
-    /** The UUIDs that a P pays or an E lowers, as JSON: their balances change when this document is cancelled. */
+    /**
+     * The UUIDs that a P pays or an E lowers, as JSON: their balances change when this document is cancelled. Of more than 100, how many they
+     * are: then they stand in `cfdi_related` (columns.ts).
+     */
     related: text('related'),
     /** The first of the chunks that hold its detail and lines. Null when only metadata is known. */
     chunk: integer('chunk'),
@@ -270,6 +273,20 @@ export const cfdiPayments = sqliteTable(
     seen_until: integer('seen_until'),
   },
   (table) => [primaryKey({ columns: [table.entity, table.invoice, table.source, table.n] })],
+)
+
+/**
+ * The UUIDs that a document pays or lowers, as JSON, where they are more than 100: SQLite copies the whole of a long row wherever it compares
+ * its key, so that each look-up near it would take half a millisecond. For the same reason the rows of this table are not in their key.
+ */
+export const cfdiRelated = sqliteTable(
+  'cfdi_related',
+  {
+    entity: integer('entity').notNull(),
+    uuid: text('uuid').notNull(),
+    related: text('related').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.entity, table.uuid] })],
 )
 
 /** Relations 04: the document `source` states that it substitutes another one, stored or not. */

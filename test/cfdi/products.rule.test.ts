@@ -52,6 +52,9 @@ describe('the sums over the lines of a document', () => {
     expect(writeProducts(added(row({ products: mixed })))).toBe('{"I|25101503":[1,0,"18000000"]}')
     const fleet = (count: number) => textOf(Array.from({ length: count }, (_, n) => line('25101503', `${n + 1}.00`)))!
     expect([fleet(100).split('|').length, fleet(101)]).toEqual([100, '25101503x0=5151000000'])
+    const fleets = textOf([3, 4, 5, 6].flatMap((key) => Array.from({ length: 100 }, (_, n) => line(`2510150${key}`, `${n + 1}.00`))))!
+    expect(fleets.split(',').map((one) => one.split('|').length)).toEqual([100, 100, 100, 1])
+    expect(fleets.split(',')[3]).toBe('25101506x0=5050000000')
     expect(mainKeyOf('25101503x2=10000000,84111506=1000000')).toBe('25101503')
     expect(writeProducts(added(row({ products: '25101503x2=10000000' })))).toBe('{"I|25101503":[1,0,"10000000"]}')
   })

@@ -3,6 +3,7 @@ import type { Rules } from '../../authority/rules/dated.ts'
 import { shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { partsOf } from '../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../cfdi/chunks/content.ts'
+import { relatedIn } from '../../cfdi/columns.ts'
 import { cfdi, cfdiChunks, i, k, own } from '../../cfdi/population/aliases.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import type { Concepto } from '../../cfdi/xml/document.ts'
@@ -131,7 +132,7 @@ export function tuition(ledger: ScopedLedger, usos: readonly string[]): { tables
         where m.tipo = 'I' and m.uso in ${among} and ${own.entity} = m.entity and ${own.uuid} = m.uuid and ${own.chunk_parts} = 1
       union all
       select m.uuid, ${i.entity}, ${i.issued_at}, ${i.chunk}, ${i.chunk_at}
-        from marked m cross join ${cfdi} ${own} cross join json_each(${own.related}) r cross join ${cfdi} ${i}
+        from marked m cross join ${cfdi} ${own} cross join json_each(${relatedIn(own)}) r cross join ${cfdi} ${i}
         where m.tipo = 'E' and m.uso in ${among} and ${own.entity} = m.entity and ${own.uuid} = m.uuid and ${i.entity} = m.entity and ${i.uuid} = r.value
           and ${i.emisor_rfc} = ${own.emisor_rfc} and ${i.uso_cfdi} in ${among} and ${i.tipo_comprobante} = 'I' and ${i.chunk_parts} = 1 and (${shown}))`,
     selects: sql` union all select 'place', json_array(uuid, entity || ' ' || chunk, chunk_at, issued_at) from places

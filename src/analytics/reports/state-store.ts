@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { type Changed, shownAmong } from '../../cfdi/changes/latest.ts'
+import { relatedIn } from '../../cfdi/columns.ts'
 import { readTouched } from '../../cfdi/commits.ts'
 import { cfdi, cfdiAdvances, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/population/aliases.ts'
 import { commit } from '../../platform/db/commit.ts'
@@ -216,7 +217,7 @@ async function monthsOfSome(ledger: ScopedLedger, uuids: readonly string[]): Pro
   const json = JSON.stringify(uuids)
   const of = (number: number): SQL[] => {
     const own = sql`json_each(${json}) j cross join ${cfdi} ${c} on ${c.entity} = ${number} and ${c.uuid} = j.value`
-    const paidBy = sql`${own} cross join json_each(${c.related}) r cross join ${cfdiPayments} ${p}
+    const paidBy = sql`${own} cross join json_each(${relatedIn(c)}) r cross join ${cfdiPayments} ${p}
       on ${p.entity} = ${c.entity} and ${p.invoice} = r.value and ${p.source} = ${c.uuid}`
     return [
       sql`select substr(${c.fecha}, 1, 7) as month from ${own}`,
@@ -230,7 +231,7 @@ async function monthsOfSome(ledger: ScopedLedger, uuids: readonly string[]): Pro
       sql`select substr(${p.fecha_pago}, 1, 7) as month from json_each(${json}) j cross join ${cfdiPayments} ${p} on ${p.entity} = ${number} and ${p.invoice} = j.value`,
       sql`select substr(${x.fecha_pago}, 1, 7) as month from ${paidBy} cross join ${cfdiPayments} ${x} on ${x.entity} = ${p.entity} and ${x.invoice} = ${p.invoice}`,
       sql`select substr(coalesce(${i.last_paid_on}, ${i.fecha}), 1, 7) as month from ${paidBy} cross join ${cfdi} ${i} on ${i.entity} = ${p.entity} and ${i.uuid} = ${p.invoice}`,
-      sql`select substr(${i.fecha}, 1, 7) as month from ${own} cross join json_each(${c.related}) r cross join ${cfdi} ${i}
+      sql`select substr(${i.fecha}, 1, 7) as month from ${own} cross join json_each(${relatedIn(c)}) r cross join ${cfdi} ${i}
         on ${i.entity} = ${c.entity} and ${i.uuid} = r.value`,
     ]
   }

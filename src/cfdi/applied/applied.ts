@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { all, rendered } from '../../platform/db/statement.ts'
 import { isAfterCeiling, isCounted, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { latestOf } from '../../taxpayers/visibility/window.ts'
-import { type ApplicationRow, type CfdiRow, cfdiAs } from '../columns.ts'
+import { type ApplicationRow, type CfdiRow, cfdiAs, countOfRelated } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import type { ReadRow } from '../read-row.ts'
 import { cfdi, cfdiPayments, cfdiSubstitutions } from '../tables.ts'
@@ -124,7 +124,7 @@ const APPLICATION = rendered(sql`'source', ${p.source}, 'n', ${p.n}, 'kind', ${p
 export const appliedTo = (partition: Partition, alias: string, day: string | null = null): SQL => sql`(
   select json_group_array(json_object(${APPLICATION}, 'by', json_object('emisor_rfc', ${source.emisor_rfc},
       'receptor_rfc', ${source.receptor_rfc}, 'issued_at', ${source.issued_at}, 'estatus', ${statusOf(day)}, 'substituted_from', ${day === null ? substitutedFrom(partition) : substitutedOn(partition, day)},
-      'is_shared', ${p.kind} = 'E' and instr(${source.related}, ',') > 0 and not (${p.amount} = ${source.total_micros} and coalesce(${p.seen_from}, ${p.seen_until}) is not null)),
+      'is_shared', ${p.kind} = 'E' and ${countOfRelated(source)} > 1 and not (${p.amount} = ${source.total_micros} and coalesce(${p.seen_from}, ${p.seen_until}) is not null)),
     'is_shown', ${isShown(partition)}))
   from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
   where ${p.entity} = ${partition.number} and ${p.invoice} = ${cfdiAs(alias).uuid} and ${source.uuid} = ${p.source} and ${isCounted(partition, 'source')}

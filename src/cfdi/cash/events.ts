@@ -5,7 +5,7 @@ import { inPesos } from '../../platform/money.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../taxpayers/visibility/window.ts'
 import { countedOn, isSeen } from '../applied/applied.ts'
-import { type CfdiRow, cfdiAs, listOf } from '../columns.ts'
+import { type CfdiRow, cfdiAs, listOf, relatedIn } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import {
   type Days,
@@ -260,7 +260,7 @@ export function refunds(
   const from = sql`left join ${cfdiPayments} ${p} on ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${isSeen(partition, 'own')}
       left join ${cfdi} ${i} on ${isLowered(partition)}`
   const rows = sql`select ${inner} from (select ${own}.* ${notes} union all select ${own}.* ${elsewhere(partition, direction, days, 'E', conditions)}) own
-      cross join json_each(coalesce(${own.related}, '[null]')) related ${from}
+      cross join json_each(coalesce(${relatedIn(own)}, '[null]')) related ${from}
     where (${own.related} is null or ${p.n} is not null)
       and (${i.uuid} is null or (${i.cancelled} = 0 and not ${isSubstituted(partition, 'i')} and not coalesce(${sql.raw(NOT_COUNTED('i'))}, 0)))`
   const paidBefore = sql`from paid where paid.invoice = applies_to and paid.fecha_pago <= noted_at`
@@ -343,7 +343,7 @@ export function complements(
     past === null ? sql`${own.cancelled} = 0 and not ${isSubstituted(partition, 'own')}` : countedOn(partition, 'own', past),
     ...(acting ? [] : partition.conditions('own')),
   ])
-  const names = listOf([own.uuid, own.issued_at, own.fecha, own.direction, own.emisor_rfc, own.counterparty_rfc, own.related])
+  const names = listOf([own.entity, own.uuid, own.issued_at, own.fecha, own.direction, own.emisor_rfc, own.counterparty_rfc, own.related])
   return [sql`select ${names} ${usual}`, sql`select ${names} from ${cfdi} ${own} indexed by cfdi_late where ${late}`]
 }
 
@@ -361,7 +361,7 @@ export function paidByComplement(
   const [usual, late] = complements(partition, direction, days, { acting })
   if (!usual || !late) return null
   return sql`${partsOf(partition, more, acting ? { is_hidden: sql`not (${all(partition.conditions('own'))})` } : {})}
-    from (${usual} union all ${late}) own cross join json_each(${own.related}) related cross join ${cfdiPayments} ${p}
+    from (${usual} union all ${late}) own cross join json_each(${relatedIn(own)}) related cross join ${cfdiPayments} ${p}
     left join ${cfdi} ${i} on ${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')}
     where ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${isPaidOn(days)}
       ${acting ? sql`` : sql`and not ${isAdvance(p.forma_pago, i)}`}`
@@ -479,7 +479,7 @@ export function creditsOfOthers(partition: Partition, direction: DirectionNumber
   return (
     notes &&
     sql`select ${own.uuid}, ${i.uuid} as applies_to, ${own.issued_at}, ${own.total_micros} as amount
-      from (select ${own}.* ${notes}) own cross join json_each(${own.related}) related cross join ${cfdi} ${i}
+      from (select ${own}.* ${notes}) own cross join json_each(${relatedIn(own)}) related cross join ${cfdi} ${i}
       where ${i.uuid} = related.value and ${isVisible(partition, 'i')}
         and (${i.emisor_rfc} <> ${own.emisor_rfc} or ${i.receptor_rfc} <> ${own.receptor_rfc})`
   )
@@ -495,7 +495,7 @@ export function creditsOfUnpaid(partition: Partition, direction: DirectionNumber
   return (
     notes &&
     sql`with noted as materialized (select ${own}.uuid, ${own.issued_at}, ${own.total_micros} as amount, ${own.emisor_rfc}, ${own.receptor_rfc}, related.value as applies_to
-        from (select ${own}.* ${notes}) own cross join json_each(${own.related}) related),
+        from (select ${own}.* ${notes}) own cross join json_each(${relatedIn(own)}) related),
       unpaid as materialized (select ${i.uuid} as invoice, ${i.emisor_rfc} as emisor, ${i.receptor_rfc} as receptor
         from (select distinct applies_to from noted) cross join ${cfdi} ${i} where ${i.uuid} = applies_to and ${isVisible(partition, 'i')}
         and ${i.version} is not null and ${i.tipo_comprobante} = 'I' and ${i.metodo_pago} = 'PPD' and ${i.cancelled} = 0

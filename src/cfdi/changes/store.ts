@@ -5,7 +5,7 @@ import { all, bare, preparedWithLiterals, readAll } from '../../platform/db/stat
 import { isAfterCeiling, isVisible, type Partition, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling } from '../applied/applied.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
-import { cfdiAs, listOf } from '../columns.ts'
+import { cfdiAs, listOf, relatedIn } from '../columns.ts'
 import { readTouched, type Touched } from '../commits.ts'
 import { type VisibleRange, within } from '../mirrored/visible-ranges.ts'
 import { parseRow, READ_ROW_JSON, ROW_JSON, storedColumns } from '../read-row.ts'
@@ -220,7 +220,7 @@ function selectNames({ entity }: ScopedLedger, leg: NamesLeg, checkpoint: LegChe
         direction,
         since,
         until,
-      }: Range) => sql`select ${c[column]} as at, ${c.uuid}, ${c.related} from ${cfdi} ${c} indexed by ${sql.raw(index)}
+      }: Range) => sql`select ${c[column]} as at, ${c.uuid}, ${c.related}, ${c.entity} from ${cfdi} ${c} indexed by ${sql.raw(index)}
         where ${isHere} and ${isMeant} and ${c.direction} = ${direction} and ${
           from && from[0] >= since ? sql`(${c[column]}, ${c.uuid}) >= (${from[0]}, ${from[1]})` : sql`${c[column]} >= ${since}`
         }${until === null ? sql`` : sql` and ${c[column]} <= ${until}`}`,
@@ -231,7 +231,8 @@ function selectNames({ entity }: ScopedLedger, leg: NamesLeg, checkpoint: LegChe
     checkpoint ? sql`where (p.at, p.uuid, ${nth}) > (${checkpoint[0]!}, ${checkpoint[1]!}, ${checkpoint[2]!})` : sql``
   const end = sql`order by at, by, nth ${limited(NAMES)}`
   // Each source has itself as its last name, so that none is passed over.
-  const related = sql.raw("json_each(json_insert(coalesce(p.related, '[]'), '$[#]', p.uuid)) r")
+  const p = cfdiAs('p')
+  const related = sql`json_each(json_insert(coalesce(${relatedIn(p)}, '[]'), '$[#]', ${p.uuid})) r`
   const selectRelated = (selects: SQL[]) =>
     sql`select r.value as uuid, p.at, p.uuid as by, r.key as nth from ${sources(selects)} cross join ${related} ${behind(sql`r.key`)} ${end}`
   switch (leg.names) {

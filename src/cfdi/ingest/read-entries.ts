@@ -31,7 +31,6 @@ import {
   CANCELLED,
   type Combined,
   combine,
-  fitToLimits,
   hasNews,
   type ImportSource,
   RowRejected,
@@ -131,9 +130,6 @@ export const singleFile = async (name: string, bytes: Uint8Array): Promise<Unope
 
 /** How many bytes of XML are read before others go on. */
 const READ_AT_ONCE = 256 * 1024
-
-/** In a file up to this size, nothing can be too long to be stored. */
-const LARGE_BYTES = 100_000
 
 /** A document, or why there is none; nothing for a file that need not be one. */
 type ReadFile = { document: Incoming; detail: string | null } | { document: null; entry: ReadEntry | null }
@@ -290,7 +286,6 @@ export function documentOf(
   const beyond_limits = lines.isCut ? 'lines' : null
   Object.assign(row, { related: relatedOf(applications), products: lines.products.textOf(row), beyond_limits, ...bytes })
   refuseLongTexts(row)
-  if (bytes.xml_size > LARGE_BYTES) fitToLimits(row)
   const relations = { substitutes: detach(substitutesOf(parsed)), advances: detach(advancesOf(parsed)) }
   return { row, content: contentText(parsed, lines.texts), applications, ...relations }
 }

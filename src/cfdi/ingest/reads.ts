@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import type { Chunk } from '../chunks/chunks.ts'
-import { type CfdiRow, cfdiAs, listOf, type MicrosColumn } from '../columns.ts'
+import { type CfdiRow, cfdiAs, countOfRelated, listOf, type MicrosColumn, relatedIn } from '../columns.ts'
 import type { PartKey } from '../supplier-totals.ts'
 import { cfdi, cfdiAdvances, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers } from '../tables.ts'
 import type { Applied, MonthKey, Substitution } from '../totals.ts'
@@ -118,14 +118,6 @@ const MOST_OF_ONE = 2 * MOST_APPLICATIONS
 const MOST_LED_TO = 12_000
 export const MOST_RELATIONS = 20_000
 
-/**
- * The rows that are sought in the call that reads everything else, and how many of more are sought in one of their own: each look-up of a row
- * near that of a document with thousands of invoices takes half a millisecond, because SQLite copies that row to compare its key. In between
- * the database answers others.
- */
-const MOST_SOUGHT = 2_500
-const SOUGHT_AT_ONCE = 500
-
 /** More is applied to the documents that a slice names than is read at once: the slice has to be divided. */
 export class TooManyApplications extends Error {
   constructor() {
@@ -139,15 +131,15 @@ const selectDocuments =
   (entity, json) =>
     sql`select ${columns} from json_each(${json}) j cross join ${cfdi} ${c} where ${c.entity} = ${entity} and ${c.uuid} = j.value`
 const selectKnown = selectDocuments(listOf(KNOWN.map((name) => c[name])))
-const selectRows = selectDocuments(listOf([...ROW, ...ROW_MICROS].map((name) => c[name])))
-/** About the bytes of a UUID in a list as JSON. */
-const UUID_BYTES = 39
+const selectRows = selectDocuments(
+  listOf([...ROW, ...ROW_MICROS].map((name) => (name === 'related' ? sql`${relatedIn(c)} as related` : c[name]))),
+)
 const APPLICATION = listOf([
   ...[p.invoice, p.source, p.n, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago, p.forma_pago, p.seen_from, p.seen_until],
   sql`iif(${p.kind} = 'E', ${p.taxes}, null) as taxes`,
 ])
 const SOURCE = listOf([c.emisor_rfc, c.receptor_rfc, c.issued_at, c.cancelled, c.substituted_from])
-/** Each source is sought once: the row of one with thousands of invoices is so long that SQLite copies it wherever it compares its key. */
+/** Each source is sought once, whatever the number of its applications. */
 const selectApplications =
   (most: number): Select =>
   (entity, json) =>
@@ -155,7 +147,7 @@ const selectApplications =
       select ${APPLICATION} from json_each(${json}) j cross join ${cfdiPayments} ${p}
         where ${p.entity} = ${entity} and ${p.invoice} = j.value limit ${sql.raw(String(most + 1))}),
     s as materialized (
-      select ${c.uuid} as source, ${SOURCE}, octet_length(${c.related}) / ${sql.raw(String(UUID_BYTES))} as names
+      select ${c.uuid} as source, ${SOURCE}, ${countOfRelated(c)} as names
         from (select distinct source from a) d cross join ${cfdi} ${c} where ${c.entity} = ${entity} and ${c.uuid} = d.source)
     select * from a cross join s using (source)`
 const selectLinked =
@@ -245,7 +237,7 @@ export interface AffectedRows {
   suppliers: StoredSuppliers[]
 }
 
-/** Reads the stored rows that changes affect. One call, or none without keys; more for thousands of rows. Throws TooManyApplications. */
+/** Reads the stored rows that changes affect. One call, or none without keys. Throws TooManyApplications. */
 export async function readAffected(
   ledger: D1Database,
   entity: number,
@@ -253,9 +245,8 @@ export async function readAffected(
   isAlone = false,
 ): Promise<AffectedRows> {
   const most = isAlone ? MOST_OF_ONE : MOST_APPLICATIONS
-  const isMany = rows.length > MOST_SOUGHT
   const parts = [
-    statementsOf(selectRows, entity, isMany ? [] : rows),
+    statementsOf(selectRows, entity, rows),
     statementsOf(selectApplications(most), entity, applied),
     statementsOf(selectSubstitutions, entity, linked),
     statementsOf(selectAdvances, entity, advances),
@@ -266,10 +257,6 @@ export async function readAffected(
   const results = statements.length === 0 ? [] : await commit(ledger, statements)
   const take = <Row>(part: SQL[] | undefined): Row[] => resultsOf<Row>(results.splice(0, part?.length ?? 0))
   const found = take<Record<string, unknown>>(parts[0])
-  for (let at = 0; isMany && at < rows.length; at += SOUGHT_AT_ONCE)
-    found.push(
-      ...resultsOf<Record<string, unknown>>(await commit(ledger, statementsOf(selectRows, entity, rows.slice(at, at + SOUGHT_AT_ONCE)))),
-    )
   const applications = take<Record<keyof StoredApplication, unknown>>(parts[1])
   if (applications.length > most) throw new TooManyApplications()
   return {

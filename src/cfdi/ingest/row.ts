@@ -37,8 +37,6 @@ export const hasNews = (
 const VALID: StatusColumns = { estatus: 'vigente', cancelled: 0, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
 /** For a document that is only known to be cancelled. */
 export const CANCELLED: StatusColumns = { ...VALID, estatus: 'cancelado', cancelled: 1 }
-/** D1 refuses rows and parameters over 2 MB. */
-const MAX_BYTES = 1_500_000
 
 /** The status that metadata gives a document. Without metadata the document is valid. */
 export const statusOf = (metadata: ReportedStatus | undefined): StatusColumns =>
@@ -173,27 +171,25 @@ function issuedAt({ fecha, lugar_expedicion, utc_offset }: CfdiDocument): Pick<C
 /** Sets the balance of a row from everything that is applied to it. */
 export const withBalance = (row: CfdiRow, applications: readonly Applied[]): CfdiRow => Object.assign(row, balanceOf(row, applications))
 
-/** The schemas of the authority allow at most 1,000 characters. */
+/** The schemas of the authority allow at most 1,000 characters in a text, and hardly 2,500 in all that stand in a row. */
 const MOST_CHARACTERS = 2_000
+const MOST_IN_ALL = 8_000
 /** Columns that the service makes of many members of a document. */
 const LISTS: ReadonlySet<string> = new Set(['related', 'products', 'taxes', 'status_checks'])
 
-/** Throws RowRejected when a text is longer than any real one. A page of rows with longer texts would not fit into memory. */
+/**
+ * Throws RowRejected when a text is longer than any real one, or all of them together. A page of rows with longer texts would not fit into
+ * memory, and SQLite copies a long row wherever it compares its key.
+ */
 export function refuseLongTexts(row: object): void {
-  for (const [name, value] of Object.entries(row))
-    if (typeof value === 'string' && value.length > MOST_CHARACTERS && !LISTS.has(name))
+  let all = 0
+  for (const [name, value] of Object.entries(row)) {
+    if (typeof value !== 'string' || LISTS.has(name)) continue
+    all += value.length
+    if (value.length > MOST_CHARACTERS || all > MOST_IN_ALL)
       throw new RowRejected('cfdi.too_large', 'A text of the document is too long to be stored.')
+  }
 }
-
-/** Throws RowRejected when a row is too long to be stored. */
-export function fitToLimits(row: CfdiRow): void {
-  if (bytesOf(row) > MAX_BYTES) throw new RowRejected('cfdi.too_large', 'A text of the document is too long to be stored.')
-}
-
-const bytesOf = (row: object): number =>
-  Object.values(row).reduce((sum, value) => sum + (typeof value === 'string' ? utf8.encode(JSON.stringify(value)).length : 30), 0)
-
-const utf8 = new TextEncoder()
 
 type Parties = Pick<CfdiRow, 'direction' | 'emisor_rfc' | 'receptor_rfc' | 'counterparty_rfc'>
 

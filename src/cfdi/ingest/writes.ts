@@ -3,7 +3,7 @@ import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { bare } from '../../platform/db/statement.ts'
 import { formChunks } from '../chunks/chunks.ts'
-import { type ApplicationRow, type CfdiRow, COLUMNS, columnsOf, isIn, listOf } from '../columns.ts'
+import { type ApplicationRow, type CfdiRow, COLUMNS, columnsOf, inRow, isIn, isLong, listOf, MOST_IN_ROW } from '../columns.ts'
 import { type Touched, writeTouched } from '../commits.ts'
 import {
   cfdi,
@@ -12,6 +12,7 @@ import {
   cfdiCommits,
   cfdiMonths,
   cfdiPayments,
+  cfdiRelated,
   cfdiSubstitutions,
   cfdiSuppliers,
   entities,
@@ -138,6 +139,8 @@ const upsertCfdi = insert(
 )
 const insertApplications = insert(cfdiPayments, sql`do nothing`, oneByOne)
 const updateRelated = update(['related'])
+const insertRelated = insert(cfdiRelated, replacing([cfdiRelated.entity, cfdiRelated.uuid], [cfdiRelated.related]))
+const deleteRelated = deleteNamed(cfdiRelated, cfdiRelated.uuid)
 const MARKED = ['first_paid_on', 'last_paid_on'] as const
 const updateMarked = update(
   MARKED,
@@ -181,6 +184,8 @@ export function writeStatements({ entity, rfc, sequence }: NextCommit, writes: S
   const formed = formChunks(documents, sequence)
   const [kept, emptyChunks] = partitioned(writes.chunks, ({ data }) => data !== null)
   const gone = named(removed)
+  const changed = [...removed.map(({ uuid, invoices }) => ({ uuid, gone: invoices })), ...redirected]
+  const naming = [...documents.map(({ row }) => row), ...redirected]
   const stored = named(documents.map(({ row }) => row))
   const touched = writeTouched({ ...writes.turned, stored, removed: gone, cancelled: named(cancelled) })
   for (const { row } of documents) row.stored_by = sequence
@@ -199,16 +204,15 @@ export function writeStatements({ entity, rfc, sequence }: NextCommit, writes: S
     ),
     ...intoPartition(
       deleteApplications,
-      [...removed.map(({ uuid, invoices }) => ({ uuid, gone: invoices })), ...redirected].flatMap((one) =>
-        one.gone.map((invoice) => [invoice, one.uuid]),
-      ),
+      changed.flatMap((one) => one.gone.map((invoice) => [invoice, one.uuid])),
     ),
+    ...intoPartition(deleteRelated, named(changed.filter((one) => one.gone.length > MOST_IN_ROW))),
     ...intoPartition(deleteSubstitutions, gone),
     ...intoPartition(deleteAdvances, gone),
     ...byKey(move, LOCATION, moved),
     ...intoPartition(
       upsertCfdi,
-      documents.values().map(({ row }) => valuesOf(COLUMNS, row)),
+      documents.values().map(({ row }) => valuesOf(COLUMNS, inRow(row))),
     ),
     ...byKey(updateIndexed, INDEXED, reindexed),
     ...intoPartition(
@@ -219,7 +223,11 @@ export function writeStatements({ entity, rfc, sequence }: NextCommit, writes: S
       insertApplications,
       [...applications, ...redirected.flatMap((one) => one.applications)].values().map((row) => valuesOf(APPLICATIONS, row)),
     ),
-    ...byKey(updateRelated, ['related'], redirected),
+    ...byKey(updateRelated, ['related'], redirected.map(inRow)),
+    ...intoPartition(
+      insertRelated,
+      naming.filter(({ related }) => isLong(related)).map(({ uuid, related }) => [uuid, related]),
+    ),
     ...byKey(updateMarked, MARKED, writes.marked),
     ...intoPartition(
       insertAdvances,

@@ -8,7 +8,7 @@ import { countedApplications } from '../cash/counted-applications.ts'
 import { complements } from '../cash/events.ts'
 import type { ExactEvent } from '../cash/exact-amounts.ts'
 import { checkSql } from '../checks/checks.ts'
-import { type CfdiRow, cfdiAs, listOf } from '../columns.ts'
+import { type CfdiRow, cfdiAs, listOf, relatedIn } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { isCounterparty, isSubstituted, NOT_COUNTED, populationOf } from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
@@ -153,9 +153,12 @@ function namedSince(partition: Partition, direction: DirectionNumber, since: str
     acting: true,
     conditions: [sql`${own.related} is not null`],
   })
-  const settling = [...complements(partition, direction, days, { acting: true }), ...(notes ? [sql`select ${own.related} ${notes}`] : [])]
+  const settling = [
+    ...complements(partition, direction, days, { acting: true }),
+    ...(notes ? [sql`select ${listOf([own.entity, own.uuid, own.related])} ${notes}`] : []),
+  ]
   return sql.join(
-    [...settling.map((select) => sql`select named.value as uuid from (${select}) own cross join json_each(${own.related}) named`)],
+    [...settling.map((select) => sql`select named.value as uuid from (${select}) own cross join json_each(${relatedIn(own)}) named`)],
     sql` union `,
   )
 }

@@ -4,7 +4,7 @@ import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, isAfterCeiling, isVisible, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { isSeen } from '../applied/applied.ts'
 import type { Named } from '../cash/events.ts'
-import { cfdiAs } from '../columns.ts'
+import { cfdiAs, relatedIn } from '../columns.ts'
 import { populationOf } from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
 import { candidates, isOwed, LATEST, LEAST_OPEN, listOfApplications, storedOf } from './applications.ts'
@@ -76,7 +76,7 @@ export function creditedSince(partition: Partition, direction: DirectionNumber, 
   return (
     notes &&
     sql`select ${i.uuid}, substr(${p.fecha_pago}, 1, 10) as day, ${p.amount} + 0 as amount, ${listed(others)}, (${needsExact} or ${sql.raw(is_unsure!)}) as is_unsure
-      from (select ${own.uuid}, ${own.emisor_rfc}, ${own.receptor_rfc}, ${own.direction}, ${own.related} ${notes}) source cross join json_each(${source.related}) named
+      from (select ${own.entity}, ${own.uuid}, ${own.emisor_rfc}, ${own.receptor_rfc}, ${own.direction}, ${own.related} ${notes}) source cross join json_each(${relatedIn(source)}) named
         cross join ${cfdiPayments} ${p} cross join ${cfdi} ${i}
       where ${p.entity} = ${partition.number} and ${p.invoice} = named.value and ${p.source} = ${source.uuid} and ${p.kind} = 'E' and ${i.uuid} = ${p.invoice}
         and ${isSeen(partition, 'source')}

@@ -5,7 +5,7 @@ import { inPesos } from '../../platform/money.ts'
 import { type DirectionNumber, isVisible, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { isSubstitutedOn, isValidOn } from '../applied/applied.ts'
 import { complements } from '../cash/events.ts'
-import { cfdiAs } from '../columns.ts'
+import { cfdiAs, relatedIn } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { type Days, isSubstituted, NOT_COUNTED } from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
@@ -38,7 +38,7 @@ export function paidParts(partition: Partition, direction: DirectionNumber, days
         when not ${isPesos} and ${p.amount_mxn} is null and ${p.conversion} is null then 'missing_rate' when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end as reason,
       iif(${needsExact}, null, ${booked}) as booked, iif(${needsExact}, null, iif(${isPesos}, ${p.amount}, ${p.amount_mxn}) + 0) as paid,
       case when ${needsExact} then json_array(${p.amount}, ${p.conversion}, substr(${p.fecha_pago}, 1, 10), ${i.currency}, ${i.tipo_cambio}, substr(${i.fecha}, 1, 10)) end as exactRow
-    from (${usual} union all ${late}) own cross join json_each(${own.related}) related cross join ${cfdiPayments} ${p}
+    from (${usual} union all ${late}) own cross join json_each(${relatedIn(own)}) related cross join ${cfdiPayments} ${p}
     left join ${cfdi} ${i} on ${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')}
     where ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${p.kind} = 'P'
       and ${p.fecha_pago} >= ${days.first} and ${p.fecha_pago} < ${afterDay(days.last)}`

@@ -111,7 +111,7 @@ describe('what an import stores', () => {
     expect(done.stored_bytes).toBeLessThan(1.4 * (ledger + objects))
     expect(await usedOf(by)).toBe(done.stored_bytes)
     await deleted(by, import_id)
-    expect([await usedOf(by), await rowsOf(table)]).toEqual([0, before[2]])
+    expect([await usedOf(by), await rowsOf(table), await rowsOf('cfdi_related')]).toEqual([0, before[2], 0])
   })
 
   it('of a document that names more than 10,000 others are these, and the result and the document say so', async () => {

@@ -190,6 +190,9 @@ describe('a text that is longer than any of a real document', () => {
       expect(() => refuseLongTexts({ total: 1n, serie: null, [name]: 'A'.repeat(2_000) })).not.toThrow()
       expect(() => refuseLongTexts({ total: 1n, serie: null, [name]: 'A'.repeat(2_001) })).toThrow(RowRejected)
     }
+    const texts = (count: number, length: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [n, 'A'.repeat(length)]))
+    expect(() => refuseLongTexts(texts(4, 2_000))).not.toThrow()
+    expect(() => refuseLongTexts(texts(9, 889))).toThrow(RowRejected)
     for (const name of ['related', 'products', 'taxes'])
       expect(() => refuseLongTexts({ total: 1n, serie: null, [name]: 'A'.repeat(9_000) })).not.toThrow()
   })

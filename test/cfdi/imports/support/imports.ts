@@ -56,7 +56,16 @@ export async function consumeAll(kept: unknown[], through: Env = env): Promise<n
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects.
 export const quotasOf = async (caller: Caller): Promise<any> => (await api(caller, 'GET', '/v1/billing/usage')).body.quotas
 
-const TABLES = ['cfdi', 'cfdi_payments', 'cfdi_substitutions', 'cfdi_months', 'cfdi_suppliers', 'import_sources', 'cfdi_chunks'] as const
+const TABLES = [
+  'cfdi',
+  'cfdi_related',
+  'cfdi_payments',
+  'cfdi_substitutions',
+  'cfdi_months',
+  'cfdi_suppliers',
+  'import_sources',
+  'cfdi_chunks',
+] as const
 const NOT_COMPARED = ['entity', 'stored', 'xml_object', 'xml_offset', 'updated_at', 'chunk', 'chunk_at', 'stored_by']
 
 /** Every row of an organization's own partition, without what differs between any two partitions. */
