@@ -172,8 +172,7 @@ export class Maker {
       await holdLarge(this.#ctx, location.xml_size ?? 0, async () => {
         const xml = inflated(packed.get(location)!, location.xml_method)
         packed.delete(location)
-        const pdf = await printPdf(this.#ctx, xml, view(row, context), 'es')
-        free(xml)
+        const pdf = await printPdf(this.#ctx, xml, view(row, context), 'es').finally(() => free(xml))
         zip.add(name.replace(/\.xml$/, '.pdf'), pdf, { method: STORED, crc: crc32(pdf), size: pdf.length })
       })
       await this.#output.flush()

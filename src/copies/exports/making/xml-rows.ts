@@ -84,8 +84,7 @@ function* complementRows(common: object, concepto: number | null, complements: r
 
 /** The rows of a document, whose bytes are freed. `common` has the members that each repeats. */
 export async function* rowsInXml(kind: KindOfXml, common: object, bytes: Uint8Array): AsyncGenerator<object> {
-  const { complement_trees, lines } = await stepByStep(readingTree(bytes))
-  free(bytes)
+  const { complement_trees, lines } = await stepByStep(readingTree(bytes)).finally(() => free(bytes))
   if (kind === 'nominas') return yield* payrollRows(common, complement_trees)
   yield* complementRows(common, null, complement_trees)
   for (const [n, line] of lines) yield* complementRows(common, n + 1, line.complement_trees)
