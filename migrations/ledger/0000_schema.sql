@@ -68,6 +68,7 @@ CREATE TABLE `cfdi` (
 	`taxes` text,
 	`first_paid_on` text,
 	`last_paid_on` text,
+	`beyond_advances` text,
 	`terms_days` integer,
 	`status_checks` text,
 	`beyond_limits` text,

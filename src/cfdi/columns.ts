@@ -62,7 +62,7 @@ const NOT_IN_HEADER = [
   ...(['cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
   ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc'] as const),
   ...(['updated_at', 'related', 'stored', 'products', 'chunk', 'chunk_at', 'chunk_parts', 'stored_by'] as const),
-  ...(['taxes', 'first_paid_on', 'last_paid_on', 'terms_days', 'status_checks', 'beyond_limits'] as const),
+  ...(['taxes', 'first_paid_on', 'last_paid_on', 'beyond_advances', 'terms_days', 'status_checks', 'beyond_limits'] as const),
 ]
 
 /** The header of a document: the columns that hold what its XML says. */

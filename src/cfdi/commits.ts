@@ -19,6 +19,8 @@ export interface Touched {
   substituted?: readonly Turned[]
   /** Stored invoices of which an application came, went, or counts no more. */
   balances?: readonly Turned[]
+  /** Invoices of which payments in form 30 move another part beyond their advances. */
+  advanced?: readonly Turned[]
   /** Documents about whose status the authority answered, each with the fiscal entity of the organization that asked. */
   checked?: readonly (readonly [uuid: string, fiscal_entity_id: string])[]
   /** It changed more documents, too many to name them. */

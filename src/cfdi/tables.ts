@@ -148,6 +148,12 @@ export const cfdi = sqliteTable(
      */
     first_paid_on: text('first_paid_on'),
     last_paid_on: text('last_paid_on'),
+    /**
+     * What payments in form 30 of an invoice move beyond its advances, as JSON: `[[source, n, micros of its currency, seen_from, seen_until], …]`
+     * shown from one ceiling on and before another; the invoice itself, with n 0, where it is paid at once (ingest/beyond-advances.ts). Null
+     * where advances cover them.
+     */
+    beyond_advances: text('beyond_advances'),
     /** The days until an I is due, as its condiciones_pago state them (payment-terms.ts). */
     terms_days: integer('terms_days'),
     /** The last answers of the authority's status service to organizations about the document, as JSON (checks/checks.ts). */

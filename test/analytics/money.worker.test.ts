@@ -159,6 +159,58 @@ describe('an advance (flow A of Anexo 20)', () => {
   })
 })
 
+describe('what an invoice pays in form 30 beyond its advance', () => {
+  const advance = invoice(A, '2026-01-10', 1_000, { metodo: 'PUE' })
+  const later = invoice(B, '2026-02-05', 5_000, { relacion: ['07', A] })
+  const atOnce = invoice(B, '2026-02-05', 5_000, { metodo: 'PUE', forma: '30', relacion: ['07', A] })
+  const moved = complement(D, '2026-02-20', B, 5_800, { forma: '30' })
+
+  it.each([
+    ['by a complement', [advance, later, moved], ['160.00', '640.00']],
+    ['as a whole, paid at once', [advance, atOnce], ['160.00', '640.00']],
+    ['of two invoices', [advance, atOnce, { ...atOnce, uuid: C, fecha: '2026-02-06', lines: [{ importe: 500 }] }], ['160.00', '720.00']],
+    ['whose advance is cancelled', [{ ...advance, cancelado: true }, later, moved], ['0.00', '800.00']],
+    [
+      'whose advance is substituted',
+      [advance, { ...advance, uuid: C, sustituye: [A], lines: [{ importe: 2_000 }] }, later, moved],
+      ['320.00', '480.00'],
+    ],
+    ['whose advance was given back in part', [advance, note(C, '2026-01-20', 400, [A]), later, moved], ['96.00', '704.00']],
+    [
+      'that a note applies too',
+      [
+        advance,
+        later,
+        note(C, '2026-02-06', 1_000, [B], { forma: '30', relacion: ['07', B] }),
+        { ...moved, pago: ['2026-02-20', [{ uuid: B, pagado: 1_160 }]] },
+      ],
+      ['160.00', '0.00'],
+    ],
+    ['and returns later', [advance, later, moved, note(E, '2026-02-25', 4_500, [B])], ['160.00', '0.00']],
+    ['of an advance that is not known', [later, moved], ['0.00', '0.00']],
+  ] as [string, Document[], string[]][])('is money: %s', async (_, documents, expected) => {
+    // In one import, and each document by itself, the last one first.
+    for (const parts of [[documents], [...documents].reverse().map((one) => [one])])
+      for (const direction of ['sales', 'purchases'] as const) {
+        const set = await book(parts[0]!, direction, parts.slice(1))
+        const side = direction === 'sales' ? 'cobrado' : 'pagado'
+        expect((await set.months('2026-01', '2026-02')).map((row) => row[side].iva_16)).toEqual(expected)
+      }
+  })
+
+  it('and all of it, where the advance is of others', async () => {
+    const set = await book([{ ...advance, receptor: PERSON }, later, moved])
+    expect((await set.months('2026-01', '2026-02')).map(({ cobrado }) => cobrado.iva_16)).toEqual(['160.00', '800.00'])
+  })
+
+  it('is accrued as a whole, and its balance is settled', async () => {
+    const set = await book([advance, later, moved])
+    expect(await set.balanceOf(B)).toMatchObject({ balance: '0.00', payment_status: 'paid' })
+    const whole = await book([advance, atOnce])
+    expect((await whole.months('2026-02', '2026-02'))[0]!['devengado'].trasladado).toBe('800.00')
+  })
+})
+
 describe('the note of an advance follows the invoice that counts', () => {
   const advance = invoice(A, '2026-01-10', 1_000, { metodo: 'PUE' })
   const application = (names: string, day: string) => note(C, day, 1_000, [names], { forma: '30', relacion: ['07', names] })

@@ -3,7 +3,7 @@ import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { type Changed, shownAmong } from '../../cfdi/changes/latest.ts'
 import { relatedIn } from '../../cfdi/columns.ts'
 import { readTouched } from '../../cfdi/commits.ts'
-import { cfdi, cfdiAdvances, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/population/aliases.ts'
+import { cfdi, cfdiAdvances, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, i, p } from '../../cfdi/population/aliases.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { bare, readAll, readColumn, readFirst } from '../../platform/db/statement.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
@@ -158,7 +158,7 @@ export async function changedDocuments(ledger: ScopedLedger, from: PartsState, t
     // Some are deleted, or there are too many.
     if (rows.length !== until - after) return null
     for (const touched of rows) {
-      const { stored = [], cancelled = [], substituted = [], balances = [], removed, isCut } = readTouched(touched)
+      const { stored = [], cancelled = [], substituted = [], balances = [], advanced = [], removed, isCut } = readTouched(touched)
       // The months of removed documents are no longer known.
       if (isCut || removed) return null
       const named: Changed[] = [
@@ -166,6 +166,7 @@ export async function changedDocuments(ledger: ScopedLedger, from: PartsState, t
         ...cancelled.map((uuid) => [uuid, null] as const),
         ...substituted,
         ...balances,
+        ...advanced,
       ]
       if (number === ledger.entity) changed.push(...named)
       else for (const [uuid] of named) uuids.add(uuid)
@@ -207,6 +208,7 @@ export async function monthsOf(ledger: ScopedLedger, uuids: readonly string[]): 
 
 const x = alias(cfdiPayments, 'x')
 const a = alias(cfdiAdvances, 'a')
+const s = alias(cfdiSubstitutions, 's')
 const b = alias(cfdiAdvances, 'b')
 
 /**
@@ -228,6 +230,13 @@ async function monthsOfSome(ledger: ScopedLedger, uuids: readonly string[]): Pro
       sql`select substr(${i.fecha}, 1, 7) as month from json_each(${json}) j cross join ${cfdiAdvances} ${a}
         cross join ${cfdiAdvances} ${b} cross join ${cfdi} ${i} where ${a.entity} = ${number} and ${a.source} = j.value
         and ${b.entity} = ${number} and ${b.advance} = ${a.advance} and ${i.entity} = ${number} and ${i.uuid} = ${b.source}`,
+      // What was paid in form 30 by an advance that one of them substitutes may be money now, or no more.
+      sql`select substr(${p.fecha_pago}, 1, 7) as month from json_each(${json}) j cross join ${cfdiSubstitutions} ${s} cross join ${cfdiAdvances} ${a}
+        cross join ${cfdiPayments} ${p} where ${s.entity} = ${number} and ${s.source} = j.value and ${a.entity} = ${number} and ${a.advance} = ${s.substituted}
+        and ${p.entity} = ${number} and ${p.invoice} = ${a.source}`,
+      sql`select substr(${i.fecha}, 1, 7) as month from json_each(${json}) j cross join ${cfdiSubstitutions} ${s} cross join ${cfdiAdvances} ${a}
+        cross join ${cfdi} ${i} where ${s.entity} = ${number} and ${s.source} = j.value and ${a.entity} = ${number} and ${a.advance} = ${s.substituted}
+        and ${i.entity} = ${number} and ${i.uuid} = ${a.source}`,
       sql`select substr(${p.fecha_pago}, 1, 7) as month from json_each(${json}) j cross join ${cfdiPayments} ${p} on ${p.entity} = ${number} and ${p.invoice} = j.value`,
       sql`select substr(${x.fecha_pago}, 1, 7) as month from ${paidBy} cross join ${cfdiPayments} ${x} on ${x.entity} = ${p.entity} and ${x.invoice} = ${p.invoice}`,
       sql`select substr(coalesce(${i.last_paid_on}, ${i.fecha}), 1, 7) as month from ${paidBy} cross join ${cfdi} ${i} on ${i.entity} = ${p.entity} and ${i.uuid} = ${p.invoice}`,

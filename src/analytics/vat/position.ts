@@ -107,8 +107,9 @@ interface PositionRow {
   row: string
 }
 
-// The month, whether they restate it and are of parts, and the flags as one number, by which SQLite sorts fast. An accrued note has a reason.
-const KEY = sql`(substr(day, 1, 4) || substr(day, 6, 2)) * 128 + is_restated * 64 + (tipo = 'P' or (tipo = 'E' and reason is null)) * 32
+// The month, whether they restate it and are of parts, and the flags as one number, by which SQLite sorts fast. An accrued note has a reason, and
+// whole documents have no number.
+const KEY = sql`(substr(day, 1, 4) || substr(day, 6, 2)) * 128 + is_restated * 64 + (n > 0 or (tipo = 'E' and reason is null)) * 32
   + iif(reason is null, ${sql.raw(FLAGS.map((name, n) => `${name} * ${1 << n}`).join(' + '))}, 0)`
 
 function groupIn(row: string): GroupRow {

@@ -15,11 +15,11 @@ interface Settlement {
   source: string
   /** Micros of the invoice's currency. */
   amount: Micros
-  /** FormaDePagoP. */
-  forma?: string | null
+  /** What of a payment was money, where an advance pays the rest. */
+  money?: Micros | null
 }
 
-/** The form of a payment that applies an advance. The advance was the money. */
+/** The form of a payment that applies an advance. The advance was the money, as far as it goes. */
 export const APPLIED_ADVANCE = '30'
 
 /** What happens at one instant: payments before credit notes, and these by UUID. */
@@ -39,19 +39,20 @@ interface Returned {
 
 /**
  * What a credit note returns, in the invoice's currency: what is beyond the open part, and never more than was paid and is not returned yet.
- * It returns the newest payments first, because no source says which. An invoice that is paid at once has no open part.
+ * It returns the newest payments first, because no source says which. An invoice that is paid at once has no open part; `money` is what of it
+ * is money, where an advance pays the rest.
  */
 export function returnedBy(
   source: string,
-  { total, isPaidAtOnce }: { total: Micros; isPaidAtOnce: boolean },
+  { total, isPaidAtOnce, money = null }: { total: Micros; isPaidAtOnce: boolean; money?: Micros | null },
   applied: readonly Settlement[],
 ): Returned[] {
   let open = isPaidAtOnce ? 0n : total
-  const paid: Returned[] = isPaidAtOnce ? [{ at: '', amount: total }] : []
+  const paid: Returned[] = isPaidAtOnce ? [{ at: '', amount: money ?? total }] : []
   for (const one of inOrder(applied)) {
     if (one.kind === 'P') {
       open = notNegative(open - one.amount)
-      if (one.forma !== APPLIED_ADVANCE) paid.push({ at: one.at, amount: notNegative(one.amount) })
+      paid.push({ at: one.at, amount: notNegative(one.money ?? one.amount) })
       continue
     }
     const lowered = least(one.amount, open)

@@ -74,11 +74,36 @@ const of = (alias: string, more: Named): Record<string, SQL> =>
 const isPaidAtOnce = (partition: Partition, of = own): SQL => sql`(${of.metodo_pago} is 'PUE' and not ${hasComplement(partition, of)})`
 
 /** The condition that an invoice applies an advance, or that a credit note says so (07). */
-const namesAdvance = ({ tipo_relacion }: typeof own): SQL => sql`coalesce(instr(${tipo_relacion}, '07') > 0, 0)`
+const namesAdvance = ({ tipo_relacion }: typeof own): SQL => sql`ifnull(instr(${tipo_relacion}, '07') > 0, 0)`
 
 /** The condition that a payment in this form moves an advance to an invoice, which was money before. */
-export const isAdvance = (forma: SQLWrapper, invoice: typeof own): SQL =>
+const isAdvance = (forma: SQLWrapper, invoice: typeof own): SQL =>
   sql`(${forma} is ${sql.raw(`'${APPLIED_ADVANCE}'`)} and ${namesAdvance(invoice)})`
+
+/** What payments of an invoice in form 30 move beyond its advances, as far as the ceiling shows: rows of JSON (`beyond_advances`). */
+function beyondIn(partition: Partition, direction: DirectionNumber, { beyond_advances }: typeof own): SQL {
+  const until = boundsOf(partition, direction)?.until ?? null
+  const isSeen = until === null ? sql`b.value->>4 is null` : sql`b.value->>3 <= ${until} and ifnull(b.value->>4 > ${until}, 1)`
+  return sql`from json_each(${beyond_advances}) b where ${isSeen}`
+}
+
+/** What one of them moves beyond, which is money, in micros of the invoice's currency. Null where it is nothing. */
+const beyondOf = (partition: Partition, direction: DirectionNumber): SQL =>
+  sql`(select b.value->>2 ${beyondIn(partition, direction, i)} and b.value->>0 = ${p.source} and b.value->>1 = ${p.n})`
+const beyondItself = (partition: Partition, direction: DirectionNumber): SQL =>
+  sql`(select b.value->>2 ${beyondIn(partition, direction, own)} and b.value->>1 = 0)`
+
+/** How the invoice `i` was settled, as JSON for `returnedPart`. */
+export const settledOf = (partition: Partition, direction: DirectionNumber): SQL => {
+  const columns = listOf([p.kind, p.fecha_pago, p.source, p.amount, p.currency, p.tipo_cambio, p.n])
+  return sql`json_array(${i.total_micros}, ${i.currency}, ${i.tipo_cambio},
+      (select json_group_array(json_array(${columns}, iif(${p.kind} = 'E', ${namesAdvance(source)}, ${isAdvance(p.forma_pago, i)}))) ${countedApplications(partition, null, i)}),
+      ${i.uuid}, ${isAdvance(i.forma_pago, i)}, (select json_group_array(json(b.value)) ${beyondIn(partition, direction, i)}))`
+}
+
+/** The condition that the payment `p` of the invoice `i` is money, or a part of it. */
+const isMoney = (partition: Partition, direction: DirectionNumber): SQL =>
+  sql`(not ${isAdvance(p.forma_pago, i)} or ${beyondOf(partition, direction)} is not null)`
 
 /** The condition that an invoice is paid at once with money: not with an advance that no credit note takes off. */
 const isCashAtOnce = (partition: Partition): SQL => sql`(${isPaidAtOnce(partition)} and not (${isAdvance(own.forma_pago, own)}
@@ -91,7 +116,10 @@ const paidAtOnce = (
   days: Pick<Population, 'first' | 'last' | 'counterparty'>,
   more: Named,
 ): SQL | null =>
-  whole(partition, direction, days, more, [sql`${own.tipo_comprobante} = 'I' and ${own.metodo_pago} = 'PUE'`, isCashAtOnce(partition)])
+  whole(partition, direction, days, more, 'alone', [
+    sql`${own.tipo_comprobante} = 'I' and ${own.metodo_pago} = 'PUE'`,
+    sql`(${isCashAtOnce(partition)} or ${beyondItself(partition, direction)} is not null)`,
+  ])
 
 /** SQL for JSON of what is found of several payments, which are JSON `[[forma, micros of MXN, amount, FechaPago], …]`, of the invoice `i`. */
 export type Judge = (payments: string) => string
@@ -100,9 +128,12 @@ export type Judge = (payments: string) => string
 export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING): SQL | null =>
   whole(partition, direction, days, more)
 
-/** The same, with the `reason` `not_cash` for those that are no money as they stand: invoices paid later, and credit notes (`refunds`). */
+/**
+ * The same, with the `reason` `not_cash` for those that are no money as they stand: invoices paid later, and credit notes (`refunds`). What is
+ * paid at once beyond an advance is a row of its own, with `n` 1.
+ */
 export const wholeEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named): SQL | null =>
-  whole(partition, direction, days, more, [], sql`when ${own.tipo_comprobante} = 'E' or not ${isCashAtOnce(partition)} then 'not_cash'`)
+  whole(partition, direction, days, more, 'beside')
 
 /**
  * Documents that may count on another day than that of their Fecha, and are dated outside of these days: global invoices whose period ends on
@@ -132,47 +163,62 @@ const paidOf = ({ currency, tipo_cambio, total_micros, subtotal, descuento, taxe
   ...[currency, tipo_cambio, total_micros, subtotal, descuento, taxes, iva_trasladado],
 ]
 
-/** Whole documents. The amounts of a credit note are negative. */
+/**
+ * Whole documents. The amounts of a credit note are negative. `beyond` says whether what is paid at once beyond an advance stands in the place
+ * of its invoice, or beside it.
+ */
 function whole(
   partition: Partition,
   direction: DirectionNumber,
   days: Pick<Population, 'first' | 'last' | 'counterparty'>,
   more: Named = NOTHING,
+  beyond: 'alone' | 'beside' | null = null,
   conditions: readonly SQL[] = [],
-  reasons: SQL = sql``,
 ): SQL | null {
   const known = [sql`${own.version} is not null`, ...conditions]
   const isWithin = sql`(${own.tipo_comprobante} = 'E' or ${own.last_paid_on} is null or ${own.last_paid_on} between ${days.first} and ${days.last})`
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: [...known, isWithin] })
   if (population === null) return null
   const signed = (amount: SQLWrapper) => sql`case ${own.tipo_comprobante} when 'E' then -(${amount}) else ${amount} end`
-  const needsExact = sql.raw(`(${MISSING_RATE('own')} or ${isLarge('own')})`)
+  const isBeside = beyond === 'beside'
+  const amount = beyond === null ? own.total_micros : sql`ifnull(own.money, ${own.total_micros})`
+  const isRough = sql.raw(`(${MISSING_RATE('own')} or ${isLarge('own')})`)
+  const needsExact = beyond === null ? isRough : sql`own.is_rough`
+  const reason = isBeside
+    ? sql`when not own.part and (${own.tipo_comprobante} = 'E' or not ${isCashAtOnce(partition)}) then 'not_cash'`
+    : sql``
   const selected = columns({
     uuid: own.uuid,
     applies_to: sql`null`,
-    n: sql`0`,
+    n: isBeside ? sql`own.part` : sql`0`,
     issued_at: own.issued_at,
     day: sql`iif(${own.tipo_comprobante} = 'I' and ${own.last_paid_on} is not null, ${own.last_paid_on}, substr(${own.fecha}, 1, 10))`,
     counterparty: own.counterparty_rfc,
     tipo: own.tipo_comprobante,
     forma: own.forma_pago,
     invoice: own.uuid,
-    reason: sql`case when ${sql.raw(NOT_COUNTED('own'))} then 'not_counted' ${reasons} end`,
+    reason: sql`case when ${sql.raw(NOT_COUNTED('own'))} then 'not_counted' ${reason} end`,
     is_restated: sql`0`,
     is_returned: sql`0`,
     payment: own.total_mxn,
     judged: sql`null`,
     payment_of: sql`null`,
     needs_exact: needsExact,
-    amount: own.total_micros,
+    amount,
     paid: signed(own.total_mxn),
     net: signed(own.net_mxn),
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, signed(sql.raw(taxOf('own', name)))])),
     source: sql`case when ${needsExact} or ${sql.raw(NOT_COUNTED('own'))} then
-      json_array(${own.total_micros}, ${own.currency}, null, null, ${listOf(paidOf(own))}) end`,
+      json_array(${amount}, ${own.currency}, null, null, ${listOf(paidOf(own))}) end`,
     ...of('own', more),
   })
-  return sql`select ${selected} from (select ${own}.* ${population} union all select ${own}.* ${elsewhere(partition, direction, days, 'I', known)}) own`
+  const documents = sql`(select ${own}.* ${population} union all select ${own}.* ${elsewhere(partition, direction, days, 'I', known)})`
+  if (beyond === null) return sql`select ${selected} from ${documents} own`
+  const itself = beyondItself(partition, direction)
+  const parts = sql`select own.*, iif(part.value, ${itself}, null) as money, part.value as part
+    from ${documents} own cross join json_each(iif(${own.beyond_advances} is null, '[0]', '[0, 1]')) part where not part.value or ${itself} is not null`
+  const shown = isBeside ? parts : sql`select own.*, ${itself} as money from ${documents} own`
+  return sql`select ${selected} from (select own.*, ${isRough} or own.money is not null as is_rough from (${shown}) own) own`
 }
 
 /** The invoice `i` that the part `p` of a credit note `own` lowers, if it is shown. */
@@ -203,11 +249,9 @@ export function refunds(
   const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions })
   if (notes === null) return null
   const isOther = sql`(${p.kind} = 'E' and coalesce(${p.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN'))`
-  const isMoved = sql`(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)})`
-  const list = sql`(select json_group_array(json_array(${p.kind}, ${p.fecha_pago}, ${p.source}, ${p.amount}, ${p.currency}, ${p.tipo_cambio}, iif(${isMoved}, ${p.forma_pago}, null)))
-    ${countedApplications(partition, null, i)})`
+  const isMoved = sql`(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)} or ${isAdvance(i.forma_pago, i)})`
   // It is as long as what is applied to the invoice, and read only where SQL cannot tell what a note returns.
-  const settled = sql`(select json_array(${i.total_micros}, ${i.currency}, ${i.tipo_cambio}, ${list}) from ${cfdi} ${i}
+  const settled = sql`(select ${settledOf(partition, direction)} from ${cfdi} ${i}
     where ${i.entity} = ${partition.number} and ${i.uuid} = applies_to)`
   // Each invoice is read once with what is applied to it, whatever the number of its notes.
   const lowered = sql`select ${i}.*, ${isPaidAtOnce(partition, i)} as at_once from (select distinct applies_to from note) cross join ${cfdi} ${i}
@@ -349,7 +393,7 @@ export function complements(
 
 /**
  * Selects the parts of invoices that complements of a direction pay on some days, and why some do not count, with the columns of
- * `cashEvents`. With `acting`, also hidden parts that act on balances, which a column `is_hidden` marks, and what advances pay, without amounts.
+ * `cashEvents`. With `acting`, also hidden parts that act on balances, which a column `is_hidden` marks, and what advances pay.
  */
 export function paidByComplement(
   partition: Partition,
@@ -360,18 +404,18 @@ export function paidByComplement(
 ): SQL | null {
   const [usual, late] = complements(partition, direction, days, { acting })
   if (!usual || !late) return null
-  return sql`${partsOf(partition, more, acting ? { is_hidden: sql`not (${all(partition.conditions('own'))})` } : {})}
+  return sql`${partsOf(partition, direction, more, acting ? { is_hidden: sql`not (${all(partition.conditions('own'))})` } : {})}
     from (${usual} union all ${late}) own cross join json_each(${relatedIn(own)}) related cross join ${cfdiPayments} ${p}
     left join ${cfdi} ${i} on ${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')}
     where ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${isPaidOn(days)}
-      ${acting ? sql`` : sql`and not ${isAdvance(p.forma_pago, i)}`}`
+      ${acting ? sql`` : sql`and ${isMoney(partition, direction)}`}`
 }
 
 const isPaidOn = ({ first, last }: Days): SQL =>
   sql`${p.kind} = 'P' and ${p.fecha_pago} >= ${first} and ${p.fecha_pago} < ${afterDay(last)}`
 
 /** The columns of the paid part `p` of an invoice `i`, by a complement `own` that counts. */
-function partsOf(partition: Partition, more: Named, others: Record<string, SQLWrapper> = {}): SQL {
+function partsOf(partition: Partition, direction: DirectionNumber, more: Named, others: Record<string, SQLWrapper> = {}): SQL {
   const reason = sql`case
     when ${i.uuid} is null or ${i.version} is null or ${i.tipo_comprobante} is not 'I' or ${i.emisor_rfc} = ${i.receptor_rfc} then 'unknown'
     when ${i.cancelled} = 1 then 'cancelled'
@@ -381,9 +425,9 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end`
   const isPesos = sql.raw(inPesos(inlined(sql`${p.currency}`), inlined(sql`${i.currency}`)))
   const isWhole = sql`${p.amount} = ${i.total_micros}`
-  // What an advance pays was money before: it settles the invoice, and moves nothing.
+  // What an advance pays was money before: it settles the invoice, and moves nothing but what is beyond the advance.
   const isMoved = isAdvance(p.forma_pago, i)
-  const needsExact = sql`(not ${isMoved} and (length(${p.amount}) > ${sql.raw(String(LARGE))} or (not ${isPesos} and ${p.amount_mxn} is null)
+  const needsExact = sql`(${isMoved} or (length(${p.amount}) > ${sql.raw(String(LARGE))} or (not ${isPesos} and ${p.amount_mxn} is null)
     or coalesce(instr(${p.taxes}, '"'), 0) > 0
     or (not (${isPesos} and ${isWhole}) and (${sql.join(
       SIGNS_OF_LINES.map((n) => sql`coalesce(${i.taxes}->>${sql.raw(String(n))}, 0) + 0 <> 0`),
@@ -408,16 +452,16 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     payment_of: sql`null`,
     needs_exact: needsExact,
     amount: p.amount,
-    paid: sql`case when ${isMoved} then 0 when ${isPesos} then ${p.amount} else ${p.amount_mxn} end`,
+    paid: sql`case when ${isPesos} then ${p.amount} else ${p.amount_mxn} end`,
     // In proportion to the payment, which a caller computes (`exactAmounts`) unless all is paid.
-    net: sql`case when ${isMoved} then 0 when ${isPesos} and ${isWhole} then ${i.net_mxn} end`,
+    net: sql`case when ${isPesos} and ${isWhole} then ${i.net_mxn} end`,
     ...Object.fromEntries(
       BREAKDOWN.map((name, n) => [
         name,
-        sql`case when ${isMoved} then 0 ${isOfLines(n) ? sql`` : sql`when ${p.taxes} is not null then coalesce(${p.taxes}->>${sql.raw(String(n))}, 0)`} when ${isWhole} then ${sql.raw(taxOf('i', name))} else 0 end`,
+        sql`case ${isOfLines(n) ? sql`` : sql`when ${p.taxes} is not null then coalesce(${p.taxes}->>${sql.raw(String(n))}, 0)`} when ${isWhole} then ${sql.raw(taxOf('i', name))} else 0 end`,
       ]),
     ),
-    source: sql`json_array(${listOf([p.amount, p.currency, p.conversion, p.taxes, ...paidOf(i)])})`,
+    source: sql`json_array(${listOf([p.amount, p.currency, p.conversion, p.taxes, ...paidOf(i)])}, null, iif(${isMoved}, ifnull(${beyondOf(partition, direction)}, '0'), null))`,
     ...others,
     ...of('i', more),
   })
@@ -444,9 +488,9 @@ export function cashEventsOf(
     sql`${own.kind} = 'cfdi' and ${own.tipo_comprobante} = 'P' and ${own.cancelled} = 0 and ${own.emisor_rfc} <> ${own.receptor_rfc}`,
     sql`${own.direction} = ${sql.raw(String(direction))} and not ${isSubstituted(partition, 'own')} and ${isVisible(partition, 'own')}`,
   ])
-  return sql`${whole} union all select * from (${returned}) union all ${partsOf(partition, NOTHING)} from ${cfdi} ${i} indexed by cfdi_cpd cross join ${cfdiPayments} ${p} cross join ${cfdi} ${own}
+  return sql`${whole} union all select * from (${returned}) union all ${partsOf(partition, direction, NOTHING)} from ${cfdi} ${i} indexed by cfdi_cpd cross join ${cfdiPayments} ${p} cross join ${cfdi} ${own}
     where ${isMeant} and ${p.entity} = ${partition.number} and ${p.invoice} = ${i.uuid} and ${own.uuid} = ${p.source} and ${isComplement} and ${isPaidOn(days)}
-      and not ${isAdvance(p.forma_pago, i)}`
+      and ${isMoney(partition, direction)}`
 }
 
 /**

@@ -19,6 +19,8 @@ export type EventSource = [
   iva_trasladado: string | number | null,
   /** Of a credit note, where SQL does not tell how much of its part `amount` returns money. */
   refund?: Refund | null,
+  /** Of a payment, what is money, where an advance pays the rest. */
+  money?: string | number | null,
 ]
 
 /** The credit note, whether its invoice is paid at once, and the invoice with everything that is applied to it; the day of what is meant. */
@@ -31,8 +33,12 @@ export type Refund = [
     tipo_cambio: string | null,
     applied: [
       ...[kind: 'P' | 'E', at: string, source: string, amount: string | number, currency: string | null, tipo_cambio: string | null],
-      forma: string | null,
+      ...[n: number, applies_advance: 0 | 1],
     ][],
+    uuid: string,
+    /** Whether it is in form 30 itself, and what moves beyond its advances (`beyond_advances`). */
+    applies_advance: 0 | 1,
+    beyond: [source: string, n: number, money: string][],
   ],
   day: string | null,
 ]
@@ -53,17 +59,23 @@ export interface ExactEvent {
 /** How much of a part of a credit note returns money, in its own currency. One that cannot be converted lowers nothing. */
 export function returnedPart(amount: Micros, refund: Refund | null | undefined): Micros {
   if (refund == null) return amount
-  const [uuid, isPaidAtOnce, [total, currency, tipo_cambio, applied], day] = refund
-  const settlements = applied.flatMap(([kind, at, source, stated, own, rate, forma]) => {
+  const [uuid, isPaidAtOnce, [total, currency, tipo_cambio, applied, invoice_uuid, appliesAdvance, beyond], day] = refund
+  const moneyOf = (source: string, n: number): Micros => BigInt(beyond.find((one) => one[0] === source && one[1] === n)?.[2] ?? 0)
+  const settlements = applied.flatMap(([kind, at, source, stated, own, rate, n, isOfAdvance]) => {
     const inItsCurrency =
       kind === 'P'
         ? BigInt(stated)
         : creditOf({ version: '4.0', currency, tipo_cambio }, { amount: BigInt(stated), currency: own, tipo_cambio: rate })
-    return inItsCurrency === null ? [] : [{ kind, at, source, forma, amount: inItsCurrency }]
+    return inItsCurrency === null
+      ? []
+      : [{ kind, at, source, money: kind === 'P' && isOfAdvance ? moneyOf(source, n) : null, amount: inItsCurrency }]
   })
   const own = settlements.find((one) => one.kind === 'E' && one.source === uuid)
   if (own === undefined) return amount
-  const returned = returnedBy(uuid, { total: BigInt(total), isPaidAtOnce: isPaidAtOnce === 1 }, settlements)
+  // A note takes the advance off an invoice that is then money as a whole.
+  const isMoved = appliesAdvance && !applied.some(([kind, , , , , , , isOfAdvance]) => kind === 'E' && isOfAdvance)
+  const invoice = { total: BigInt(total), isPaidAtOnce: isPaidAtOnce === 1, money: isMoved ? moneyOf(invoice_uuid, 0) : null }
+  const returned = returnedBy(uuid, invoice, settlements)
   const meant = returned.filter(({ at }) => day === null || at.slice(0, 10) === day)
   return shareOf(
     amount,
@@ -106,18 +118,22 @@ export function exactAmounts(
     return rateOfDay(code, day)
   }
   const rate = isComplement || isPesos ? '1' : (rateOf(invoiceCurrency, invoiceRate) ?? rateOfTable(invoiceCurrency!))
+  const isOnlyAdvance = parsed[12] != null && BigInt(parsed[12]) === 0n
   const convert = (one: Micros): Micros | null => {
+    if (isOnlyAdvance) return 0n
     if (!isComplement) return inMxn(one, rate)
     return isPesos ? one : conversion === null ? null : converted(one, conversion, rateOfTable)
   }
-  const [paid, total] = [returnedPart(BigInt(amount), parsed[11]), BigInt(invoiceTotal ?? 0)]
+  const [stated, total] = [BigInt(amount), BigInt(invoiceTotal ?? 0)]
+  const paid = parsed[12] == null ? returnedPart(stated, parsed[11]) : BigInt(parsed[12])
   const paidInMxn = convert(paid)
   if (paidInMxn === null) return 'missing_rate'
   const part = (one: Micros): Micros => convert(shareOf(one, paid, total))!
   const listed = isComplement && taxes !== null ? (JSON.parse(taxes) as (number | string)[]) : null
+  const listedOf = (n: number): Micros => shareOf(BigInt(listed?.[n] ?? 0), paid, stated)
   // The list of a complement is in MXN already, unless its rate is not stated.
   const taxOf = (name: keyof Breakdown, n: number): Micros =>
-    listed === null || isOfLines(n) ? part(own[name]) : dof ? convert(BigInt(listed[n] ?? 0))! : BigInt(listed[n] ?? 0)
+    listed === null || isOfLines(n) ? part(own[name]) : dof ? convert(listedOf(n))! : listedOf(n)
   const exact: ExactAmounts = {
     paid: paidInMxn,
     net: part(own.net),

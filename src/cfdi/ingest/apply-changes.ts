@@ -20,7 +20,8 @@ import {
   sumDays,
   writeCells,
 } from '../totals.ts'
-import { type AppliedBy, asSeen, directNotes, markNotes } from './credit-notes.ts'
+import { beyondAdvances } from './beyond-advances.ts'
+import { type AfterSlice, type AppliedBy, asSeen, directNotes, markNotes } from './credit-notes.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
 import { hasNews, type ReportedCancellation, type StatusColumns, statusOf, withBalance } from './row.ts'
 import type { SliceWrites } from './writes.ts'
@@ -123,14 +124,16 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
   const applied = applicationsByInvoice(documents, remaining)
   const stated = documents.flatMap(({ row, advances }) => advances.map((advance) => ({ advance, source: row.uuid })))
   const substitutions = documents.flatMap(({ row, substitutes }) => substitutes.map((substituted) => ({ substituted, source: row.uuid })))
-  const redirected = directNotes({
+  const after: AfterSlice = {
     documents,
     stored: others.map(({ after }) => after),
     applications: remaining,
     advances: [...affected.advances.filter(({ source }) => !gone.has(source)), ...stated],
     substitutions: [...affected.substitutions.filter(({ source }) => !gone.has(source)), ...substitutions],
     applied,
-  })
+  }
+  const redirected = directNotes(after)
+  const beyond = beyondAdvances(after)
   const marked = markNotes(documents, affected.rows, applied, redirected)
   for (const { row } of documents) withBalance(row, applied.get(row.uuid) ?? [])
   const turns = [...merged.map(({ before, document }) => ({ before, after: document.row })), ...others].filter(
@@ -154,11 +157,15 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
       substitutions,
       substituted: turns.map(({ after }) => after),
       redirected,
+      beyond,
       marked,
       advances: stated,
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
       balances: others.flatMap(({ before }) => changedBalance(before, applied.get(before.uuid) ?? [])),
-      turned: turnedBy(changes, affected, documents, turns, others, redirected),
+      turned: {
+        ...turnedBy(changes, affected, documents, turns, others, redirected),
+        advanced: beyond.map(({ uuid }) => [uuid, stored.get(uuid)!.issued_at]),
+      },
       months: monthsOf(counted, affected),
       suppliers: suppliersOf(counted, affected),
     },
@@ -249,7 +256,7 @@ function turnedBy(
   turns: readonly SubstitutionChange[],
   others: readonly Affected[],
   redirected: SliceWrites['redirected'],
-): SliceWrites['turned'] {
+): Omit<SliceWrites['turned'], 'advanced'> {
   const sources = new Map<string, number>()
   const turn = (all: Map<string, number>, uuid: string, from: number) => all.set(uuid, Math.min(all.get(uuid) ?? from, from))
   const withdrawn = new Set([...cancelled.map(({ uuid }) => uuid), ...removed])

@@ -10,6 +10,7 @@ import { type MonthKey, monthKey } from '../totals.ts'
 import { MOST_RELATED } from '../xml/document.ts'
 import { packXml, type XmlLocation } from '../xml/xml-store.ts'
 import { applyChanges, type CancelledCfdi, type Incoming, invoicesOf, recountedIn, relatedTo, type SliceChanges } from './apply-changes.ts'
+import { appliersIn, paysItself } from './beyond-advances.ts'
 import { isTurning } from './credit-notes.ts'
 import { type AffectedKeys, type AffectedRows, type KnownCfdi, readAffected, readKnown, TooManyApplications } from './reads.ts'
 import { cutAdvances, cutEach, cutRelations, MOST_NAMED } from './relation-limits.ts'
@@ -175,7 +176,15 @@ export async function readAffectedBy(
 
 async function readRounds(ledger: D1Database, entity: number, changes: SliceChanges, isAlone: boolean): Promise<AffectedRows> {
   const asked: AffectedKeys = { rows: [], applied: [], linked: [], advances: [], months: [], suppliers: [] }
-  const read: AffectedRows = { rows: [], applications: [], substitutions: [], advances: [], months: [], suppliers: [] }
+  const read: AffectedRows = {
+    rows: [],
+    applications: [],
+    substitutions: [],
+    advances: [],
+    applied_by_others: [],
+    months: [],
+    suppliers: [],
+  }
   let keys = keysOf(changes)
   for (let turn = 1; Object.values(keys).some(({ length }) => length > 0); turn++) {
     append(asked, keys)
@@ -207,6 +216,7 @@ function keysOf(changes: SliceChanges): AffectedKeys {
           ...advances,
           ...substitutes,
         ]),
+        ...paidInForm30(changes),
         ...withdrawnIn(changes),
       ]),
     ],
@@ -214,6 +224,14 @@ function keysOf(changes: SliceChanges): AffectedKeys {
     suppliers: partsOf(rows),
   }
 }
+
+/** The invoices that documents of a slice pay in form 30, or that say so themselves. */
+const paidInForm30 = ({ created, completed }: SliceChanges): string[] =>
+  [...created, ...completed].flatMap(({ row, applications }) => [...appliersIn(applications), ...(paysItself(row) ? [row.uuid] : [])])
+
+/** What these invoices name as advances, as far as they are in the slice: relations that are stored lead to them. */
+const advancesOf = ({ created, completed }: SliceChanges, appliers: ReadonlySet<string>): string[] =>
+  [...created, ...completed].flatMap(({ row, advances }) => (appliers.has(row.uuid) ? advances : []))
 
 /**
  * The keys to which stored rows lead: the documents that a changed one substitutes or that substitute it, the months and suppliers of those
@@ -232,12 +250,24 @@ function keysOfStored(changes: SliceChanges, read: AffectedRows, asked: Affected
   const [substituted, advancing] = [read.substitutions, read.advances].map((list) => [
     ...new Set(list.flatMap((one) => Object.values(one) as string[])),
   ]) as [string[], string[]]
-  const rows = [...new Set([...shared, ...related, ...except([...substituted, ...advancing], created)])]
+  const appliers = [...paidInForm30(changes), ...appliersIn(read.applications)]
+  const covering = advancesOf(changes, new Set(appliers))
+  const rows = [...new Set([...shared, ...related, ...except([...substituted, ...advancing, ...covering], created)])]
   return {
     rows: except(rows, asked.rows),
     applied: except(rows, asked.applied),
-    linked: except(advancing, asked.linked),
-    advances: except([...new Set([...substituted, ...read.applications.filter(isTurning).map(({ source }) => source)])], asked.advances),
+    linked: except([...new Set([...advancing, ...related, ...covering])], asked.linked),
+    advances: except(
+      [
+        ...new Set([
+          ...substituted,
+          ...read.applications.filter(isTurning).map(({ source }) => source),
+          ...appliers,
+          ...read.applied_by_others,
+        ]),
+      ],
+      asked.advances,
+    ),
     months: except(monthsOf(before), asked.months),
     suppliers: except(partsOf(before), asked.suppliers),
   }

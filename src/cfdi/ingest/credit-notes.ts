@@ -15,7 +15,7 @@ interface Incoming {
 }
 
 /** What is applied to an invoice, with the document that applies it. */
-export type AppliedBy = Applied & { source: string }
+export type AppliedBy = Applied & Pick<ApplicationRow, 'source' | 'n' | 'forma_pago'>
 
 type Seen = Pick<ApplicationRow, 'seen_from' | 'seen_until'>
 
@@ -31,7 +31,7 @@ export const asSeen = <One extends Applied & Seen>(one: One): One => ({
 })
 
 /** The documents of a slice and everything stored that they affect, as they stand after it. */
-interface AfterSlice {
+export interface AfterSlice {
   documents: readonly Incoming[]
   /** Stored rows that stay. */
   stored: readonly StoredRow[]
@@ -64,7 +64,11 @@ interface Note {
   incoming: Incoming | null
 }
 
-type Invoice = Payable & Pick<CfdiRow, 'uuid' | 'fecha' | 'issued_at' | 'cancelled' | 'substituted_from' | 'tipo_relacion' | 'taxes'>
+export type Invoice = Payable &
+  Pick<
+    CfdiRow,
+    'uuid' | 'fecha' | 'issued_at' | 'cancelled' | 'substituted_from' | 'tipo_relacion' | 'taxes' | 'forma_pago' | 'beyond_advances'
+  >
 
 /** How many invoices one advance leads to, how often another one counts for it, and how many share one note. Real advances have a few. */
 const MOST_REACHED = 100
@@ -144,7 +148,7 @@ interface Reached {
   others: ReadonlyMap<string, number>
 }
 
-function reachedAmong(
+export function reachedAmong(
   invoices: ReadonlyMap<string, Invoice>,
   advances: readonly Advance[],
   substitutions: readonly Substitution[],

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
+import { bare } from '../../platform/db/statement.ts'
 import type { Chunk } from '../chunks/chunks.ts'
 import { type CfdiRow, cfdiAs, countOfRelated, listOf, type MicrosColumn, relatedIn } from '../columns.ts'
 import type { PartKey } from '../supplier-totals.ts'
@@ -58,6 +59,8 @@ const ROW = [
     'tipo_comprobante',
     'tipo_relacion',
     'metodo_pago',
+    'forma_pago',
+    'beyond_advances',
     'emisor_rfc',
     'receptor_rfc',
   ] as const),
@@ -150,20 +153,34 @@ const selectApplications =
       select ${c.uuid} as source, ${SOURCE}, ${countOfRelated(c)} as names
         from (select distinct source from a) d cross join ${cfdi} ${c} where ${c.entity} = ${entity} and ${c.uuid} = d.source)
     select * from a cross join s using (source)`
+/** With `isAlso`, also the documents `j` of which this is true, without a source where nothing names them. */
 const selectLinked =
-  (table: SQL, relations: { entity: SQLiteColumn; source: SQLiteColumn }, named: SQLiteColumn): Select =>
+  (
+    table: SQL,
+    relations: { entity: SQLiteColumn; source: SQLiteColumn },
+    named: SQLiteColumn,
+    isAlso: ((entity: number) => SQL) | null = null,
+  ): Select =>
   (entity, json) => {
     const from = sql`${table} where ${relations.entity} = ${entity}`
+    const join = sql.raw(isAlso ? 'left' : 'cross')
     return sql`with recursive linked (uuid) as (
       select j.value from json_each(${json}) j
         where exists (select 1 from ${from} and ${named} = j.value) or exists (select 1 from ${from} and ${relations.source} = j.value)
+          ${isAlso ? sql`or exists (${isAlso(entity)})` : sql``}
       union select ${relations.source} from linked cross join ${from} and ${named} = linked.uuid
       union select ${named} from linked cross join ${from} and ${relations.source} = linked.uuid
       limit ${sql.raw(String(MOST_LED_TO))})
-    select ${named}, ${relations.source} from linked cross join ${from} and ${named} = linked.uuid limit ${sql.raw(String(MOST_RELATIONS))}`
+    select linked.uuid as ${bare(named)}, ${relations.source} from linked ${join} join ${table} on ${relations.entity} = ${entity} and ${named} = linked.uuid limit ${sql.raw(String(MOST_RELATIONS))}`
   }
-const selectSubstitutions = selectLinked(sql`${cfdiSubstitutions} ${s}`, s, s.substituted)
 const selectAdvances = selectLinked(sql`${cfdiAdvances} ${a}`, a, a.advance)
+/** One look-up says both what substitutes documents and whether others name them in relation 07, because every document has it. */
+const selectSubstitutions = selectLinked(
+  sql`${cfdiSubstitutions} ${s}`,
+  s,
+  s.substituted,
+  (entity) => sql`select 1 from ${cfdiAdvances} ${a} where ${a.entity} = ${entity} and ${a.advance} = j.value`,
+)
 const selectMonths: Select = (entity, json) =>
   sql`select ${listOf([m.month, m.direction, m.cells, m.products])} from json_each(${json}) j cross join ${cfdiMonths} ${m}
     where ${m.entity} = ${entity} and ${m.month} = j.value->>0 and ${m.direction} = j.value->>1`
@@ -233,6 +250,8 @@ export interface AffectedRows {
   applications: StoredApplication[]
   substitutions: Substitution[]
   advances: Advance[]
+  /** The linked documents that others may name in relation 07. */
+  applied_by_others: string[]
   months: StoredMonth[]
   suppliers: StoredSuppliers[]
 }
@@ -259,13 +278,15 @@ export async function readAffected(
   const found = take<Record<string, unknown>>(parts[0])
   const applications = take<Record<keyof StoredApplication, unknown>>(parts[1])
   if (applications.length > most) throw new TooManyApplications()
+  const linkedTo = take<{ substituted: string; source: string | null }>(parts[2])
   return {
     rows: found.map(storedRow),
     applications: applications.map(
       (row) => ({ ...row, amount: BigInt(row.amount as string), cancelled: row.cancelled === 1 }) as StoredApplication,
     ),
-    substitutions: take<Substitution>(parts[2]),
+    substitutions: linkedTo.filter((one): one is Substitution => one.source !== null),
     advances: take<Advance>(parts[3]),
+    applied_by_others: linkedTo.flatMap(({ substituted, source }) => (source === null ? [substituted] : [])),
     months: take<StoredMonth>(parts[4]),
     suppliers: take<StoredSuppliers>(parts[5]),
   }

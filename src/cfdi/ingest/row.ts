@@ -175,7 +175,7 @@ export const withBalance = (row: CfdiRow, applications: readonly Applied[]): Cfd
 const MOST_CHARACTERS = 2_000
 const MOST_IN_ALL = 8_000
 /** Columns that the service makes of many members of a document. */
-const LISTS: ReadonlySet<string> = new Set(['related', 'products', 'taxes', 'status_checks'])
+const LISTS: ReadonlySet<string> = new Set(['related', 'products', 'taxes', 'status_checks', 'beyond_advances'])
 
 /**
  * Throws RowRejected when a text is longer than any real one, or all of them together. A page of rows with longer texts would not fit into

@@ -42,6 +42,8 @@ export interface SliceWrites {
    * lowered so far, and what they apply now.
    */
   redirected: { uuid: string; from: number; related: string; gone: string[]; applications: ApplicationRow[] }[]
+  /** Stored invoices of which payments in form 30 move another part beyond their advances. */
+  beyond: ({ uuid: string } & Pick<CfdiRow, 'beyond_advances'>)[]
   /** Stored credit notes that may count on another day than their own. */
   marked: ({ uuid: string } & Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'>)[]
   /** The relations 04 of the new documents. */
@@ -54,7 +56,7 @@ export interface SliceWrites {
   /** Stored invoices with a changed balance, and whether the payment status changed too. */
   balances: ({ uuid: string; isStatusChanged: boolean } & Balance)[]
   /** The documents that the commit names for those that mirror the partition, besides those that it writes. */
-  turned: Required<Pick<Touched, 'substituted' | 'balances'>>
+  turned: Required<Pick<Touched, 'substituted' | 'balances' | 'advanced'>>
   months: (StoredMonth & { sums: string })[]
   suppliers: StoredSuppliers[]
 }
@@ -141,6 +143,7 @@ const insertApplications = insert(cfdiPayments, sql`do nothing`, oneByOne)
 const updateRelated = update(['related'])
 const insertRelated = insert(cfdiRelated, replacing([cfdiRelated.entity, cfdiRelated.uuid], [cfdiRelated.related]))
 const deleteRelated = deleteNamed(cfdiRelated, cfdiRelated.uuid)
+const updateBeyond = update(['beyond_advances'])
 const MARKED = ['first_paid_on', 'last_paid_on'] as const
 const updateMarked = update(
   MARKED,
@@ -229,6 +232,7 @@ export function writeStatements({ entity, rfc, sequence }: NextCommit, writes: S
       naming.filter(({ related }) => isLong(related)).map(({ uuid, related }) => [uuid, related]),
     ),
     ...byKey(updateMarked, MARKED, writes.marked),
+    ...byKey(updateBeyond, ['beyond_advances'], writes.beyond),
     ...intoPartition(
       insertAdvances,
       writes.advances.map(({ advance, source }) => [advance, source]),

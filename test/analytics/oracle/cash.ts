@@ -1,3 +1,4 @@
+import { moneyInForm30, namesAdvance } from './advances.ts'
 import { isZero, type Micros, micros, over, part as portion, sum, times } from './amounts.ts'
 import { appliedTo, paymentOf } from './balances.ts'
 import { countedAt, inPesos, isToItself, isTooLarge, isVigenteAt, netOf, populationOf, rateOf } from './counting.ts'
@@ -121,9 +122,12 @@ export function paidLater(world: World, asOf: Day | null): Movements {
           movements.unreconciled.push({ ...common, direction: payment.direction, reason: reason!, iva, pagado: docto.imp_pagado })
           continue
         }
+        if (isTooLarge(world, invoice!)) continue
         // An advance was money before.
-        if (isTooLarge(world, invoice!) || (pago.forma_pago_p === '30' && namesAdvance(invoice!))) continue
-        movements.events.push({ ...common, ...eventOf(pago, docto, invoice!, own, convert) })
+        const isMoved = pago.forma_pago_p === '30' && namesAdvance(invoice!)
+        const money = isMoved ? (moneyInForm30(world).get(docto) ?? 0n) : micros(docto.imp_pagado)
+        if (isMoved && money === 0n) continue
+        movements.events.push({ ...common, ...eventOf(pago, docto, money, invoice!, own, convert) })
       }
   }
   return movements
@@ -142,21 +146,19 @@ function addPaidAtOnce(world: World, { events, paidByComplements }: Movements): 
   for (const document of populationOf(world, null, ['I'])) {
     if (document.metodo_pago !== 'PUE' || paidByComplements.has(document.uuid)) continue
     const isMoved = document.forma_pago === '30' && namesAdvance(document)
-    if (
-      isMoved &&
-      !world.documents.some((one) => namesAdvance(one) && appliedTo(world, document, null).some(({ uuid }) => uuid === one.uuid))
-    )
-      continue
+    const total = micros(document.total)
+    const money = isMoved && !isNoted(world, document) ? (moneyInForm30(world).get(document) ?? 0n) : total
+    if (isMoved && money === 0n) continue
     const rate = rateOf(world, document)!
-    const f = (amount: Micros) => times(amount, rate)
+    const f = (amount: Micros) => times(portion(amount, money, total), rate)
     events.push({
       ...{ uuid: document.uuid, applies_to: null, source: 'cfdi', direction: document.direction, day: countedOn(document), document },
       ...{
         refund: null,
         forma: document.forma_pago,
-        pesos: f(micros(document.total)),
-        paid: f(micros(document.total)),
-        own: micros(document.total),
+        pesos: times(total, rate),
+        paid: f(total),
+        own: money,
         net: f(netOf(document)),
       },
       taxes: taxesOf(document).map((tax) => scaled(tax, f)),
@@ -166,7 +168,6 @@ function addPaidAtOnce(world: World, { events, paidByComplements }: Movements): 
 }
 
 const isWithheld = (document: Document): boolean => micros(document.iva_retenido) !== 0n
-const namesAdvance = ({ relacionados }: Document): boolean => relacionados.some(({ tipo_relacion }) => tipo_relacion === '07')
 
 /** Whether a credit note applies an advance to an invoice, or to one that nobody sees. Then it returns nothing. */
 export const appliesAdvance = (note: Document, invoice: Document): boolean =>
@@ -219,6 +220,22 @@ function addReturned(world: World, { events, paidByComplements }: Movements): vo
   }
 }
 
+/** Whether a credit note takes the advance off an invoice. */
+const isNoted = (world: World, invoice: Document): boolean => {
+  const applied = new Set(appliedTo(world, invoice, null).map(({ uuid }) => uuid))
+  return world.documents.some((one) => one.tipo_comprobante === 'E' && namesAdvance(one) && applied.has(one.uuid))
+}
+
+/** What a payment in form 30 of an instant moves beyond the advances. */
+const moneyOf = (world: World, uuid: string, invoice: Document, time: string): Micros =>
+  sum(
+    world.documents
+      .filter((one) => one.uuid === uuid && one.origin === invoice.origin)
+      .flatMap(({ pagos }) => pagos.filter(({ fecha_pago, forma_pago_p }) => fecha_pago === time && forma_pago_p === '30'))
+      .flatMap(({ documentos }) => documentos.filter((docto) => docto.uuid === invoice.uuid))
+      .map((docto) => moneyInForm30(world).get(docto) ?? 0n),
+  )
+
 /** What a note returns of an invoice, in its own currency, the payments that it returns, and the day on which that counts. */
 export function returnedOf(world: World, note: Document, part: Micros, invoice: Document, isPaidLater: boolean) {
   const total = micros(invoice.total)
@@ -232,10 +249,12 @@ export function returnedOf(world: World, note: Document, part: Micros, invoice: 
   const ownDay = isAtOnce && (isRestated || appliesAdvance(note, invoice)) ? countedOn(invoice) : dayOf(note.fecha)
   let toPay = isAtOnce ? 0n : total
   // The newest payment last.
-  const till: { day: Day | null; left: Micros }[] = isAtOnce ? [{ day: null, left: total }] : []
-  for (const { kind, uuid, amount, day, forma } of history) {
+  const isMoved = invoice.forma_pago === '30' && namesAdvance(invoice) && !isNoted(world, invoice)
+  const atOnce = isMoved ? (moneyInForm30(world).get(invoice) ?? 0n) : total
+  const till: { day: Day | null; left: Micros }[] = isAtOnce ? [{ day: null, left: atOnce }] : []
+  for (const { kind, uuid, amount, day, time: paidAt, forma } of history) {
     if (kind === 'P') {
-      if (!(forma === '30' && namesAdvance(invoice))) till.push({ day, left: amount })
+      till.push({ day, left: forma === '30' && namesAdvance(invoice) ? moneyOf(world, uuid, invoice, paidAt) : amount })
       toPay = toPay > amount ? toPay - amount : 0n
       continue
     }
@@ -262,13 +281,14 @@ export function returnedOf(world: World, note: Document, part: Micros, invoice: 
   return [{ returned: part, of, day: ownDay }]
 }
 
-function eventOf(pago: Pago, docto: Docto, invoice: Document, own: Tax[], convert: (amount: Micros) => Micros) {
-  const [paid, total] = [micros(docto.imp_pagado), micros(invoice.total)]
+function eventOf(pago: Pago, docto: Docto, paid: Micros, invoice: Document, own: Tax[], convert: (amount: Micros) => Micros) {
+  const [stated, total] = [micros(docto.imp_pagado), micros(invoice.total)]
   const share = (amount: Micros) => portion(amount, paid, total)
-  const taxes = own.length > 0 || docto.objeto_imp_dr === '01' ? own : taxesOf(invoice).map((tax) => scaled(tax, share))
+  const ofMoney = own.map((tax) => scaled(tax, (amount) => portion(amount, paid, stated)))
+  const taxes = own.length > 0 || docto.objeto_imp_dr === '01' ? ofMoney : taxesOf(invoice).map((tax) => scaled(tax, share))
   return {
     ...{ source: 'pago' as const, direction: invoice.direction, document: invoice, forma: pago.forma_pago_p, refund: null },
-    pesos: paymentOf(pago, docto) ?? convert(paid),
+    pesos: paymentOf(pago, docto) ?? convert(stated),
     ...{ paid: convert(paid), own: paid, net: convert(share(netOf(invoice))), taxes: taxes.map((tax) => scaled(tax, convert)) },
     lines: linesOf(invoice, (amount) => convert(share(amount))),
   }

@@ -5,6 +5,7 @@ import {
   hourOf,
   type Rest,
   type SandboxComprobante,
+  untaxed,
 } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { CANCUN, TIJUANA } from '../../../src/authority/sandbox/world/places.ts'
 import { isCompany, productsOf, type Taxpayer } from '../../../src/authority/sandbox/world/taxpayers.ts'
@@ -58,9 +59,10 @@ export function invoiceIn(draws: Draws, month: string, rest: Partial<Rest> = {})
   return moneda !== 'MXN' && chance(0.12) ? { ...document, tipo_cambio: null } : document
 }
 
-/** An advance, the invoice of the whole amount, and the credit note that deducts the advance. */
+/** An advance, the invoice of the whole amount, and the credit note that deducts the advance; or the form 30 says it, of all of the invoice. */
 export function advanceIn(draws: Draws, month: string): SandboxComprobante[] {
   const whole = invoiceIn(draws, month, { metodo: 'PUE', forma: '03' })
+  const kind = Number.parseInt(whole.uuid.slice(-1), 16) % 3
   const { emisor, receptor, lugar, moneda, tipo_cambio } = whole
   const part = (tipo: 'I' | 'E', day: number, uuid: string | null) => {
     const draft = draftAt(draws.key(), hourOf(draws, month, day, day), emisor, receptor)
@@ -70,5 +72,15 @@ export function advanceIn(draws: Draws, month: string): SandboxComprobante[] {
     return comprobante(draft, { ...{ tipo, serie: 'AN', lugar, moneda, tipo_cambio, conceptos, metodo: 'PUE', forma: '30', relacion } })
   }
   const advance = part('I', 2, null)
-  return [advance, { ...whole, relacion: { tipo: '07', uuid: advance.uuid } }, part('E', 28, whole.uuid)]
+  const relacion = { tipo: '07', uuid: advance.uuid }
+  if (kind === 0) return [advance, { ...whole, relacion }, part('E', 28, whole.uuid)]
+  if (kind === 1) return [advance, { ...whole, forma: '30', relacion }]
+  const invoice = { ...whole, metodo: 'PPD' as const, forma: '99', relacion }
+  const draft = draftAt(draws.key(), hourOf(draws, month, 28, 28), emisor, receptor)
+  const documentos = [{ invoice, parcialidad: 1, saldo_anterior: invoice.amounts.total, pagado: invoice.amounts.total }]
+  const pago = { fecha: draft.fecha, forma: '30', num_operacion: '30', moneda, tipo_cambio: tipo_cambio ?? 10_000, documentos }
+  return [
+    ...[advance, invoice],
+    comprobante(draft, { tipo: 'P', serie: 'P', moneda: 'XXX', tipo_cambio: null, pago, conceptos: [untaxed('84111506', 'ACT', 'Pago')] }),
+  ]
 }

@@ -11,7 +11,7 @@ import { randomOf } from '../../support/random.ts'
 import { all, newBook, reported } from '../support/book.ts'
 import { type Plain, packageOf, RFC } from '../support/documents.ts'
 import { ingestZip } from '../support/ingest-zip.ts'
-import { bundleOf, type History, saleOf } from './support/histories.ts'
+import { advanceOf, bundleOf, type History, saleOf } from './support/histories.ts'
 
 /** The IVA that was collected by invoice and day, in millionths; to a ceiling, for a reader whose runs reached no further. */
 async function collected({ entity }: IngestTarget, ceiling?: number): Promise<Map<string, [day: string, iva: bigint][]>> {
@@ -47,12 +47,17 @@ async function bring(random: () => number, target: IngestTarget, histories: read
   if (cancelled.length > 0) await cancel(cancelled)
 }
 
+const storyOf = (random: () => number): History => {
+  const kind = random()
+  return (kind < 0.4 ? saleOf : kind < 0.7 ? advanceOf : bundleOf)(random)
+}
+
 describe('over random histories', () => {
   it.each(Array.from({ length: runs(6, 150) }, (_, n) => n + 1))(
     'the IVA collected of a sale is that of what was paid less what was returned, whatever comes first (%i)',
     async (seed) => {
       const random = randomOf(seed)
-      const histories = Array.from({ length: 12 }, () => (random() < 0.7 ? saleOf : bundleOf)(random))
+      const histories = Array.from({ length: 12 }, () => storyOf(random))
       const target = newBook()
       await bring(random, target, histories)
       const found = await collected(target)
@@ -79,7 +84,7 @@ describe('over random histories', () => {
     'a reader sees them as if nothing had been issued after the ceiling (%i)',
     async (seed) => {
       const random = randomOf(1_000 + seed)
-      const histories = Array.from({ length: 12 }, () => ({ ...(random() < 0.7 ? saleOf : bundleOf)(random), cancelled: [] }))
+      const histories = Array.from({ length: 12 }, () => ({ ...storyOf(random), cancelled: [] }))
       const end = `2025-0${1 + Math.floor(random() * 4)}-${10 + Math.floor(random() * 18)}T12:00:00`
       const [whole, until] = [newBook(), newBook()]
       await bring(random, whole, histories)

@@ -23,6 +23,8 @@ export interface Plain {
   relacion: { tipo: string; uuids: string[] } | null
   /** What it substitutes beside another relation, in a second CfdiRelacionados. */
   sustituye?: string[]
+  /** FormaPago, instead of 99. */
+  forma?: string
   /** CondicionesDePago. */
   condiciones?: string
   /** In MXN, unless the currency of a payment and its exchange rate are said. */
@@ -110,7 +112,7 @@ export function xmlOf(document: Plain): string {
       ? document.productos.map(({ clave, importe, descuento }) => lineOf(clave, importe, descuento)).join('')
       : lineOf('84111506', document.subtotal, null).repeat(document.lines)
   return `<?xml version="1.0" encoding="UTF-8"?>
-<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.sat.gob.mx/cfd/4 http://www.sat.gob.mx/sitio_internet/cfd/4/cfdv40.xsd" Version="4.0" Serie="A" Folio="17" Fecha="${document.fecha}" Sello="${SEAL}" FormaPago="99" NoCertificado="30001000000400002434" Certificado="${CERTIFICATE}" SubTotal="${document.subtotal}"${attribute('Descuento', document.descuento)} Moneda="${document.moneda}"${attribute('TipoCambio', document.tipo_cambio)} Total="${document.total}" TipoDeComprobante="${tipo}" Exportacion="01"${attribute('MetodoPago', document.metodo)}${attribute('CondicionesDePago', document.condiciones ?? null)} LugarExpedicion="${document.lugar}">${related}<cfdi:Emisor Rfc="${document.emisor}" Nombre="EMPRESA DE PRUEBA" RegimenFiscal="601"/><cfdi:Receptor Rfc="${document.receptor}" Nombre="CLIENTE DE PRUEBA" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="601" UsoCFDI="G03"/><cfdi:Conceptos>${lines}</cfdi:Conceptos>${taxes}<cfdi:Complemento>${complement}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${document.uuid}" FechaTimbrado="${document.fecha}" RfcProvCertif="SPR190613I52" SelloCFD="${SEAL}" NoCertificadoSAT="30001000000500003456" SelloSAT="${SEAL}"/></cfdi:Complemento></cfdi:Comprobante>`
+<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.sat.gob.mx/cfd/4 http://www.sat.gob.mx/sitio_internet/cfd/4/cfdv40.xsd" Version="4.0" Serie="A" Folio="17" Fecha="${document.fecha}" Sello="${SEAL}" FormaPago="${document.forma ?? '99'}" NoCertificado="30001000000400002434" Certificado="${CERTIFICATE}" SubTotal="${document.subtotal}"${attribute('Descuento', document.descuento)} Moneda="${document.moneda}"${attribute('TipoCambio', document.tipo_cambio)} Total="${document.total}" TipoDeComprobante="${tipo}" Exportacion="01"${attribute('MetodoPago', document.metodo)}${attribute('CondicionesDePago', document.condiciones ?? null)} LugarExpedicion="${document.lugar}">${related}<cfdi:Emisor Rfc="${document.emisor}" Nombre="EMPRESA DE PRUEBA" RegimenFiscal="601"/><cfdi:Receptor Rfc="${document.receptor}" Nombre="CLIENTE DE PRUEBA" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="601" UsoCFDI="G03"/><cfdi:Conceptos>${lines}</cfdi:Conceptos>${taxes}<cfdi:Complemento>${complement}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${document.uuid}" FechaTimbrado="${document.fecha}" RfcProvCertif="SPR190613I52" SelloCFD="${SEAL}" NoCertificadoSAT="30001000000500003456" SelloSAT="${SEAL}"/></cfdi:Complemento></cfdi:Comprobante>`
 }
 
 const pagoOf = ({ fecha, moneda: [currency, rate] = ['MXN', '1'], forma = '03', documentos }: Plain['pagos'][number]): string =>

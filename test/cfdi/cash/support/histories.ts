@@ -164,6 +164,132 @@ export function saleOf(random: Random): History {
   return { documents, cancelled, due: [{ invoices, iva: (kept / 116) * 0.16 }] }
 }
 
+/**
+ * An advance and the invoices that apply it in form 30: by complements, or as a whole where they are paid at once. What was paid ahead pays as
+ * much as it was, less what the customer got back; what an invoice says beyond that is money that came with it.
+ */
+export function advanceOf(random: Random): History {
+  const { int, chance, pick, next, make, pay, documents } = writer(random)
+  const cancelled: Plain[] = []
+  const moves: Move[] = []
+  const invoices: string[] = []
+  let [held, till] = [0, 0]
+  const say = (uuid: string) => invoices.push(uuid)
+  const sums = 116 * int(5, 60)
+  let advance = make({ ...amountsOf(sums), fecha: next() })
+  say(advance.uuid)
+  const fate = random()
+  let whole = sums
+  const named = [advance]
+  const replace = () => {
+    // It said another amount than what was paid.
+    whole = 116 * int(5, 60)
+    const before = advance
+    const relation = chance(0.5) ? { relacion: { tipo: '04', uuids: [before.uuid] } } : { sustituye: [before.uuid] }
+    advance = make({ ...amountsOf(whole), fecha: next(), ...relation })
+    say(advance.uuid)
+    named.push(advance)
+    if (chance(0.5)) cancelled.push(before)
+  }
+  if (fate < 0.2) replace()
+  const collect = (cents: number): void => {
+    till += cents
+  }
+  const apply = (cents: number): number => {
+    const covered = Math.min(cents, held)
+    held -= covered
+    till += cents - covered
+    return cents - covered
+  }
+  const payIn30 = (of: Plain, cents: number, more: Partial<Plain> = {}) => {
+    const at = next()
+    return { at, document: pay(of.uuid, cents, at, at, more, '30') }
+  }
+  for (let n = int(1, 3); n > 0; n--) {
+    const total = 116 * int(3, 80)
+    const relacion = { tipo: '07', uuids: [pick(named).uuid] }
+    const isAtOnce = chance(0.4)
+    const form = isAtOnce ? ({ metodo: 'PUE', forma: '30' } as const) : ({ metodo: 'PPD', forma: '99' } as const)
+    const first = make({ ...amountsOf(total), ...form, fecha: next(), relacion })
+    let invoice = first
+    say(first.uuid)
+    if (chance(0.2)) {
+      invoice = make({ ...amountsOf(total), ...form, fecha: next(), relacion, sustituye: [first.uuid] })
+      say(invoice.uuid)
+      if (chance(0.5)) cancelled.push(first)
+    }
+    if (chance(0.1)) {
+      cancelled.push(invoice)
+      if (invoice !== first && !cancelled.includes(first)) cancelled.push(first)
+      continue
+    }
+    if (isAtOnce) {
+      let money = 0
+      moves.push({
+        at: invoice.fecha,
+        run: () => {
+          money = apply(total)
+        },
+      })
+      if (chance(0.3)) {
+        // Nobody gets back what an advance paid: that is still the customer's.
+        const cents = 116 * int(1, total / 116)
+        const credit = make({ tipo: 'E', ...amountsOf(cents), fecha: next(), relacion: { tipo: '01', uuids: [invoice.uuid] } })
+        moves.push({ at: credit.fecha, run: () => collect(-Math.min(cents, money)) })
+      }
+      continue
+    }
+    for (let left = total, parts = int(1, 3); parts > 0 && left >= 116; parts--) {
+      const cents = parts === 1 ? left : 116 * int(1, left / 116)
+      left -= cents
+      if (chance(0.4)) {
+        const at = next()
+        pay(invoice.uuid, cents, at, at)
+        moves.push({ at, run: () => collect(cents) })
+        continue
+      }
+      let { at, document } = payIn30(invoice, cents)
+      if (chance(0.15)) {
+        const again = payIn30(invoice, cents, { sustituye: [document.uuid] })
+        at = again.at
+        const before = document
+        document = again.document
+        if (chance(0.5)) cancelled.push(before)
+        else if (chance(0.2)) {
+          cancelled.push(before, document)
+          continue
+        }
+      } else if (chance(0.1)) {
+        cancelled.push(document)
+        continue
+      }
+      moves.push({ at, run: () => apply(cents) })
+    }
+  }
+  if (fate > 0.2 && fate < 0.3) replace()
+  if (fate > 0.9) cancelled.push(advance)
+  else {
+    held = whole
+    till = whole
+    if (chance(0.25)) {
+      const cents = 116 * int(1, whole / 116)
+      const fecha = next()
+      const note = make({ tipo: 'E', ...amountsOf(cents), fecha, relacion: { tipo: pick(['01', '03']), uuids: [advance.uuid] } })
+      if (chance(0.2)) cancelled.push(note)
+      else
+        moves.push({
+          at: fecha,
+          run: () => {
+            till -= cents
+            held = Math.max(0, held - cents)
+          },
+        })
+    }
+  }
+  runAll(moves)
+  return { documents, cancelled, due: [{ invoices, iva: (till / 116) * 0.16 }] }
+}
+
 const KINDS = [
   { tasa: '0.160000', rate: 0.16, withheld: 0 },
   { tasa: '0.080000', rate: 0.08, withheld: 0 },
