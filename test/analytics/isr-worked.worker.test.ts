@@ -1,5 +1,8 @@
+import { exports } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { tariffOn } from '../../src/analytics/isr/isr.ts'
+import { WORDS } from '../../src/analytics/isr/words.ts'
+import { sheetsOf } from '../copies/exports/support/readers.ts'
 import { basic, request } from '../support/client.ts'
 import { connect, type Organization, organization } from '../support/tenants.ts'
 import { micros, money } from './oracle/amounts.ts'
@@ -119,6 +122,33 @@ describe('the provisional payment of ISR of February 2026, by hand', async () =>
     const query = `fiscal_entity_id=${company.fiscal_entity_id}&period=2026-02&regimen=626`
     for (const path of [`?${query}`, `/entries?${query}&figure=ingresos`])
       expect((await request('GET', `/v1/analytics/isr-provisional${path}`, { headers })).status).toBe(200)
+  })
+
+  it('is a file with the same lines and documents, as a PDF and as a workbook', async () => {
+    const { of, fiscal_entity_id } = company
+    const asked = `fiscal_entity_id=${fiscal_entity_id}&period=2026-02&regimen=626&other_deductions=250`
+    const download = async (format: string) => {
+      const response = await exports.default.fetch(`https://api.test/v1/analytics/isr-provisional/file?${asked}&format=${format}`, {
+        headers: { authorization: basic(of.owner) },
+      })
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-disposition')).toContain(`_202602.${format}"`)
+      return new Uint8Array(await response.arrayBuffer())
+    }
+    const pdf = Buffer.from(await download('pdf')).toString('latin1')
+    expect([pdf.slice(0, 5), pdf.trimEnd().slice(-5)]).toEqual(['%PDF-', '%%EOF'])
+    const { body } = await of.ask('GET', `/v1/analytics/isr-provisional?${asked}`)
+    const [lines, documents] = sheetsOf(await download('xlsx'))
+    expect(lines!.rows.slice(1).map((cells) => Number(cells[1]))).toEqual(body.data.map(({ value }: { value: string }) => Number(value)))
+    // Each line of documents is the sum of its rows.
+    for (const figure of Object.keys(body.drilldown)) {
+      const rows = documents!.rows.filter(([name]) => name === WORDS.es.lines[figure])
+      const { value } = body.data.find(({ line }: { line: string }) => line === figure)
+      expect([figure, rows.reduce((sum, cells) => sum + Number(cells.at(-1)), 0).toFixed(2)]).toEqual([figure, value])
+    }
+    const [stranger] = [await organization('enterprise_gold')]
+    expect((await stranger.ask('GET', `/v1/analytics/isr-provisional/file?${asked}&format=pdf`)).status).toBe(404)
+    expect((await of.ask('GET', `/v1/analytics/isr-provisional/file?${asked}&format=doc`)).status).toBe(422)
   })
 
   it('says that a month without documents is not known, and refuses months without a tariff and other regimes', async () => {

@@ -16,7 +16,6 @@ const OTHERS: Record<string, string> = {
   'pages/automation/webhook/fields.tsx': 'what a form sends',
   'pages/insight/figures/months.ts': 'the month after a month',
   'pages/work/connect/check-digit.ts': 'the check digit of an RFC',
-  'pages/work/invoice/timbre.ts': 'the characters that an XML names by number',
   'pages/work/rfc/coverage.tsx': 'the last day of a month',
   'pages/work/rfc/mailbox.tsx': 'the seconds that an answer says to wait',
   'pages/work/suppliers/suppliers.tsx': 'what the address asks for',

@@ -499,6 +499,10 @@ export const ROWS: Record<string, Row> = {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), regimen: '626' }),
   },
+  'GET /v1/analytics/isr-provisional/file': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), regimen: '626', format: 'xlsx' }),
+  },
   'GET /v1/analytics/isr-provisional/entries': {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), regimen: '626', figure: 'ingresos' }),

@@ -23,23 +23,32 @@ const Payment = {
   }),
 }
 
-export const IsrQuery = z
+const Inputs = {
+  coefficient: z
+    .string()
+    .regex(/^[01](\.\d{1,4})?$/, 'Must be a number from 0 to 1.9999 with at most four decimals.')
+    .optional()
+    .meta({ description: 'The coefficient of utility of 601 (LISR 14-I). Without it nothing after `ingresos_nominales` is computed.' }),
+  other_deductions: given('What 612 and companies of 626 deduct since January and no invoice of a supplier states. The default is 0.'),
+  losses: given('Losses of earlier years that are still to be deducted. The default is 0.'),
+  ptu: given('Workers’ profit sharing that was paid in the year. The default is 0.'),
+  earlier_payments: given(
+    'Provisional payments of the earlier months of the year. The default is what the visible returns of these months declare, or 0.',
+  ),
+}
+
+export const IsrQuery = z.strictObject({ ...Payment, ...Inputs }).superRefine(requireFiscalEntity)
+export type IsrQuery = z.infer<typeof IsrQuery>
+
+export const IsrFileQuery = z
   .strictObject({
     ...Payment,
-    coefficient: z
-      .string()
-      .regex(/^[01](\.\d{1,4})?$/, 'Must be a number from 0 to 1.9999 with at most four decimals.')
-      .optional()
-      .meta({ description: 'The coefficient of utility of 601 (LISR 14-I). Without it nothing after `ingresos_nominales` is computed.' }),
-    other_deductions: given('What 612 and companies of 626 deduct since January and no invoice of a supplier states. The default is 0.'),
-    losses: given('Losses of earlier years that are still to be deducted. The default is 0.'),
-    ptu: given('Workers’ profit sharing that was paid in the year. The default is 0.'),
-    earlier_payments: given(
-      'Provisional payments of the earlier months of the year. The default is what the visible returns of these months declare, or 0.',
-    ),
+    ...Inputs,
+    format: z.enum(['pdf', 'xlsx']).meta({ description: 'A document to print, or a workbook with a sheet of lines and one of documents.' }),
+    language: z.enum(['es', 'en']).default('es').meta({ description: 'The language of the file.' }),
   })
   .superRefine(requireFiscalEntity)
-export type IsrQuery = z.infer<typeof IsrQuery>
+export type IsrFileQuery = z.infer<typeof IsrFileQuery>
 
 /** The lines that documents add up to. */
 export const ISR_FIGURES = [

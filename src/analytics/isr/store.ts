@@ -1,10 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { accruedEvents, cashEvents, named } from '../../cfdi/cash/events.ts'
 import { type ExactAmounts, shareOf } from '../../cfdi/cash/exact-amounts.ts'
+import { cfdi, own } from '../../cfdi/population/aliases.ts'
 import { sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import type { Micros } from '../../platform/money.ts'
-import type { Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { isVisible, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Outcome } from '../common/omitted.ts'
 import { type ExactRow, type Exclusions, excludedPart } from '../vat/exclusions.ts'
 import { type Marks, MORE, marked, without } from '../vat/store.ts'
@@ -73,6 +74,24 @@ export function sideRows(side: IsrSide, partition: Partition, marks: Marks): SQL
   }
   return rowsOf(columns, sql`needs_exact`, sql`as_json`, marked(events, partition, 1, marks, more, also), IS_BUSINESS)
 }
+
+/** What a file says of a document. */
+export interface IsrDocument {
+  uuid: string
+  fecha: string
+  serie: string | null
+  folio: string | null
+  counterparty_rfc: string
+  counterparty_name: string | null
+}
+
+/** Selects what is said of these documents, as far as the partition shows them. */
+export const namedDocuments = (partition: Partition, uuids: readonly string[]): SQL<IsrDocument> =>
+  sql<IsrDocument>`select ${own.uuid}, ${own.fecha}, ${own.serie}, ${own.folio},
+      iif(${own.direction} = 0, ${own.receptor_rfc}, ${own.emisor_rfc}) as counterparty_rfc,
+      iif(${own.direction} = 0, ${own.receptor_nombre}, ${own.emisor_nombre}) as counterparty_name
+    from json_each(${JSON.stringify(uuids)}) j cross join ${cfdi} own on ${own.entity} = ${partition.number} and ${own.uuid} = j.value
+    where ${isVisible(partition, 'own')}`
 
 /** The rows of a figure, for `pageOfPairs`. */
 export const amountIn = (rows: SQL, figure: IsrFigure): SQL =>

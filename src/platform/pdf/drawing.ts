@@ -335,7 +335,7 @@ class Drawing {
         const known = found.get(name)
         if (known) known.needs = Math.max(known.needs, needs)
         else found.set(name, { name, label, needs, width: 0, isEnd: AMOUNT.test(name) })
-        if (!/^-?[\d.]+$/.test(value)) found.get(name)!.isEnd = false
+        if (!/^-?[\d.,]+$/.test(value)) found.get(name)!.isEnd = false
       }
     const columns: (Column & { needs: number })[] = []
     let used = 0

@@ -18,6 +18,7 @@ const UNREAD: readonly [why: string, ...names: string[]][] = [
   ],
   ['The same for everybody.', 'GET /v1/blacklists/lookup', 'GET /v1/test-helpers/clock'],
   ['The registry of REPSE is public, and its answers are shared by all who ask.', 'GET /v1/fiscal-entities/:fiscal_entity_id/repse'],
+  ['The same payment and its documents, as a file.', 'GET /v1/analytics/isr-provisional/file'],
   [
     'What B itself began, with the documents that it reads as CFDIs.',
     ...['GET /v1/exports/:export_id', 'GET /v1/exports/:export_id/content', 'GET /v1/storage-connectors/:connector_id'],

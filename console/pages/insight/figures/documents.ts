@@ -1,6 +1,5 @@
 import { queryOptions, useQueries } from '@tanstack/preact-query'
 import { answer, api } from '../../../api/client.ts'
-import { queries } from '../../../api/queries.ts'
 import type { Cfdi } from '../../../api/routes.d.ts'
 
 /** What rows of figures, which name documents by their UUID, do not say of them. */
@@ -8,7 +7,6 @@ export type Document = Pick<Cfdi, 'uuid' | 'fecha' | 'serie' | 'folio' | 'curren
 
 /** As many as a search takes. */
 const MOST = 100
-const RETRIES = 3
 
 async function read(fiscal_entity_id: string, uuids: readonly string[]): Promise<Document[]> {
   const query = { fiscal_entity_id, uuid: uuids.join(), limit: MOST }
@@ -30,11 +28,6 @@ const pieceQuery = (fiscal_entity_id: string, piece: readonly string[]) =>
 export function useDocuments(fiscal_entity_id: string, uuids: readonly string[], page = MOST): Map<string, Document> {
   const found = useQueries({ queries: piecesOf(uuids, page).map((piece) => pieceQuery(fiscal_entity_id, piece)) })
   return new Map(found.flatMap(({ data }) => data?.map((one) => [one.uuid, one] as const) ?? []))
-}
-
-/** Reads them before `useDocuments` asks for them. */
-export async function loadDocuments(fiscal_entity_id: string, uuids: readonly string[]): Promise<void> {
-  for (const piece of piecesOf(uuids, MOST)) await queries.fetchQuery({ ...pieceQuery(fiscal_entity_id, piece), retry: RETRIES })
 }
 
 /** What a document is called, as everywhere: by its series and folio, else by the beginning of its UUID. */

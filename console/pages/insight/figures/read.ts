@@ -1,6 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
 import { answer, api } from '../../../api/client.ts'
-import { everyPage, queries } from '../../../api/queries.ts'
 
 /** The parameters of the API that an address names. */
 export type Own = Record<string, string>
@@ -22,13 +21,3 @@ export const usePages = <Answer extends { next_cursor: string | null }>(path: st
     queryFn: ({ pageParam: cursor }) => read<Answer>(path, { ...own, limit, ...(cursor && { cursor }) }),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   })
-
-/** All rows of a surface, page after page. */
-export const readAll = <Row>(path: string, own: Own): Promise<Row[]> =>
-  everyPage((page) =>
-    queries.fetchQuery({
-      queryKey: [path, own, page],
-      queryFn: () => read<{ data: Row[]; next_cursor: string | null }>(path, { ...own, ...page }),
-      retry: 3,
-    }),
-  )

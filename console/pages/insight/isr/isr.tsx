@@ -3,7 +3,7 @@ import { answer, api } from '../../../api/client.ts'
 import type { IsrLine, IsrPayment } from '../../../api/routes.d.ts'
 import { useCodes } from '../../../codes/codes.ts'
 import { money, month as monthName, NOTHING, rate } from '../../../format.ts'
-import { useWords } from '../../../language.ts'
+import { language, useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { Call, Figures, Panel } from '../../../parts/page.tsx'
@@ -20,7 +20,6 @@ import { type Own, useWhole } from '../figures/read.ts'
 import { State } from '../figures/state.tsx'
 import { type At, Surface } from '../figures/surface.tsx'
 import { useSentence } from '../sentences/sentences.ts'
-import { Annex } from './annex.tsx'
 import { askedWith, Inputs, NAMES, type Regimen, regimesOf } from './inputs.tsx'
 import { words } from './words.ts'
 
@@ -78,7 +77,7 @@ function Payment({ asked, at: { entity } }: { asked: Own; at: At }) {
   return (
     <Loaded query={query} rows={8}>
       {(payment) => {
-        const { period, regimen, a_pagar, declarado, diferencia, is_partial, questions, data, drilldown } = payment
+        const { period, regimen, a_pagar, declarado, diferencia, is_partial, questions, data } = payment
         const month = monthName(period, 'long')
         const label = `${t.title}, ${month}`
         const isUnknown = a_pagar === null && data.every(({ line, value }) => line === 'a_pagar' || value !== null)
@@ -113,14 +112,16 @@ function Payment({ asked, at: { entity } }: { asked: Own; at: At }) {
             <Panel flush title={t.table} lead={t.tableLead}>
               <Lines of={payment} label={label} />
             </Panel>
-            <Annex
-              key={JSON.stringify(asked)}
-              name={`${entity.rfc} ISR ${period}`}
-              path={PATH}
-              own={{ fiscal_entity_id: entity.fiscal_entity_id, period, regimen }}
-              lines={Object.keys(drilldown).map((figure) => ({ figure, name: t.lines[figure] ?? figure }))}
-              label={label}
-            />
+            <Panel
+              title={t.files}
+              actions={(['pdf', 'xlsx'] as const).map((format) => (
+                <a key={format} href={`${PATH}/file?${new URLSearchParams({ ...asked, format, language: language() })}`} download="">
+                  {t.formats[format]}
+                </a>
+              ))}
+            >
+              <p>{t.filesLead}</p>
+            </Panel>
             <Basis of={payment} labels={t.lines} />
             <Call call={`GET ${PATH}?${new URLSearchParams(asked)}`} />
           </>

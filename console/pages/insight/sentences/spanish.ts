@@ -1,3 +1,4 @@
+import { SPANISH as ISR_SPANISH } from '../../../../src/analytics/isr/words.ts'
 import { PROVISIONS } from './provisions.ts'
 import { REPORTS } from './reports.ts'
 
@@ -152,41 +153,7 @@ export const SPANISH: Record<string, string> = {
   'Lines of documents without XML or exchange rate are in no figure.':
     'Los conceptos de documentos sin XML o sin tipo de cambio no entran en ninguna cifra.',
 
-  // Provisional payment of ISR.
-  '601: Σ SubTotal − Descuento of issued invoices by Fecha, paid or not, global ones in their period. Else Σ the same of what customers paid, less what was returned':
-    'En 601, suma de subtotal − descuento de las facturas emitidas según su fecha, cobradas o no; las globales, en su periodo. En los demás, la misma suma de lo que pagaron los clientes, menos lo devuelto.',
-  'ingresos − anticipos_aplicados': 'Ingresos − anticipos aplicados.',
-  'Σ credit notes with relation 07: the advance is income already':
-    'Suma de las notas de crédito con relación 07: el anticipo ya es ingreso.',
-  'Σ other credit notes; they lower no line': 'Suma de las demás notas de crédito. No reducen ningún renglón.',
-  'ingresos_nominales × coeficiente': 'Ingresos nominales × coeficiente de utilidad.',
-  'Σ SubTotal − Descuento of what suppliers were paid − no_deducible, without investments and uses D01 to D10':
-    'Suma de subtotal − descuento de lo pagado a proveedores − lo no deducible, sin inversiones ni usos D01 a D10.',
-  'What LISR 27-III, 28 and 36 do not let be deducted, as GET /v1/analytics/vat-position excludes its IVA; it lowers no line':
-    'Lo que LISR 27-III, 28 y 36 no permiten deducir; su IVA tampoco se acredita en la posición de IVA. No reduce ningún renglón.',
-  'Σ what was paid with uses I01 to I08; it lowers no line': 'Suma de lo pagado con usos I01 a I08. No reduce ningún renglón.',
-  '601: ptu × (month − 4) ÷ 8 from May on. Else ptu': 'En 601, la PTU × (mes − 4) ÷ 8 desde mayo. En los demás, la PTU completa.',
-  'utilidad, or ingresos − deducciones − otras_deducciones; − ptu − perdidas; never below 0':
-    'Utilidad fiscal, o ingresos − deducciones − otras deducciones; menos la PTU y las pérdidas. Nunca menos de cero.',
-  'base × tasa; 612: the tariff of LISR 96 times the months of the range on base; persons of 626: ingresos × tasa':
-    'Base × tasa. En 612, la tarifa de LISR 96 por los meses del periodo. En personas físicas de 626, ingresos × tasa.',
-  'earlier_payments, or Σ isr_a_cargo of the visible returns of the earlier months':
-    'Los pagos anteriores que usted indique o, si no, la suma del ISR a cargo de las declaraciones visibles de los meses anteriores.',
-  'Σ ISR that customers withheld on what they paid': 'Suma del ISR que retuvieron los clientes en lo que pagaron.',
-  'isr − pagos_anteriores − retenido, never below 0':
-    'ISR del periodo − pagos provisionales anteriores − ISR retenido. Nunca menos de cero.',
-  'a_pagar − isr_a_cargo': 'ISR a pagar − ISR a cargo de la declaración.',
-  'Computed are 601 (LISR 14), 612 (LISR 106) and 626 (LISR 211 for companies, 113-E for persons). Not computed are 606, 621, 625 and all others.':
-    'Se calculan 601 (LISR 14), 612 (LISR 106) y 626 (LISR 211 para personas morales, 113-E para personas físicas). No se calculan 606, 621, 625 ni los demás.',
-  'The range is from January to the month; of persons in 626 it is the month alone.':
-    'El periodo va de enero al mes; en personas físicas de 626 es solo el mes.',
-  'The tariff of several months is that of a month times their number (LISR 106). The tables that the authority publishes can differ by cents.':
-    'La tarifa de varios meses es la de un mes por el número de meses (LISR 106). Las tablas que publica el SAT pueden diferir en centavos.',
-  'LISR 17 also accumulates what is delivered or collected before it is invoiced: no CFDI tells. Interest, exchange gain and the sale of fixed assets without a CFDI are in no line.':
-    'LISR 17 también acumula lo que se entrega o se cobra antes de facturarse: ningún CFDI lo dice. Los intereses, la ganancia cambiaria y la venta de activos fijos sin CFDI no están en ningún renglón.',
-  'CFDIs de retenciones are not counted here, because they do not say to which income they belong; GET /v1/cfdi/withholdings lists them.':
-    'Los CFDI de retenciones no se cuentan aquí, porque no dicen a qué ingreso corresponden; están en la página de retenciones.',
-  'Documents count as they do now.': 'Los documentos cuentan como están ahora.',
+  ...ISR_SPANISH,
 
   // EFOS.
   'IVA of the cash events, up to as_of, of the documents of the range':
