@@ -8,10 +8,12 @@ import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 afterEach(restore)
 
 const VERIFICA = 'VerificaSolicitudDescarga'
-/** It prepares the first requests for longer than a day, with which it is not done then. */
+const PREPARING = { code: '5000', state: '2', stateCode: '5000' }
+/** The first lists take longer than a day, with which the authority is not done then; so do the XML files, for which the downloads wait. */
 const slowly = (answer: Step['answer']): Step[] => [
-  { operation: VERIFICA, times: 60, answer: { code: '5000', state: '2', stateCode: '5000' } },
-  { operation: VERIFICA, times: 2, answer },
+  { operation: VERIFICA, kind: 'Metadata', times: 60, answer: PREPARING },
+  { operation: VERIFICA, kind: 'Metadata', times: 2, answer },
+  { operation: VERIFICA, kind: 'CFDI', times: 900, answer: PREPARING },
 ]
 
 /** What breaks without it: the authority refuses a period that begins a day too early, and years that it gives are missing. */
