@@ -160,6 +160,7 @@ CREATE TABLE `mails` (
 	`mail_id` text PRIMARY KEY NOT NULL,
 	`kind` text NOT NULL,
 	`organization_id` text,
+	`about` text,
 	`email` text NOT NULL,
 	`address` text NOT NULL,
 	`network` text NOT NULL,
@@ -174,6 +175,7 @@ CREATE TABLE `mails` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `mails_digest` ON `mails` (`digest`) WHERE digest is not null;--> statement-breakpoint
 CREATE INDEX `mails_address` ON `mails` (`address`,`created_at`);--> statement-breakpoint
+CREATE INDEX `mails_organization` ON `mails` (`organization_id`,`kind`,`created_at`) WHERE organization_id is not null;--> statement-breakpoint
 CREATE INDEX `mails_unsent` ON `mails` (`lease_until`) WHERE sent_at is null;--> statement-breakpoint
 CREATE TABLE `kept_mails` (
 	`mail_id` text PRIMARY KEY NOT NULL,
@@ -329,6 +331,7 @@ CREATE TABLE `members` (
 	`email` text NOT NULL,
 	`role` text NOT NULL,
 	`status` text NOT NULL,
+	`email_confirmed_at` integer,
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { App, Ctx } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { body, idempotent, operation, params, publicOperation, query, refuses, returns, roles, upload } from '../platform/http/operation.ts'
+import { body, idempotent, operation, params, publicOperation, query, refuses, refusesAny, returns, roles, upload } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { WHOLE } from '../platform/paging/cursor.ts'
 import { getBilling, getPlan, listPlans } from './billing/billing.ts'
@@ -93,8 +93,8 @@ export const teamRoutes = new Hono<App>()
       'inviteMember',
       TEAM,
       'Invite a person',
-      'The token is shown only in this answer and can be used once, within seven days. No e-mail is sent. A new invitation replaces a ' +
-        'pending one of the same address. Only an owner can invite owners. Addresses at disposable domains are refused with 422.',
+      'Where the service sends mail, the person gets a link. The token does the same: it is shown only in this answer. One of them can be used, once, ' +
+        'within seven days. A new invitation replaces a pending one of the same address, so that inviting again sends another mail. Only an owner can invite owners. Addresses at disposable domains are refused with 422.',
     ),
     roles('owner', 'admin'),
     body(InvitationDraft),
@@ -104,6 +104,7 @@ export const teamRoutes = new Hono<App>()
       'A member of the organization has this e-mail address, as many invitations are pending as the plan allows ' +
         '(`invitation.plan_limit`), or the credential of the request was revoked or got another role in the meantime.',
     ),
+    refusesAny({ 429: 'Too many invitations were mailed to this address, or by your organization, within a day (`invitation.mail_limit`).' }),
     idempotent(),
     async (c) => c.json(await inviteMember(c.var.ctx, c.req.valid('json')), 201),
   )

@@ -41,6 +41,8 @@ export const members = sqliteTable(
     email: text().notNull(),
     role: text({ enum: ROLES }).notNull(),
     status: text({ enum: ['active', 'removed'] }).notNull(),
+    /** When the member opened a link in a mail to this address; at the sign-up where the deployment sends no mail, and null until then. */
+    email_confirmed_at: instant(),
     created_at: instant().notNull(),
   },
   (table) => [
@@ -79,8 +81,8 @@ export const invitations = sqliteTable(
   ],
 )
 
-/** What a mail is for. Each has a link of its own: it confirms the address of a sign-up, or signs a person in. */
-export const MAIL_KINDS = ['confirmation', 'sign_in'] as const
+/** What a mail is for. Each has a link of its own: it confirms the address of a sign-up, signs a person in, or accepts an invitation. */
+export const MAIL_KINDS = ['confirmation', 'sign_in', 'invitation'] as const
 
 /** The mails of the service, from the commit that asks for one. They are kept for two days, and for as long as their links work. */
 export const mails = sqliteTable(
@@ -90,6 +92,8 @@ export const mails = sqliteTable(
     kind: text({ enum: MAIL_KINDS }).notNull(),
     /** Whose mail it is; null for a link that signs in. */
     organization_id: text(),
+    /** The invitation that it brings; null for another kind. */
+    about: text(),
     email: text().notNull(),
     /** The address in its normal form, by which the mails to one mailbox are counted. */
     address: text().notNull(),
@@ -110,6 +114,8 @@ export const mails = sqliteTable(
     uniqueIndex('mails_digest').on(table.digest).where(sql`digest is not null`),
     // Counting the mails to an address.
     index('mails_address').on(table.address, table.created_at),
+    // Counting the mails of an organization.
+    index('mails_organization').on(table.organization_id, table.kind, table.created_at).where(sql`organization_id is not null`),
     // The sweep: mails that were not sent.
     index('mails_unsent').on(table.lease_until).where(sql`sent_at is null`),
   ],

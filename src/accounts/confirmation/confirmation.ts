@@ -6,10 +6,10 @@ import { Failure } from '../../platform/failures.ts'
 import { sendsMail } from '../../platform/mail/mail.ts'
 import { keepsMails } from '../../platform/settings.ts'
 import { digestOf, isToken } from '../credentials/key.ts'
-import { requestMail, sendAsked } from '../mails/mails.ts'
+import { requestMail } from '../mails/mails.ts'
 import { assertConfirmationOpen, findConfirmation, findSignInLink, useSignInLink } from '../mails/store.ts'
 import { findOrganization, updateOrganization } from '../organization/organization.ts'
-import { findSigner } from '../team/store.ts'
+import { confirmAddress, findSigner } from '../team/store.ts'
 import type { Confirmation, ConfirmedEmail, RequestedConfirmation } from './contract.ts'
 
 const OPEN = 'email_confirmation.open'
@@ -22,8 +22,8 @@ export async function requestSignInLink(system: System, email: string, isLocal: 
   const isShown = isLocal && !sendsMail(system) && keepsMails(system.settings)
   if (!sendsMail(system) && !isShown)
     throw new Failure('conflict', 'session.no_mail', 'This service sends no mail. Sign in with a credential.')
-  const id = await requestMail(system, { kind: 'sign_in', organization_id: null, email }, (asked) => commit(system.db.$client, asked))
-  return isShown ? sendAsked(system, id) : null
+  const token = await requestMail(system, { kind: 'sign_in', organization_id: null, email }, (asked) => commit(system.db.$client, asked))
+  return isShown ? token : null
 }
 
 /**
@@ -93,6 +93,7 @@ export async function confirmEmail(system: System, { token }: Confirmation): Pro
     await commit(db.$client, [
       assertConfirmationOpen(mail_id, now, OPEN),
       updateOrganization(db, organization_id, { email_confirmed_at: now }),
+      confirmAddress(email, now, organization_id),
       audited({ ...system, actor: { kind: 'system', process: 'confirmation' } }, organization_id, {
         action: 'organization.email_confirmed',
         resource_id: organization_id,
@@ -118,7 +119,7 @@ export async function openSignInLink(system: System, token: string) {
     /** Makes a commit that uses it up. Throws Failure 401 session.link when that was done already. */
     use: async (statements: readonly Statement[]): Promise<void> => {
       try {
-        await commit(d1, [...useSignInLink(link.mail_id, system.now, OPEN), ...statements])
+        await commit(d1, [...useSignInLink(link.mail_id, system.now, OPEN), confirmAddress(link.email, system.now), ...statements])
       } catch (error) {
         throw isGuardViolation(error, OPEN) ? unusableLink() : error
       }

@@ -5,13 +5,15 @@ import { newId } from '../../platform/db/id.ts'
 import { changesOf } from '../../platform/db/statement.ts'
 import { Failure } from '../../platform/failures.ts'
 import { LOCAL_ORIGIN, pruneKeptMails } from '../../platform/mail/kept.ts'
-import { deliversMail, sendMail, sendsMail } from '../../platform/mail/mail.ts'
+import { deliversMail, sendMail } from '../../platform/mail/mail.ts'
 import { networkKey } from '../../platform/network.ts'
+import { keepsMails } from '../../platform/settings.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { trialEmailOf } from '../billing/subscription/status.ts'
 import { digestOf, newToken } from '../credentials/key.ts'
-import { membershipsOf } from '../team/store.ts'
+import { findOrganization } from '../organization/organization.ts'
+import { findInvitation, membershipsOf } from '../team/store.ts'
 import {
   type AskedMail,
   assertFewMails,
@@ -21,12 +23,12 @@ import {
   type MailLimits,
   type MailRow,
   mailLease,
-  mailsTo,
+  mailsLike,
   markSent,
   setLink,
   unsentMails,
 } from './store.ts'
-import { confirmationMail, signInMail } from './texts.ts'
+import { confirmationMail, invitationMail, signInMail } from './texts.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -42,17 +44,17 @@ interface Kind {
   /** Strangers can have mails sent to an address: few, and from one network so few that its owner, elsewhere, still gets one. */
   limits: MailLimits
   refusal(retry_after_seconds: number): Failure
-  noun: 'confirmation' | 'signin'
+  noun: 'confirmation' | 'signin' | 'invitation'
   valid_ms: number
-  /** Where its link leads, in the console. */
-  anchor: string
+  /** Where its link leads, in the console, up to the token. */
+  path: string
   /** The mail with this link; null when it is sent to nobody. */
   write(system: System, row: MailRow, link: string): Promise<{ subject: string; text: string } | null>
 }
 
 const KINDS: Record<AskedMail['kind'], Kind> = {
   confirmation: {
-    limits: { milliseconds: DAY_MS, network: 5, all: 20 },
+    limits: { milliseconds: DAY_MS, network: 5, all: 20, organization: 20 },
     refusal: (retry_after_seconds) =>
       new Failure(
         'too_many_requests',
@@ -63,11 +65,11 @@ const KINDS: Record<AskedMail['kind'], Kind> = {
       ),
     noun: 'confirmation',
     valid_ms: DAY_MS,
-    anchor: 'confirm',
+    path: '#confirm=',
     write: async (_, __, link) => confirmationMail(link),
   },
   sign_in: {
-    limits: { milliseconds: HOUR_MS, network: 5, all: 20 },
+    limits: { milliseconds: HOUR_MS, network: 5, all: 20, organization: 1 },
     refusal: (retry_after_seconds) =>
       new Failure(
         'too_many_requests',
@@ -77,35 +79,59 @@ const KINDS: Record<AskedMail['kind'], Kind> = {
       ),
     noun: 'signin',
     valid_ms: 15 * MINUTE_MS,
-    anchor: 'enter',
+    path: '#enter=',
     // A link that signs nobody in is sent to nobody.
     write: async ({ db, now }, { email }, link) => ((await membershipsOf(db.$client, email, now)).length > 0 ? signInMail(link) : null),
   },
+  invitation: {
+    limits: { milliseconds: DAY_MS, network: 5, all: 20, organization: 100 },
+    refusal: (retry_after_seconds) =>
+      new Failure(
+        'too_many_requests',
+        'invitation.mail_limit',
+        'Too many invitations were mailed to this address, or by your organization, within a day. ' +
+          `The mails that were sent go on working until their invitation is replaced. Try again in ${retry_after_seconds} s.`,
+        { retry_after_seconds },
+      ),
+    noun: 'invitation',
+    valid_ms: 7 * DAY_MS,
+    path: 'invitation#token=',
+    write: async ({ db, now }, { organization_id, about }, link) => {
+      const invitation = await findInvitation(db, organization_id!, about!, now)
+      return invitation ? invitationMail((await findOrganization(db, organization_id!)).name, invitation.expires_at, link) : null
+    },
+  },
 }
 
-/** Asks for a mail. `requested` makes the commit that asks, with the given statements in it. Returns its id. Throws Failure 429. */
+/**
+ * Asks for a mail. `requested` makes the commit that asks, with the given statements in it. A mail that is kept is written at once, and the token of
+ * its link returned; null otherwise. Throws Failure 429.
+ */
 export async function requestMail(
   system: System,
-  asked: Pick<AskedMail, 'kind' | 'organization_id' | 'email'>,
+  asked: Pick<AskedMail, 'kind' | 'organization_id' | 'email'> & { about?: string },
   requested: (statements: readonly Statement[]) => Promise<unknown>,
-): Promise<string> {
-  const { db, now } = system
+): Promise<string | null> {
+  const { db, now, settings } = system
   const { limits, refusal } = KINDS[asked.kind]
-  const row = { mail_id: newId('eml'), ...asked, address: trialEmailOf(asked.email), network: await networkKey(system), created_at: now }
+  const of = { about: null, ...asked, address: trialEmailOf(asked.email), network: await networkKey(system), created_at: now }
+  const row: AskedMail = { mail_id: newId('eml'), ...of }
   try {
     await requested([assertFewMails(row, limits, FEW), insertMail(db, row)])
   } catch (error) {
     if (!isGuardViolation(error, FEW)) throw error
-    throw refusal(secondsUntilFew(await mailsTo(db.$client, row, now.getTime() - limits.milliseconds), limits, now))
+    throw refusal(secondsUntilFew(await mailsLike(db.$client, row, now.getTime() - limits.milliseconds), limits, now))
   }
-  // Without sign-ups to confirm, the request for a sign-in link sends it itself, for the page that asks.
-  if (row.kind !== 'sign_in' || sendsMail(system)) await wake(system, [row.mail_id])
-  return row.mail_id
+  if (keepsMails(settings)) return sendAsked(system, row.mail_id)
+  await wake(system, [row.mail_id])
+  return null
 }
 
-function secondsUntilFew(mails: readonly { at: number; near: number }[], limits: MailLimits, now: Date): number {
-  const near = mails.filter((mail) => mail.near === 1)
-  const ends = [mails[limits.all - 1], near[limits.network - 1]].map((mail) => (mail ? mail.at + limits.milliseconds - now.getTime() : 0))
+function secondsUntilFew(mails: Awaited<ReturnType<typeof mailsLike>>, limits: MailLimits, now: Date): number {
+  const same = mails.filter((mail) => mail.same === 1)
+  const [near, own] = [same.filter((mail) => mail.near === 1), mails.filter((mail) => mail.own === 1)]
+  const full = [same[limits.all - 1], near[limits.network - 1], own[limits.organization - 1]]
+  const ends = full.map((mail) => (mail ? mail.at + limits.milliseconds - now.getTime() : 0))
   return Math.max(1, Math.ceil(Math.max(...ends) / 1_000))
 }
 
@@ -134,13 +160,13 @@ export async function sendAsked(system: System, mail_id: string): Promise<string
   const d1 = db.$client
   const row = deliversMail(system) ? await claimMail(d1, mail_id, MOST_ATTEMPTS) : undefined
   if (!row) return null
-  const { noun, valid_ms, anchor, write } = KINDS[row.kind]
+  const { noun, valid_ms, path, write } = KINDS[row.kind]
   const token = newToken(settings.environment, noun)
   let isSent = false
   await mailLease.work(d1, row, async () => {
     const digest = await digestOf(settings.apiSecretKeys.current, token)
     await commit(d1, [mailLease.assertLeased(row), setLink(row, digest, new Date(now.getTime() + valid_ms))])
-    const mail = await write(system, row, `${originOf(system)}/console/#${anchor}=${token}`)
+    const mail = await write(system, row, `${originOf(system)}/console/${path}${token}`)
     if (mail) await sendMail(system, { mail_id, to: row.email, ...mail })
     isSent = mail !== null
     await changesOf(d1, markSent(row, clock.now()))

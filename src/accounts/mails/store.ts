@@ -14,33 +14,43 @@ export type MailRow = Omit<Stored, 'expires_at' | 'sent_at' | 'created_at'> & {
   created_at: number
 }
 /** A mail that is asked for. */
-export type AskedMail = Pick<Stored, 'mail_id' | 'kind' | 'organization_id' | 'email' | 'address' | 'network' | 'created_at'>
+export type AskedMail = Pick<Stored, 'mail_id' | 'kind' | 'organization_id' | 'about' | 'email' | 'address' | 'network' | 'created_at'>
 
 const { mail_id, kind, organization_id, address, network, digest, expires_at, sent_at, attempts, created_at } = mails
 
 export const mailLease = new RowLease<MailRow>(mails, ['mail_id'])
 
-/** How many mails of a kind to one address may be asked for in so many milliseconds: from one network, and in all. */
+/** How many mails of a kind may be asked for in so many milliseconds: to one address from one network and in all, and by an organization. */
 export interface MailLimits {
   milliseconds: number
   network: number
   all: number
+  organization: number
 }
 
-/** Refuses its batch when too many mails of the kind to the address were asked for. */
+/** The condition for a mail of the kind that was asked for since. */
+const alike = (row: AskedMail, since: number): SQL => sql`${kind} = ${row.kind} and ${created_at} > ${since}`
+
+/** Refuses its batch when too many mails of the kind to the address, or by the organization, were asked for. */
 export const assertFewMails = (row: AskedMail, limits: MailLimits, guard: string): SQL =>
   assertThat(
     sql`(select count(*) < ${limits.all} and count(*) filter (where ${network} = ${row.network}) < ${limits.network}
-      from ${mails} where ${address} = ${row.address} and ${kind} = ${row.kind} and ${created_at} > ${row.created_at.getTime() - limits.milliseconds})`,
+      from ${mails} where ${address} = ${row.address} and ${alike(row, row.created_at.getTime() - limits.milliseconds)})
+    and (select count(*) < ${limits.organization} from ${mails}
+      where ${organization_id} = ${row.organization_id} and ${alike(row, row.created_at.getTime() - limits.milliseconds)})`,
     guard,
   )
 
-/** When the mails of the kind to the address were asked for since, the newest first: all of them, and which of them from this network. */
-export const mailsTo = (d1: D1Database, row: AskedMail, since: number) =>
-  readRows<{ at: number; near: number }>(
+/**
+ * When the mails of the kind to the address, or by the organization, were asked for since, the newest first: which of them to the address, from
+ * this network and by the organization.
+ */
+export const mailsLike = (d1: D1Database, row: AskedMail, since: number) =>
+  readRows<{ at: number; same: number; near: number; own: number }>(
     d1,
-    sql`select ${created_at} as at, ${network} = ${row.network} as near from ${mails}
-        where ${address} = ${row.address} and ${kind} = ${row.kind} and ${created_at} > ${since} order by ${created_at} desc limit 100`,
+    sql`select ${created_at} as at, ${address} = ${row.address} as same, ${network} = ${row.network} as near, ${organization_id} is ${row.organization_id} as own
+        from ${mails} where (${address} = ${row.address} or ${organization_id} = ${row.organization_id}) and ${alike(row, since)}
+        order by ${created_at} desc limit 500`,
   )
 
 export const insertMail = (db: Database, row: AskedMail) => db.insert(mails).values(row)

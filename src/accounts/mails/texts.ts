@@ -34,3 +34,36 @@ ${link}
 If you did not ask for it, do nothing: nobody signs in without the link.
 `,
 })
+
+const DAY = { timeZone: 'UTC', day: 'numeric', month: 'long', year: 'numeric' } as const
+
+/**
+ * A name that somebody typed, as a mail to others may have it: mail programs make links of what looks like an address, so that nothing in it does,
+ * and it is short.
+ */
+export const harmless = (name: string): string =>
+  name
+    .replace(/[^\p{L}\p{M}\p{N} &.,'’()-]/gu, ' ')
+    .replace(/\.(?=[\p{L}\p{N}])/gu, '. ')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, 80)
+
+/** Of what the inviter typed, only the name of the organization is in it. */
+export const invitationMail = (organization: string, until: Date, link: string) => ({
+  subject: `Invitación a ${harmless(organization)} · Invitation`,
+  text: `La organización «${harmless(organization)}» le invita a su cuenta en nuestro servicio de datos fiscales. Para aceptar, abra este enlace. Sirve una vez, hasta el ${until.toLocaleDateString('es-MX', DAY)}:
+
+${link}
+
+La página dice quién invita y con qué rol antes de que usted acepte. Si no esperaba la invitación, no haga nada.
+
+--
+
+The organization “${harmless(organization)}” invites you to its account with our fiscal data service. To accept, open this link. It can be used once, until ${until.toLocaleDateString('en-GB', DAY)}:
+
+${link}
+
+The page says who invites you and with which role before you accept. If you did not expect the invitation, do nothing.
+`,
+})

@@ -44,7 +44,12 @@ export const NewInvitation = z
   .strictObject({
     ...invitation,
     token: z.string().meta({
-      description: 'Shown only in this answer; the service stores a keyed hash of it. Pass it on to the invited person: no e-mail is sent.',
+      description: 'Shown only in this answer; the service stores a keyed hash of it. Pass it on to the invited person where no mail is sent.',
+    }),
+    is_mailed: z.boolean().meta({
+      description:
+        'Whether the invited person gets a mail with a link of its own, which can be used in place of the token: where the service sends mail and the ' +
+        'address of your sign-up is confirmed.',
     }),
   })
   .meta({ id: 'NewInvitation' })

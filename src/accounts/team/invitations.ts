@@ -1,12 +1,14 @@
 import { audited, change } from '../../platform/audit/audit.ts'
-import type { Ctx, System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
+import { awaitsConfirmation, type Ctx, type System } from '../../platform/context.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
+import { deliversMail } from '../../platform/mail/mail.ts'
 import { listPage } from '../../platform/paging/cursor.ts'
 import { changeAsMaker, credentialsUsed, insertCredential, isOwner, mintCredential, requireMaker } from '../credentials/credentials.ts'
 import { digestOf, isToken, newToken } from '../credentials/key.ts'
+import { requestMail } from '../mails/mails.ts'
 import { findOrganization, viewOrganization } from '../organization/organization.ts'
 import { reserveQuota } from '../plans/reserve-quota.ts'
 import type { Acceptance, Invitation, InvitationDraft, MemberQuery, NewInvitation, Signup } from './contract.ts'
@@ -63,12 +65,14 @@ const viewInvitation = ({ invitation_id, email, role, name, invited_by, ...row }
 
 /**
  * Invites an e-mail address to the organization. The token is in this answer and is not stored. A pending invitation of the address is
- * replaced, so that a lost token can be issued again. Other organizations play no part. Neither the invitation nor the credential of
+ * replaced, so that a lost token can be issued again, and a mail sent again. Other organizations play no part. Neither the invitation nor the credential of
  * whoever accepts it outlives the caller's credential. Throws Failure 403 member.owner_only, 409 member.exists, credential.changed and
- * invitation.plan_limit, and 422 email.disposable.
+ * invitation.plan_limit, 422 email.disposable and 429 invitation.mail_limit.
  */
 export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<NewInvitation> {
   const { db, organization, settings, now } = ctx
+  // An organization whose own address is not confirmed has no mail sent to others.
+  const is_mailed = deliversMail(ctx) && !awaitsConfirmation(ctx)
   requireOwnerFor(ctx, draft.role)
   await refuseDisposable(ctx, draft.email)
   const inviter = await requireMaker(ctx)
@@ -86,17 +90,21 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
     created_at: now,
     expires_at: new Date(Math.min(now.getTime() + VALID_MS, inviter.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
   }
-  try {
-    // The unit of an invitation that is replaced is free again.
-    await reserveQuota(ctx, 'invitations', invitationsUsed(organization.id, now), (reserved) =>
+  // The unit of an invitation that is replaced is free again.
+  const invite = (mail: readonly Statement[]) =>
+    reserveQuota(ctx, 'invitations', invitationsUsed(organization.id, now), (reserved) =>
       changeAsMaker(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
         assertNotMember(organization.id, draft.email),
         closeExpired(organization.id, now),
         replacePending(organization.id, draft.email, isOwner(ctx), now),
         ...reserved,
         insertInvitation(db, row),
+        ...mail,
       ]),
     )
+  const asked = { kind: 'invitation', organization_id: organization.id, email: draft.email, about: row.invitation_id } as const
+  try {
+    await (is_mailed ? requestMail(ctx, asked, invite) : invite([]))
   } catch (error) {
     if (isGuardViolation(error, 'member.new_address'))
       throw new Failure(
@@ -108,7 +116,7 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
     if (isUniqueViolation(error)) requireOwnerFor(ctx, 'owner')
     throw error
   }
-  return { ...viewInvitation(row), token }
+  return { ...viewInvitation(row), token, is_mailed }
 }
 
 /** Lists the pending invitations, oldest first. */
@@ -141,13 +149,13 @@ const noInvitation = () =>
     'There is no open invitation with this token. A token can be used once, within 7 days. Ask for a new invitation.',
   )
 
-/** The open invitation of a token. Throws Failure 404 invitation.not_found. */
-export async function requireInvitation({ db, settings, now }: System, token: string): Promise<InvitationRow> {
+/** The open invitation of a token, and whether the token came in its mail. Throws Failure 404 invitation.not_found. */
+export async function requireInvitation({ db, settings, now }: System, token: string): Promise<InvitationRow & { isByMail: boolean }> {
   const { environment, apiSecretKeys } = settings
   const digests = isToken(environment, 'invitation', token) ? await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, token))) : []
   const invitation = digests.length === 0 ? undefined : await findOpenInvitation(db, digests, now)
   if (!invitation) throw noInvitation()
-  return invitation
+  return { ...invitation, isByMail: !digests.includes(invitation.digest) }
 }
 
 /**
@@ -158,7 +166,8 @@ export async function acceptInvitation(system: System, { token, name }: Acceptan
   const { db, now } = system
   const invitation = await requireInvitation(system, token)
   const { organization_id, email, role, credential_expires_at: expires_at } = invitation
-  const member: MemberRow = { member_id: newId('mem'), organization_id, name, email, role, status: 'active', created_at: now }
+  const joined = { name, email, role, status: 'active', email_confirmed_at: invitation.isByMail ? now : null, created_at: now } as const
+  const member: MemberRow = { member_id: newId('mem'), organization_id, ...joined }
   const draft = { name: 'Invitation', role, member_id: member.member_id, created_by: null, expires_at }
   const [{ row, shown }, organization] = await Promise.all([
     mintCredential(system, organization_id, draft),

@@ -21,8 +21,8 @@ import {
 
 export { insertMember, type MemberRow } from './store.ts'
 
-export const viewMember = ({ organization_id: _, status: __, created_at, ...row }: MemberRow): Member => ({
-  ...row,
+export const viewMember = ({ member_id, name, email, role, created_at }: MemberRow): Member => ({
+  ...{ member_id, name, email, role },
   created_at: created_at.toISOString(),
 })
 

@@ -1,11 +1,11 @@
-import { and, asc, count, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, inArray, or, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare, readFirst, readRows } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import type { Role } from '../../platform/tenant/tenant.ts'
-import { credentials, invitations, members } from '../tables.ts'
+import { credentials, invitations, mails, members } from '../tables.ts'
 
 const [c, m, o] = [alias(credentials, 'c'), alias(credentials, 'm'), alias(members, 'o')]
 
@@ -145,15 +145,29 @@ export const markWithdrawn = (organization_id: string, invitation_id: string): S
   sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
       and ${invitations.invitation_id} = ${invitation_id}`
 
-/** The invitation of a token, by its digests, unless it was used, replaced or withdrawn, or has expired. */
+/** The invitation of a token or of the link in its mail, by the digests, unless it was used, replaced or withdrawn, or has expired. */
 export const findOpenInvitation = async (db: Database, digests: readonly string[], now: Date): Promise<InvitationRow | undefined> =>
   (
     await db
       .select()
       .from(invitations)
-      .where(and(inArray(invitations.digest, [...digests]), eq(invitations.status, 'pending'), gt(invitations.expires_at, now)))
+      .where(
+        and(
+          or(
+            inArray(invitations.digest, [...digests]),
+            sql`${invitations.invitation_id} in (select ${mails.about} from ${mails} where ${mails.digest} in ${digests} and ${mails.kind} = 'invitation')`,
+          ),
+          ...[eq(invitations.status, 'pending'), gt(invitations.expires_at, now)],
+        ),
+      )
       .limit(1)
   )[0]
+
+/** Notes that whoever reads the mails to an address has proved it: of a member, or of all members with it. */
+export const confirmAddress = (email: string, now: Date, organization_id?: string): SQL =>
+  sql`update ${members} set ${bare(members.email_confirmed_at)} = ${now.getTime()} where lower(${members.email}) = lower(${email})
+      and ${members.status} = 'active' and ${members.email_confirmed_at} is null
+      and ${organization_id === undefined ? sql`true` : sql`${members.organization_id} = ${organization_id}`}`
 
 /** Refuses its batch unless the invitation is pending and has not expired. */
 export const assertInvitationOpen = (invitation_id: string, now: Date): SQL =>

@@ -44,6 +44,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     email,
     role: 'owner',
     status: 'active',
+    email_confirmed_at: sendsMail(system) ? null : now,
     created_at: now,
   }
   const { row, shown } = await mintCredential(system, organization.id, {

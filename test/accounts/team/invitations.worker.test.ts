@@ -30,13 +30,13 @@ describe('the pending invitations', () => {
   it('are listed with who sent them, for every role, without their tokens', async () => {
     at('2026-11-18T12:00:00Z')
     const { owner, callers } = await organizationWith()
-    const { token, ...shown } = await invite(callers.admin, 'admin')
+    const { token, is_mailed, ...shown } = await invite(callers.admin, 'admin')
     for (const role of ROLES) {
       const { status, body } = await api(callers[role], 'GET', INVITATIONS)
       expect([status, body]).toEqual([200, { data: [shown], has_more: false, next_cursor: null }])
     }
     expect(shown).toMatchObject({ role: 'admin', invited_by: callers.admin.api_key, expires_at: '2026-11-25T12:00:00.000Z' })
-    expect(token).toMatch(/^fds_test_invitation_/)
+    expect([token, is_mailed]).toEqual([expect.stringMatching(/^fds_test_invitation_/), true])
     expect(await listed(await signUp())).toEqual([])
     expect(owner.api_key).not.toBe(callers.admin.api_key)
   })

@@ -18,14 +18,18 @@ import { words } from './words.ts'
 
 const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
 
+/** Invites a person. Inviting an address again sends its invitation again. */
+export const useInvite = () =>
+  useSend(
+    (body: InvitationDraft, headers) => answer(api.POST('/v1/team/members/invite', { body, headers })),
+    ['invitations', 'billing'],
+  )
+
 export function Invite({ close, made }: { close: () => void; made: (one: NewInvitation) => void }) {
   const t = useWords(words)
   const c = useWords(common)
   const [role, choose] = useState<Role>('member')
-  const send = useSend(
-    (body: InvitationDraft, headers) => answer(api.POST('/v1/team/members/invite', { body, headers })),
-    ['invitations', 'billing'],
-  )
+  const send = useInvite()
   const submit = (form: FormData) => {
     const name = textOf(form, 'name')
     send.mutate(

@@ -7,13 +7,14 @@ import { Button } from '../../../parts/button.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
 import { Call, Facts, Panel, Title } from '../../../parts/page.tsx'
+import { Problem } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
 import css from '../account.module.css'
 import { invitationsQuery, membersQuery, rowsOf } from '../lists.ts'
 import { needsFor, Once } from '../parts.tsx'
 import { words as common } from '../words.ts'
-import { Change, Invite, Remove, Withdraw } from './dialogs.tsx'
+import { Change, Invite, Remove, useInvite, Withdraw } from './dialogs.tsx'
 import { words } from './words.ts'
 
 /** What is asked about above the page. */
@@ -84,13 +85,15 @@ function Members({ ask }: { ask: (what: Asked) => void }) {
   )
 }
 
-function Invitations({ ask }: { ask: (what: Asked) => void }) {
+function Invitations({ ask, made }: { ask: (what: Asked) => void; made: (one: NewInvitation) => void }) {
   const t = useWords(words)
   const c = useWords(common)
   const zone = useZone()
   const list = useInfiniteQuery(invitationsQuery)
+  const send = useInvite()
   return (
     <>
+      <Problem error={send.error} />
       <Loaded query={list} rows={1}>
         {(data) => {
           const rows = rowsOf(data)
@@ -124,15 +127,28 @@ function Invitations({ ask }: { ask: (what: Asked) => void }) {
                     name: c.actions,
                     end: true,
                     cell: (one) => (
-                      <Button
-                        small
-                        kind="danger"
-                        needs={needsFor(one.role)}
-                        aria-label={t.withdrawOf(one.email)}
-                        onClick={() => ask({ withdraw: one })}
-                      >
-                        {t.withdraw}
-                      </Button>
+                      <span class={css.row}>
+                        <Button
+                          small
+                          needs={needsFor(one.role)}
+                          isBusy={send.isPending}
+                          aria-label={t.againTo(one.email)}
+                          onClick={() =>
+                            send.mutate({ email: one.email, role: one.role, ...(one.name && { name: one.name }) }, { onSuccess: made })
+                          }
+                        >
+                          {t.again}
+                        </Button>
+                        <Button
+                          small
+                          kind="danger"
+                          needs={needsFor(one.role)}
+                          aria-label={t.withdrawOf(one.email)}
+                          onClick={() => ask({ withdraw: one })}
+                        >
+                          {t.withdraw}
+                        </Button>
+                      </span>
                     ),
                   },
                 ]}
@@ -163,7 +179,7 @@ export default function Team() {
       {made && (
         <Once
           title={t.ready(made.email)}
-          lead={t.readyLead(c.roles[made.role], instant(made.expires_at, zone))}
+          lead={(made.is_mailed ? t.mailedLead : t.readyLead)(c.roles[made.role], instant(made.expires_at, zone))}
           copy={linkOf(made)}
           label={t.copyLink}
           done={() => keep(null)}
@@ -172,7 +188,7 @@ export default function Team() {
         </Once>
       )}
       <Members ask={ask} />
-      <Invitations ask={ask} />
+      <Invitations ask={ask} made={keep} />
       <Panel title={c.rolesTitle}>
         <Facts facts={(['owner', 'admin', 'member'] as const).map((role) => [c.roles[role], c.may[role]])} />
       </Panel>

@@ -14,7 +14,9 @@ const es = {
   hisCredentials: 'Se revocan:',
   keep: 'Conservar las credenciales que creó para integraciones',
   invitations: 'Invitaciones pendientes',
-  invitationsLead: 'Nadie recibe un correo: usted envía el enlace.',
+  invitationsLead: 'Una invitación vale 7 días. Al enviarla de nuevo, el enlace anterior deja de funcionar.',
+  again: 'Enviar de nuevo',
+  againTo: (email: string) => `Enviar de nuevo la invitación a ${email}`,
   noInvitations: 'Ninguna está pendiente.',
   sent: 'Creada',
   expires: 'Vence',
@@ -28,6 +30,8 @@ const es = {
   send: 'Crear la invitación',
   ready: (email: string) => `Invitación para ${email}`,
   readyLead: (role: string, until: string) => `Envíe este enlace por el medio que prefiera. Rol: ${role}. Vale una vez, hasta el ${until}`,
+  mailedLead: (role: string, until: string) =>
+    `Le enviamos un correo con su enlace. Si no le llega, envíele este. Rol: ${role}. La invitación vale una vez, hasta el ${until}`,
   copyLink: 'Copiar el enlace',
 }
 const en: typeof es = {
@@ -46,7 +50,9 @@ const en: typeof es = {
   hisCredentials: 'These are revoked:',
   keep: 'Keep the credentials that they made for integrations',
   invitations: 'Pending invitations',
-  invitationsLead: 'Nobody gets an e-mail: you send the link.',
+  invitationsLead: 'An invitation is good for 7 days. When you send it again, the link before stops working.',
+  again: 'Send again',
+  againTo: (email) => `Send the invitation to ${email} again`,
   noInvitations: 'None is pending.',
   sent: 'Created',
   expires: 'Expires',
@@ -60,6 +66,7 @@ const en: typeof es = {
   send: 'Create the invitation',
   ready: (email) => `Invitation for ${email}`,
   readyLead: (role, until) => `Send this link in the way you prefer. Role: ${role}. It works once, until ${until}`,
+  mailedLead: (role, until) => `We sent a mail with a link. If it does not arrive, send this one. Role: ${role}. The invitation works once, until ${until}`,
   copyLink: 'Copy the link',
 }
 export const words = { es, en }
