@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 describe('every figure is what the oracle adds up from the documents that the API shows', () => {
-  it.each([...new Set([...Array.from({ length: runs(3, 500) }, (_, n) => n + 1), ...FAULTS_FOUND])])('in history %i', async (seed) => {
+  it.each([...new Set([...Array.from({ length: runs(3, 500) }, (_, n) => n + 1), ...FAULTS_FOUND])])('in history %i', { timeout: 1_800_000 }, async (seed) => {
     const year = yearOf(seed)
     const sights = sightsOf(year)
     const ranges = rangesOf(year)

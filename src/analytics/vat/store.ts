@@ -102,7 +102,7 @@ export function marked(
   const amounts = divided.map((amount, n) => `${amount} as amount_${n}`).join(', ')
   const parts = divided.map((_, n) => without(`amount_${n}`))
   const withouts = isIssued ? ['0', '0', ...parts] : [...parts, ...SPLIT.map(() => '0')]
-  const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source, 'sums', json_array(${names}),
+  const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', iif(reason is null, source, json_remove(source, '$[12]') || ''), 'sums', json_array(${names}),
     ${sql.raw(FLAGS.map((name) => `'${name}', ${name}`).join(', '))},
     'is_unmatched', reason is not null, 'found', found, 'thing', json(thing), 'judged', json(judged), 'payment_of', json(payment_of)${also.json})`
   return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, is_restated, is_returned, found, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},

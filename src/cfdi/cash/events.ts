@@ -101,9 +101,9 @@ export const settledOf = (partition: Partition, direction: DirectionNumber): SQL
       ${i.uuid}, ${isAdvance(i.forma_pago, i)}, (select json_group_array(json(b.value)) ${beyondIn(partition, direction, i)}))`
 }
 
-/** The condition that the payment `p` of the invoice `i` is money, or a part of it. */
+/** The condition that the payment `p` of the invoice `i` is money, or a part of it, or that it is none for a `reason`. */
 const isMoney = (partition: Partition, direction: DirectionNumber): SQL =>
-  sql`(not ${isAdvance(p.forma_pago, i)} or ${beyondOf(partition, direction)} is not null)`
+  sql`(not ${isAdvance(p.forma_pago, i)} or ${beyondOf(partition, direction)} is not null or reason is not null)`
 
 /** The condition that an invoice is paid at once with money: not with an advance that no credit note takes off. */
 const isCashAtOnce = (partition: Partition): SQL => sql`(${isPaidAtOnce(partition)} and not (${isAdvance(own.forma_pago, own)}

@@ -110,8 +110,13 @@ export function paidLater(world: World, asOf: Day | null): Movements {
       for (const docto of pago.documentos) {
         const invoice = find(docto.uuid, payment)
         const convert = converter(world, pago, docto)
-        const reason = reasonOf(world, payment, docto, invoice, asOf) ?? (convert === null ? 'missing_rate' : null)
-        if (reason === null || reason === 'missing_rate') movements.paidByComplements.add(docto.uuid)
+        const unmatched = reasonOf(world, payment, docto, invoice, asOf)
+        const isMoved = unmatched === null && pago.forma_pago_p === '30' && namesAdvance(invoice!)
+        const money = isMoved ? (moneyInForm30(world).get(docto) ?? 0n) : micros(docto.imp_pagado)
+        if (unmatched === null) movements.paidByComplements.add(docto.uuid)
+        // An advance was money before.
+        if (isMoved && money === 0n) continue
+        const reason = unmatched ?? (convert === null ? 'missing_rate' : null)
         const common = { uuid: payment.uuid, applies_to: docto.uuid, day: dayOf(pago.fecha_pago) }
         const own = statedTaxes(docto.impuestos_dr)
         if (reason !== null || convert === null) {
@@ -123,10 +128,6 @@ export function paidLater(world: World, asOf: Day | null): Movements {
           continue
         }
         if (isTooLarge(world, invoice!)) continue
-        // An advance was money before.
-        const isMoved = pago.forma_pago_p === '30' && namesAdvance(invoice!)
-        const money = isMoved ? (moneyInForm30(world).get(docto) ?? 0n) : micros(docto.imp_pagado)
-        if (isMoved && money === 0n) continue
         movements.events.push({ ...common, ...eventOf(pago, docto, money, invoice!, own, convert) })
       }
   }

@@ -62,7 +62,7 @@ export function invoiceIn(draws: Draws, month: string, rest: Partial<Rest> = {})
 /** An advance, the invoice of the whole amount, and the credit note that deducts the advance; or the form 30 says it, of all of the invoice. */
 export function advanceIn(draws: Draws, month: string): SandboxComprobante[] {
   const whole = invoiceIn(draws, month, { metodo: 'PUE', forma: '03' })
-  const kind = Number.parseInt(whole.uuid.slice(-1), 16) % 3
+  const kind = Number.parseInt(whole.uuid.slice(0, 1), 16) % 3
   const { emisor, receptor, lugar, moneda, tipo_cambio } = whole
   const part = (tipo: 'I' | 'E', day: number, uuid: string | null) => {
     const draft = draftAt(draws.key(), hourOf(draws, month, day, day), emisor, receptor)
