@@ -34,19 +34,23 @@ afterAll(async () => {
 })
 
 describe('every figure is what the oracle adds up from the documents that the API shows', () => {
-  it.each([...new Set([...Array.from({ length: runs(3, 500) }, (_, n) => n + 1), ...FAULTS_FOUND])])('in history %i', { timeout: 1_800_000 }, async (seed) => {
-    const year = yearOf(seed)
-    const sights = sightsOf(year)
-    const ranges = rangesOf(year)
-    const { ask, world } = await serve(year, sights[seed % sights.length]!)
-    const range = ranges[seed % ranges.length]!
-    for (const asked of [...surfacesOf(world, range), ...sample(filteredOf(world, range, seed), 3, seed)].filter(({ path }) =>
-      isServed(path),
-    )) {
-      const answer = await expectSurface(ask, asked, runs(20, 3))
-      await expectLeftOut(ask, world, asked, answer)
-      for (const link of linksIn(answer).filter((_, n) => n % runs(20, 3) === seed % runs(20, 3))) await expectAddedUp(ask, link)
-    }
-    shown += world.documents.length
-  })
+  it.each([...new Set([...Array.from({ length: runs(3, 500) }, (_, n) => n + 1), ...FAULTS_FOUND])])(
+    'in history %i',
+    { timeout: 1_800_000 },
+    async (seed) => {
+      const year = yearOf(seed)
+      const sights = sightsOf(year)
+      const ranges = rangesOf(year)
+      const { ask, world } = await serve(year, sights[seed % sights.length]!)
+      const range = ranges[seed % ranges.length]!
+      for (const asked of [...surfacesOf(world, range), ...sample(filteredOf(world, range, seed), 3, seed)].filter(({ path }) =>
+        isServed(path),
+      )) {
+        const answer = await expectSurface(ask, asked, runs(20, 3))
+        await expectLeftOut(ask, world, asked, answer)
+        for (const link of linksIn(answer).filter((_, n) => n % runs(20, 3) === seed % runs(20, 3))) await expectAddedUp(ask, link)
+      }
+      shown += world.documents.length
+    },
+  )
 })

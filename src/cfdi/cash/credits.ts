@@ -39,16 +39,15 @@ interface Returned {
 
 /**
  * What a credit note returns, in the invoice's currency: what is beyond the open part, and never more than was paid and is not returned yet.
- * It returns the newest payments first, because no source says which. An invoice that is paid at once has no open part; `money` is what of it
- * is money, where an advance pays the rest.
+ * It returns the newest payments first, because no source says which. An invoice that is paid at once has no open part.
  */
 export function returnedBy(
   source: string,
-  { total, isPaidAtOnce, money = null }: { total: Micros; isPaidAtOnce: boolean; money?: Micros | null },
+  { total, isPaidAtOnce }: { total: Micros; isPaidAtOnce: boolean },
   applied: readonly Settlement[],
 ): Returned[] {
   let open = isPaidAtOnce ? 0n : total
-  const paid: Returned[] = isPaidAtOnce ? [{ at: '', amount: money ?? total }] : []
+  const paid: Returned[] = isPaidAtOnce ? [{ at: '', amount: total }] : []
   for (const one of inOrder(applied)) {
     if (one.kind === 'P') {
       open = notNegative(open - one.amount)

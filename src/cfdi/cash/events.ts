@@ -95,10 +95,10 @@ const beyondItself = (partition: Partition, direction: DirectionNumber): SQL =>
 
 /** How the invoice `i` was settled, as JSON for `returnedPart`. */
 export const settledOf = (partition: Partition, direction: DirectionNumber): SQL => {
-  const columns = listOf([p.kind, p.fecha_pago, p.source, p.amount, p.currency, p.tipo_cambio, p.n])
+  const columns = listOf([p.kind, p.fecha_pago, p.source, p.amount, p.currency, p.tipo_cambio])
+  const money = sql`iif(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)}, ifnull(${beyondOf(partition, direction)}, '0'), null)`
   return sql`json_array(${i.total_micros}, ${i.currency}, ${i.tipo_cambio},
-      (select json_group_array(json_array(${columns}, iif(${p.kind} = 'E', ${namesAdvance(source)}, ${isAdvance(p.forma_pago, i)}))) ${countedApplications(partition, null, i)}),
-      ${i.uuid}, ${isAdvance(i.forma_pago, i)}, (select json_group_array(json(b.value)) ${beyondIn(partition, direction, i)}))`
+      (select json_group_array(json_array(${columns}, ${money})) ${countedApplications(partition, null, i)}))`
 }
 
 /** The condition that the payment `p` of the invoice `i` is money, or a part of it, or that it is none for a `reason`. */
@@ -249,7 +249,7 @@ export function refunds(
   const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions })
   if (notes === null) return null
   const isOther = sql`(${p.kind} = 'E' and coalesce(${p.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN'))`
-  const isMoved = sql`(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)} or ${isAdvance(i.forma_pago, i)})`
+  const isMoved = sql`(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)})`
   // It is as long as what is applied to the invoice, and read only where SQL cannot tell what a note returns.
   const settled = sql`(select ${settledOf(partition, direction)} from ${cfdi} ${i}
     where ${i.entity} = ${partition.number} and ${i.uuid} = applies_to)`

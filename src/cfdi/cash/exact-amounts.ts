@@ -33,12 +33,9 @@ export type Refund = [
     tipo_cambio: string | null,
     applied: [
       ...[kind: 'P' | 'E', at: string, source: string, amount: string | number, currency: string | null, tipo_cambio: string | null],
-      ...[n: number, applies_advance: 0 | 1],
+      /** Of a payment in form 30 what is money; null of everything else. */
+      money: string | number | null,
     ][],
-    uuid: string,
-    /** Whether it is in form 30 itself, and what moves beyond its advances (`beyond_advances`). */
-    applies_advance: 0 | 1,
-    beyond: [source: string, n: number, money: string][],
   ],
   day: string | null,
 ]
@@ -59,23 +56,17 @@ export interface ExactEvent {
 /** How much of a part of a credit note returns money, in its own currency. One that cannot be converted lowers nothing. */
 export function returnedPart(amount: Micros, refund: Refund | null | undefined): Micros {
   if (refund == null) return amount
-  const [uuid, isPaidAtOnce, [total, currency, tipo_cambio, applied, invoice_uuid, appliesAdvance, beyond], day] = refund
-  const moneyOf = (source: string, n: number): Micros => BigInt(beyond.find((one) => one[0] === source && one[1] === n)?.[2] ?? 0)
-  const settlements = applied.flatMap(([kind, at, source, stated, own, rate, n, isOfAdvance]) => {
+  const [uuid, isPaidAtOnce, [total, currency, tipo_cambio, applied], day] = refund
+  const settlements = applied.flatMap(([kind, at, source, stated, own, rate, money]) => {
     const inItsCurrency =
       kind === 'P'
         ? BigInt(stated)
         : creditOf({ version: '4.0', currency, tipo_cambio }, { amount: BigInt(stated), currency: own, tipo_cambio: rate })
-    return inItsCurrency === null
-      ? []
-      : [{ kind, at, source, money: kind === 'P' && isOfAdvance ? moneyOf(source, n) : null, amount: inItsCurrency }]
+    return inItsCurrency === null ? [] : [{ kind, at, source, money: money === null ? null : BigInt(money), amount: inItsCurrency }]
   })
   const own = settlements.find((one) => one.kind === 'E' && one.source === uuid)
   if (own === undefined) return amount
-  // A note takes the advance off an invoice that is then money as a whole.
-  const isMoved = appliesAdvance && !applied.some(([kind, , , , , , , isOfAdvance]) => kind === 'E' && isOfAdvance)
-  const invoice = { total: BigInt(total), isPaidAtOnce: isPaidAtOnce === 1, money: isMoved ? moneyOf(invoice_uuid, 0) : null }
-  const returned = returnedBy(uuid, invoice, settlements)
+  const returned = returnedBy(uuid, { total: BigInt(total), isPaidAtOnce: isPaidAtOnce === 1 }, settlements)
   const meant = returned.filter(({ at }) => day === null || at.slice(0, 10) === day)
   return shareOf(
     amount,

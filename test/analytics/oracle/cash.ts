@@ -250,9 +250,7 @@ export function returnedOf(world: World, note: Document, part: Micros, invoice: 
   const ownDay = isAtOnce && (isRestated || appliesAdvance(note, invoice)) ? countedOn(invoice) : dayOf(note.fecha)
   let toPay = isAtOnce ? 0n : total
   // The newest payment last.
-  const isMoved = invoice.forma_pago === '30' && namesAdvance(invoice) && !isNoted(world, invoice)
-  const atOnce = isMoved ? (moneyInForm30(world).get(invoice) ?? 0n) : total
-  const till: { day: Day | null; left: Micros }[] = isAtOnce ? [{ day: null, left: atOnce }] : []
+  const till: { day: Day | null; left: Micros }[] = isAtOnce ? [{ day: null, left: total }] : []
   for (const { kind, uuid, amount, day, time: paidAt, forma } of history) {
     if (kind === 'P') {
       till.push({ day, left: forma === '30' && namesAdvance(invoice) ? moneyOf(world, uuid, invoice, paidAt) : amount })

@@ -41,8 +41,6 @@ describe('what a credit note returns', () => {
     expect(returned('N', later, [moved, note('N', '2026-05-25', 1_160)])).toBe(0n)
     const beyond = { ...paid('2026-05-20', 11_600), money: pesos(500) }
     expect(returned('N', later, [beyond, note('N', '2026-05-25', 1_160)])).toBe(pesos(500))
-    const atOnce = { total: pesos(11_600), isPaidAtOnce: true, money: pesos(100) }
-    expect(returned('N', atOnce, [note('N', '2026-05-25', 1_160)])).toBe(pesos(100))
   })
 
   it('counts a payment of the same instant as made before', () => {

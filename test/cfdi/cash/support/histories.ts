@@ -173,7 +173,7 @@ export function advanceOf(random: Random): History {
   const cancelled: Plain[] = []
   const moves: Move[] = []
   const invoices: string[] = []
-  let [held, till] = [0, 0]
+  let [held, till, isReturned] = [0, 0, false]
   const say = (uuid: string) => invoices.push(uuid)
   const sums = 116 * int(5, 60)
   let advance = make({ ...amountsOf(sums), fecha: next() })
@@ -195,11 +195,10 @@ export function advanceOf(random: Random): History {
   const collect = (cents: number): void => {
     till += cents
   }
-  const apply = (cents: number): number => {
+  const apply = (cents: number): void => {
     const covered = Math.min(cents, held)
     held -= covered
     till += cents - covered
-    return cents - covered
   }
   const payIn30 = (of: Plain, cents: number, more: Partial<Plain> = {}) => {
     const at = next()
@@ -224,18 +223,13 @@ export function advanceOf(random: Random): History {
       continue
     }
     if (isAtOnce) {
-      let money = 0
-      moves.push({
-        at: invoice.fecha,
-        run: () => {
-          money = apply(total)
-        },
-      })
-      if (chance(0.3)) {
-        // Nobody gets back what an advance paid: that is still the customer's.
+      moves.push({ at: invoice.fecha, run: () => apply(total) })
+      // Nobody gives back what it has not said yet, nor the same twice.
+      if (chance(0.3) && fate < 0.2) {
+        isReturned = true
         const cents = 116 * int(1, total / 116)
         const credit = make({ tipo: 'E', ...amountsOf(cents), fecha: next(), relacion: { tipo: '01', uuids: [invoice.uuid] } })
-        moves.push({ at: credit.fecha, run: () => collect(-Math.min(cents, money)) })
+        moves.push({ at: credit.fecha, run: () => collect(-cents) })
       }
       continue
     }
@@ -271,7 +265,7 @@ export function advanceOf(random: Random): History {
   else {
     held = whole
     till = whole
-    if (chance(0.25)) {
+    if (chance(0.25) && !isReturned) {
       const cents = 116 * int(1, whole / 116)
       const fecha = next()
       const note = make({ tipo: 'E', ...amountsOf(cents), fecha, relacion: { tipo: pick(['01', '03']), uuids: [advance.uuid] } })
