@@ -13,7 +13,7 @@ import type { SliceWrites } from './writes.ts'
 /** A member of the column `beyond_advances`. */
 type Beyond = [source: string, n: number, beyond: string, seen_from: number, seen_until: number | null]
 
-/** How many changes that a ceiling shows are kept, and how many payments of an invoice. Real ones have one. */
+/** How many changes that a ceiling shows are kept, and how many payments of an invoice, the last ones. Real ones have one. */
 const MOST_TURNS = 3
 const MOST_BEYOND = 100
 
@@ -61,7 +61,7 @@ export function beyondAdvances({ documents, stored, advances, substitutions, app
         })
       : new Map<string, Beyond[]>()
     for (const { uuid, beyond_advances } of group) {
-      const list = beyond.get(uuid)?.slice(0, MOST_BEYOND)
+      const list = beyond.get(uuid)?.slice(-MOST_BEYOND)
       const after = list === undefined ? null : JSON.stringify(list)
       const row = incoming.get(uuid)
       if (row) row.beyond_advances = after
@@ -81,7 +81,12 @@ function groupsAmong(appliers: readonly Invoice[], advancesOf: (one: Invoice) =>
   return appliers.flatMap((first) => {
     if (seen.has(first)) return []
     const group = new Set([first])
-    for (const one of group) for (const advance of advancesOf(one)) for (const { one: other } of byAdvance.get(advance)!) group.add(other)
+    const led = new Set<string>()
+    for (const one of group)
+      for (const advance of new Set(advancesOf(one)).difference(led)) {
+        led.add(advance)
+        for (const { one: other } of byAdvance.get(advance)!) group.add(other)
+      }
     for (const one of group) seen.add(one)
     return [[...group]]
   })
