@@ -57,6 +57,38 @@ const DEDUCCIONES = [
   ...['Impuestos locales', 'Aportaciones voluntarias'],
 ].map((texto, n) => ({ id: String(n + 1).padStart(3, '0'), texto }))
 
+/** c_Banco, which the package lacks: the banks of payrolls under the names that they had longest. */
+const BANCOS = (
+  '002:BANAMEX 006:BANCOMEXT 009:BANOBRAS 012:BBVA_MÉXICO 014:SANTANDER 019:BANJÉRCITO 021:HSBC 030:BAJÍO 032:IXE 036:INBURSA ' +
+  '037:INTERACCIONES 042:MIFEL 044:SCOTIABANK 058:BANREGIO 059:INVEX 060:BANSÍ 062:AFIRME 072:BANORTE 102:THE_ROYAL_BANK ' +
+  '103:AMERICAN_EXPRESS 106:BANK_OF_AMERICA 108:MUFG 110:JP_MORGAN 112:BMONEX 113:VE_POR_MÁS 116:ING 124:DEUTSCHE ' +
+  '126:CREDIT_SUISSE 127:AZTECA 128:AUTOFIN 129:BARCLAYS 130:COMPARTAMOS 131:BANCO_FAMSA 132:MULTIVA 133:ACTINVER 134:WAL-MART ' +
+  '135:NAFIN 136:INTERCAM 137:BANCOPPEL 138:ABC_CAPITAL 139:UBS_BANK 140:CONSUBANCO 141:VOLKSWAGEN 143:CIBANCO 145:BBASE ' +
+  '147:BANKAOOL 148:PAGATODO 150:INMOBILIARIO 152:BANCREA 155:ICBC 156:SABADELL 166:BANSEFI 168:HIPOTECARIA_FEDERAL'
+)
+  .split(' ')
+  .map((one) => ({ id: one.slice(0, 3), texto: one.slice(4).replaceAll('_', ' ') }))
+
+/** The codes of c_Pais, ISO 3166-1 of three letters, each with that of two letters under which the runtime names it. */
+const COUNTRIES = new Map(
+  (
+    'ABWAW AFGAF AGOAO AIAAI ALAAX ALBAL ANDAD AREAE ARGAR ARMAM ASMAS ATAAQ ATFTF ATGAG AUSAU AUTAT AZEAZ BDIBI BELBE BENBJ BESBQ ' +
+    'BFABF BGDBD BGRBG BHRBH BHSBS BIHBA BLMBL BLRBY BLZBZ BMUBM BOLBO BRABR BRBBB BRNBN BTNBT BVTBV BWABW CAFCF CANCA CCKCC CHECH ' +
+    'CHLCL CHNCN CIVCI CMRCM CODCD COGCG COKCK COLCO COMKM CPVCV CRICR CUBCU CUWCW CXRCX CYMKY CYPCY CZECZ DEUDE DJIDJ DMADM DNKDK ' +
+    'DOMDO DZADZ ECUEC EGYEG ERIER ESHEH ESPES ESTEE ETHET FINFI FJIFJ FLKFK FRAFR FROFO FSMFM GABGA GBRGB GEOGE GGYGG GHAGH GIBGI ' +
+    'GINGN GLPGP GMBGM GNBGW GNQGQ GRCGR GRDGD GRLGL GTMGT GUFGF GUMGU GUYGY HKGHK HMDHM HNDHN HRVHR HTIHT HUNHU IDNID IMNIM INDIN ' +
+    'IOTIO IRLIE IRNIR IRQIQ ISLIS ISRIL ITAIT JAMJM JEYJE JORJO JPNJP KAZKZ KENKE KGZKG KHMKH KIRKI KNAKN KORKR KWTKW LAOLA LBNLB ' +
+    'LBRLR LBYLY LCALC LIELI LKALK LSOLS LTULT LUXLU LVALV MACMO MAFMF MARMA MCOMC MDAMD MDGMG MDVMV MEXMX MHLMH MKDMK MLIML MLTMT ' +
+    'MMRMM MNEME MNGMN MNPMP MOZMZ MRTMR MSRMS MTQMQ MUSMU MWIMW MYSMY MYTYT NAMNA NCLNC NERNE NFKNF NGANG NICNI NIUNU NLDNL NORNO ' +
+    'NPLNP NRUNR NZLNZ OMNOM PAKPK PANPA PCNPN PERPE PHLPH PLWPW PNGPG POLPL PRIPR PRKKP PRTPT PRYPY PSEPS PYFPF QATQA REURE ROURO ' +
+    'RUSRU RWARW SAUSA SDNSD SENSN SGPSG SGSGS SHNSH SJMSJ SLBSB SLESL SLVSV SMRSM SOMSO SPMPM SRBRS SSDSS STPST SURSR SVKSK SVNSI ' +
+    'SWESE SWZSZ SXMSX SYCSC SYRSY TCATC TCDTD TGOTG THATH TJKTJ TKLTK TKMTM TLSTL TONTO TTOTT TUNTN TURTR TUVTV TWNTW TZATZ UGAUG ' +
+    'UKRUA UMIUM URYUY USAUS UZBUZ VATVA VCTVC VENVE VGBVG VIRVI VNMVN VUTVU WLFWF WSMWS YEMYE ZAFZA ZMBZM ZWEZW'
+  )
+    .split(' ')
+    .map((one) => [one.slice(0, 3), one.slice(3)]),
+)
+
 const MOTIVOS = {
   es: {
     '01': 'Comprobante emitido con errores con relación',
@@ -83,7 +115,7 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
   ...{ objetoimp: objetos, objetoimpdr: objetos, periodicidad: periodicidades, meses },
   ...{ tiponomina: nominas, tipocontrato: contratos, tipojornada: jornadas, tiporegimen: regimenes, periodicidadpago: periodicidadesPago },
   ...{ riesgopuesto: riesgos, claveentfed: estados, tipopercepcion: percepciones, tipodeduccion: DEDUCCIONES, tipootropago: otrosPagos },
-  ...{ tipohoras: horas, tipoincapacidad: incapacidades, origenrecurso: origenes },
+  ...{ banco: BANCOS, tipohoras: horas, tipoincapacidad: incapacidades, origenrecurso: origenes },
   ...{ cvetransporte: transportes, viaentradasalida: transportes, permsct: permisos, configvehicular: vehiculos, subtiporem: remolques },
   ...{ tipofigura: figuras, partetransporte: partesTransporte, tipoestacion: estaciones, embalaje: embalajes, tipomateria: materias },
   ...{ regimenaduanero: regimenesAduaneros, tipodocumento: documentosAduaneros, condicionesesptransp: condiciones },
@@ -115,9 +147,29 @@ function namesOf(attribute: string): Names | undefined {
 
 export type Language = 'es' | 'en'
 
+/** Attributes with a currency or a country. */
+const CURRENCY = /^moneda(p|dr)?$/
+const COUNTRY = /^(pais\w*|residenciafiscal|nacionalidad|paisresidencia\w*)$/
+const NO_CURRENCY = { es: 'Sin moneda', en: 'No currency' }
+
+/** What the runtime calls a currency or country. Undefined for what is none. */
+function worldNameOf(name: string, code: string, language: Language): string | undefined {
+  const namesIn = (type: 'currency' | 'region') => new Intl.DisplayNames(language === 'es' ? 'es-MX' : 'en', { type, fallback: 'none' })
+  if (CURRENCY.test(name) && /^[A-Z]{3}$/.test(code)) return code === 'XXX' ? NO_CURRENCY[language] : namesIn('currency').of(code)
+  const country = COUNTRY.test(name) ? COUNTRIES.get(code) : undefined
+  return country && namesIn('region').of(country)
+}
+
+const worldNames = new Map<string, string | undefined>()
+
 /** What a code of an attribute is called in the catalogs of the authority. Undefined for what is no code. */
 export function codeNameOf(attribute: string, code: string, language: Language): string | undefined {
   const name = attribute.toLowerCase()
+  if (CURRENCY.test(name) || COUNTRY.test(name)) {
+    const key = `${language}${name}${code}`
+    if (!worldNames.has(key) && worldNames.size < 2_000) worldNames.set(key, worldNameOf(name, code, language))
+    return worldNames.get(key)
+  }
   const shared = SHARED[name]
   const names: Names | undefined = shared === undefined ? namesOf(name) : CODES[language][shared]
   return names && Object.hasOwn(names, code) ? names[code] : undefined

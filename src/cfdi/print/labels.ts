@@ -71,6 +71,63 @@ const SHORT: Readonly<Record<string, string>> = {
   },
 }
 
+/** The words of names in English: what stands behind in Spanish stands before. An empty one is left out, and `_` stands for a space. */
+const ENGLISH = new Map(
+  (
+    'tipo:type nomina:payroll fecha:date inicial:initial final:final pago:payment pagos:payments num:number no:not dias:days ' +
+    'total:total percepciones:earnings percepcion:earning deducciones:deductions deduccion:deduction otros:other otras:other ' +
+    'otro:other registro:registration patronal:employer patron:employer origen:origin recurso:funds monto:amount propio:own ' +
+    'seguridad:security social:social inicio:start rel:relation laboral:employment antiguedad:seniority contrato:contract ' +
+    'sindicalizado:unionized jornada:shift regimen:regime empleado:employee departamento:department puesto:position riesgo:risk ' +
+    'periodicidad:periodicity banco:bank cuenta:account bancaria:bank salario:salary base:base cot:contribution apor: diario:daily ' +
+    'integrado:integrated clave:key ent:state fed: labora:workplace porcentaje:percentage tiempo:time sueldos:wages sueldo:salary ' +
+    'separacion:separation indemnizacion:severance jubilacion:retirement pension:pension retiro:withdrawal gravado:taxed grav:taxed ' +
+    'exento:exempt exent:exempt horas:hours hora:time importe:amount imp:amount pagado:paid pagados:paid valor:value mercado:market precio:price ' +
+    'otorgarse:granting una:one exhibicion:payment parcialidad:part ingreso:income acumulable:accumulable anos:years años:years ' +
+    'anio:year año:year servicio:service ultimo:last mens:monthly causado:caused remanente:remainder rem:remainder sal:balance ' +
+    'fav:favourable incapacidad:incapacity incapacidades:incapacities monetario:monetary complemento:complement entidad:entity ' +
+    'sub:sub contratacion:contracting acciones:shares titulos:titles subsidio:subsidy empleo:employment compensacion:compensation ' +
+    'saldos:balances saldo:balance folio:folio fiscal:tax orig:original serie:series calle:street exterior:external ' +
+    'interior:internal colonia:neighbourhood localidad:town referencia:reference municipio:municipality estado:state pais:country ' +
+    'codigo:code postal:postal numero:number aduana:customs tasa:rate domicilio:address expedido:issued concepto:item ' +
+    'terceros:third_parties tercero:third_party informacion:information extras:extra extra:extra traslados:charged_taxes ' +
+    'traslado:charged_tax impuesto:tax impuestos:taxes emisor:issuer receptor:receiver cta:account ord:payer ordenante:payer ' +
+    'ben:payee beneficiario:payee nom:name nombre:name ext:foreign cad:string cadena:string cert:certificate ' +
+    'certificado:certificate sello:seal dr:document p:payment e:issuer r:receiver factor:factor cuota:quota ' +
+    'retenciones:withheld_taxes retencion:withheld_tax ret:withheld reten:withheld alumno:student nivel:level educativo:education ' +
+    'aut:authorization autorizacion:authorization idioma:language leyenda:legend inst:institutions educativas:educational nota:note ' +
+    'texto:text locales:local id:ID dist:distance rec:covered ubicacion:location ubicaciones:locations remitente:sender ' +
+    'destinatario:recipient salida:departure llegada:arrival peso:weight bruto:gross neto:net unidad:unit mercancias:goods ' +
+    'mercancia:goods bienes:goods transp:transported kg:kg destino:destination perm:permit permiso:permit config:configuration ' +
+    'vehicular:vehicle vehiculo:vehicle placa:plate vm:vehicle modelo:model marca:brand asegura:insurer aseg:insurer poliza:policy ' +
+    'resp:liability civil:civil med:environment ambiente: pedimento:customs_declaration cambio:exchange fraccion:code ' +
+    'arancelaria:tariff cantidad:quantity unitario:unit dolares:dollars transporta:transported autotransporte:road_transport ' +
+    'identificacion:identification descripciones:descriptions especificas:specific descripcion:description proceso:process ' +
+    'comite:committee contabilidad:accounting ambito:scope den: raz: soc:company nacionalidad:nationality mes:month ini:initial ' +
+    'fin:final ejercicio:fiscal_year ejerc:fiscal_year tot:total operacion:operation utilidad:profit bimestral:two-monthly ' +
+    'correspondiente:corresponding cve:key tip:type div:dividend distr:distributing mont:amount acred:creditable mexico:Mexico ' +
+    'extranjero:abroad nal:national proporcion:proportion relacionados:related dividendos:dividends figura:figure figuras:figures ' +
+    'transporte:transport operador:driver licencia:licence partes:parts parte:part remolque:trailer remolques:trailers ' +
+    'subtipo:subtype material:material peligroso:dangerous embalaje:packaging entrada:entry via:route logistica:logistics ' +
+    'inversa:reverse recoleccion:collection devolucion:return propietario:owner adicional:additional motivo:reason numeros:numbers ' +
+    'observaciones:remarks incoterm:Incoterm subdivision:subdivision exportador:exporter confiable:reliable ' +
+    'confirmacion:confirmation prima:premium seguro:insurance maritimo:sea maritima:sea aereo:air aerea:air ferroviario:rail ' +
+    'carro:car contenedor:container contenedores:containers guia:waybill matricula:registration estacion:station nav:navigation ' +
+    'trafico:traffic certific:certificate viaje:trip tarifa:fare documento:document documentos:documents ' +
+    'documentacion:documentation aduanera:customs aduanero:customs regimenes:regimes sector:sector cofepris:COFEPRIS forma:form ' +
+    'farmaceutica:pharmaceutical condiciones:conditions esp:special lote:lot fabricante:manufacturer caducidad:expiry ' +
+    'ingrediente:ingredient activo:active quimico:chemical predial:property cuentapredial:property_account unidades:units unid:unit ' +
+    'conciliacion:reconciliation intereses:interest interes:interest nominal:nominal real:real perdida:loss enajenacion:sale ' +
+    'pagador:payer efectivo:cash premio:prize premios:prizes plataformas:platforms tecnologicas:technological servicios:services ' +
+    'comision:commission costo:cost prestador:provider secreto:secret estimulo:incentive establecimiento:establishment ' +
+    'comprobante:receipt sucursal:branch conductor:driver usuario:user tarjeta:card monedero:purse combustible:fuel litros:litres'
+  )
+    .split(' ')
+    .map((pair) => pair.replaceAll('_', ' ').split(':') as [string, string]),
+)
+/** Words that join others. */
+const JOINING = ['de', 'del', 'al', 'la', 'el', 'los', 'las', 'en', 'por', 'y']
+
 /** What attributes and elements are called where their names do not say it well: in Spanish and in English. */
 const LABELS: Readonly<Record<string, readonly [es: string | null, en: string]>> = {
   ...{ comprobante: [null, 'Document'], emisor: [null, 'Issuer'], receptor: [null, 'Receiver'], conceptos: [null, 'Line items'] },
@@ -246,6 +303,54 @@ const LABELS: Readonly<Record<string, readonly [es: string | null, en: string]>>
     nacional: [null, 'National'],
     extranjero: [null, 'Foreign'],
   },
+  ...{
+    saldoafavor: ['Saldo a favor', 'Balance in favour'],
+    compensacionsaldosafavor: ['Compensación de saldos a favor', 'Offsetting of balances in favour'],
+    accionesotitulos: ['Acciones o títulos', 'Shares or titles'],
+    tasaocuotadr: ['Tasa o cuota del documento', 'Document rate'],
+    tasaocuotap: ['Tasa o cuota del pago', 'Payment rate'],
+  },
+  ...{
+    totalotrospagos: ['Total de otros pagos', 'Total of other payments'],
+    tipootropago: ['Tipo de otro pago', 'Type of other payment'],
+    totalotrasdeducciones: ['Total de otras deducciones', 'Total of other deductions'],
+    totalunaexhibicion: ['Total en una exhibición', 'Total in one payment'],
+    ultimosueldomensord: ['Último sueldo mensual ordinario', 'Last ordinary monthly salary'],
+    separacionindemnizacion: ['Separación e indemnización', 'Separation and severance'],
+    totalseparacionindemnizacion: ['Total de separación e indemnización', 'Total of separation and severance'],
+    jubilacionpensionretiro: ['Jubilación, pensión o retiro', 'Retirement or pension'],
+    totaljubilacionpensionretiro: ['Total de jubilación, pensión o retiro', 'Total of retirement or pension'],
+    remanentesalfav: ['Remanente del saldo a favor', 'Remainder of the balance in favour'],
+    subcontratacion: ['Subcontratación', 'Subcontracting'],
+  },
+  ...{
+    tipocambiousd: ['Tipo de cambio del dólar', 'Exchange rate of the US dollar'],
+    numeroserie: ['Número de serie', 'Serial number'],
+    fechahorasalidallegada: ['Fecha y hora de salida o llegada', 'Time of departure or arrival'],
+    rfcremitentedestinatario: ['RFC del remitente o destinatario', 'RFC of the sender or recipient'],
+  },
+  ...{
+    rfcacuentaterceros: ['RFC del tercero', 'RFC of the third party'],
+    nombreacuentaterceros: ['Nombre del tercero', 'Name of the third party'],
+    regimenfiscalacuentaterceros: ['Régimen fiscal del tercero', 'Tax regime of the third party'],
+    domiciliofiscalacuentaterceros: ['Domicilio fiscal del tercero', 'Tax address of the third party'],
+    porcuentadeterceros: ['Por cuenta de terceros', 'On behalf of third parties'],
+  },
+  ...{
+    nomdenrazsoce: ['Nombre o razón social', 'Name'],
+    nomdenrazsocr: ['Nombre o razón social', 'Name'],
+    divid: [null, 'Dividend'],
+    dividoutil: ['Dividendo o utilidad', 'Dividend or profit'],
+    cvetipdivoutil: ['Clave del dividendo o utilidad', 'Key of the dividend or profit'],
+  },
+  ...{
+    confirmacion: [null, 'Confirmation'],
+    noautorizacion: ['No. de autorización', 'Authorization number'],
+    noexterior: ['No. exterior', 'External number'],
+    nointerior: ['No. interior', 'Internal number'],
+    expedidoen: ['Expedido en', 'Issued at'],
+    ingresonoacumulable: ['Ingreso no acumulable', 'Income that does not accumulate'],
+  },
   ...{ totalderetenciones: ['Total de retenciones', 'Total withheld'], totaldetraslados: ['Total de traslados', 'Total charged'] },
   ...{
     imploctrasladado: ['Impuesto', 'Tax'],
@@ -277,18 +382,34 @@ export function labelOf(name: string, language: Language): string {
   return label
 }
 
+const isAcronym = (word: string): boolean => /^[A-Z][A-Z\d]+$/.test(word)
+
+/** A name in English; null when one of its words has none. */
+function englishOf(parts: readonly string[]): string | null {
+  const plain = (word: string) => word.toLowerCase().normalize('NFD').replace(/\p{M}/gu, '')
+  const kept = parts.filter((word) => !JOINING.includes(plain(word)))
+  const said = kept.map(
+    (word) =>
+      ENGLISH.get(plain(word)) ?? (/^(rfc|curp|cfdi|isr|iva|ieps|sat|sct|usd)$/i.test(word) || isAcronym(word) ? word.toUpperCase() : null),
+  )
+  return said.includes(null) ? null : said.toReversed().filter(Boolean).join(' ')
+}
+
 function newLabel(name: string, language: Language): string {
   const own = Object.hasOwn(LABELS, name.toLowerCase()) ? LABELS[name.toLowerCase()] : undefined
   if (own && language === 'en') return own[1]
   if (own && own[0] !== null) return own[0]
-  const words = name
+  const parts = name
     .replace(/^.*:/, '')
     .replace(/([a-zà-ÿ\d])([A-ZÀ-Ý])/g, '$1 $2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     .split(/[\s_.-]+/)
     .filter(Boolean)
-    .map((word) => SHORT[word.toLowerCase()] ?? ACCENTED[word.toLowerCase()] ?? (/^[A-Z]{2,}$/.test(word) ? word : word.toLowerCase()))
-    .join(' ')
+  const words =
+    (language === 'en' && englishOf(parts)) ||
+    parts
+      .map((word) => SHORT[word.toLowerCase()] ?? ACCENTED[word.toLowerCase()] ?? (isAcronym(word) ? word : word.toLowerCase()))
+      .join(' ')
   return words === '' ? name : words[0]!.toUpperCase() + words.slice(1)
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { describe, expect, it } from 'vitest'
+import { codeNameOf } from '../../../src/cfdi/print/catalogs.ts'
 import { amountInWords, labelOf } from '../../../src/cfdi/print/labels.ts'
 import { makingPdf, pdfOf } from '../../../src/cfdi/print/pdf.ts'
 import { Glyphs } from '../../../src/platform/pdf/glyphs.ts'
@@ -161,4 +162,48 @@ it('an attribute that nobody knows is called by the words of its name', () => {
     'RFC remitente',
     'To string',
   ])
+})
+
+describe('what a code or name is called', () => {
+  it.each([
+    ['Moneda', 'USD', 'USD – dólar estadounidense', 'USD – US Dollar'],
+    ['MonedaP', 'XXX', 'XXX – Sin moneda', 'XXX – No currency'],
+    ['Moneda', 'Peso', 'Peso', 'Peso'],
+    ['ResidenciaFiscal', 'DEU', 'DEU – Alemania', 'DEU – Germany'],
+    ['pais', 'México', 'México', 'México'],
+    ['Banco', '072', '072 – BANORTE', '072 – BANORTE'],
+    ['Banco', '999', '999', '999'],
+  ])('%s %s is named in both languages', (name, code, es, en) => {
+    const said = (language: 'es' | 'en') => [code, codeNameOf(name, code, language)].filter(Boolean).join(' – ')
+    expect([said('es'), said('en')]).toEqual([es, en])
+  })
+
+  it('a name is English in an English PDF, whatever the document', () => {
+    const names = Object.values(DOCUMENTS).flatMap((xml) => [
+      ...[...xml.matchAll(/\s([\wÀ-ÿ]+)="/g)].map(([, name]) => name!),
+      ...[...xml.matchAll(/<(?:\w+:)?([\wÀ-ÿ]+)/g)].map(([, name]) => name!),
+    ])
+    const same = new Set(names.filter((name) => labelOf(name, 'en') === labelOf(name, 'es')).map((name) => name.toLowerCase()))
+    const alike = [
+      'addenda',
+      'base',
+      'clabe',
+      'curp',
+      'curpe',
+      'encoding',
+      'folio',
+      'ine',
+      'mine',
+      'rfc',
+      'subtotal',
+      'total',
+      'x',
+      'xmlns',
+    ]
+    expect([...same].filter((name) => !alike.includes(name))).toEqual([])
+    expect(['NumPermisoSCT', 'FechaInicialPago', 'ImporteDR', 'RfcE'].map((name) => labelOf(name, 'en'))).toEqual([
+      ...['SCT permit number', 'Payment initial date', 'Document amount', 'Issuer RFC'],
+    ])
+    expect(labelOf('PesoDeAlgoNuevo', 'en')).toBe('Peso de algo nuevo')
+  })
 })
