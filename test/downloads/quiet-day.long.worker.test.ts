@@ -98,11 +98,13 @@ describe('a quiet day of one RFC, with the extractors of every new organization'
     expect(apart(days.at(-1)!.rows, false)).toEqual(apart(days[0]!.rows, false))
   })
 
-  it('writes two rows a job, those of the events apart, and 20 beside; objects write none', async () => {
+  it('writes two rows a job, those of the events apart, and 23 beside; objects write none', async () => {
     const { events, ...written } = writtenBy(apart(days[0]!.rows, false))
     expect(written).toEqual({
       sync_jobs: 30,
       ...{ sync_work: 3, outbox: 2, relays: 2, extractions: 1, connections: 2, runs: 5, extractors: 1, tick_pages: 3, zones: 1 },
+      // The day's question for requests to cancel.
+      status_rechecks: 3,
     })
     // One for each job, and one for the extraction.
     expect(events).toBe(16)
