@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
 import type { KnownDetail } from '../../../cfdi/chunks/content.ts'
-import { type Located, locateContents, readContents, type StoredLocation } from '../../../cfdi/chunks/contents.ts'
+import { type Located, readContents, type StoredLocation } from '../../../cfdi/chunks/contents.ts'
 import { Cfdi } from '../../../cfdi/contract.ts'
 import { JUBILACION, SEPARACION } from '../../../cfdi/detail/payroll.ts'
 import { eachPacked, inflated, type XmlLocation } from '../../../cfdi/mirrored/mirrored.ts'
@@ -178,11 +178,9 @@ export interface FileOf extends Located<PageItem> {
 const nameOf = ({ row, context }: PageItem): string =>
   `${context.partition.origin === 'import' ? 'imported/' : ''}${row.direction === 0 ? 'issued' : 'received'}/${row.fecha.slice(0, 7)}/${row.uuid}.xml`
 
-/** The files of those documents whose XML is known, in their order. One statement for each partition. */
-export async function filesOf(ledger: ScopedLedger, items: readonly PageItem[]): Promise<FileOf[]> {
-  const located = await locateContents(ledger, items)
-  return located.filter(isKnown).map(({ item, location }) => ({ name: nameOf(item), item, location }))
-}
+/** The files of those documents whose XML is known, in their order. */
+export const filesOf = (located: readonly Located<PageItem>[]): FileOf[] =>
+  located.filter(isKnown).map(({ item, location }) => ({ name: nameOf(item), item, location }))
 
 /** Adds files to an archive as they are stored, without packing them again. */
 export async function addFiles(bucket: R2Bucket, zip: Zip, files: readonly FileOf[]): Promise<void> {

@@ -99,9 +99,14 @@ export class Maker {
     const { kind } = this.#row
     const writer: RowWriter | null = kind === 'xml' ? null : rowWriterOf(this.#row, this.state, this.#output, this.#limits)
     if (this.state.after === null && this.state.documents === 0) writer?.begin()
-    const { items, next } = await this.#page()
-    if (writer === null) await this.#addFiles(items)
-    else await this.#writeRows(writer, kind as Exclude<typeof kind, 'xml'>, items)
+    const { items, located, next } = await this.#page()
+    if (writer === null) await this.#addFiles(located)
+    else if (kind === 'cfdi')
+      await this.#write(
+        writer,
+        items.map(({ row, context }) => view(row, context, this.#listed)),
+      )
+    else await this.#writeRows(writer, kind as Exclude<typeof kind, 'xml' | 'cfdi'>, located)
     this.state.documents += items.length
     this.state.without_xml += items.filter(({ row }) => row.has_xml === 0).length
     if (next !== null) {
@@ -113,21 +118,26 @@ export class Maker {
     await this.#endReading()
   }
 
-  async #page(): Promise<{ items: PageItem[]; next: MakingState['after'] }> {
-    if (this.#filters === null) return { items: [], next: null }
+  /** The next documents, with the places of their contents where these are exported. */
+  async #page(): Promise<{ items: PageItem[]; located: Located<PageItem>[]; next: MakingState['after'] }> {
+    if (this.#filters === null) return { items: [], located: [], next: null }
     const limit = this.#limits.page[this.#content.includes('pdf') ? 'pdf' : this.#row.kind]
-    return findMatches(this.#ctx, this.#ledger, this.#filters, this.#listed, this.state.after ?? undefined, limit)
+    const page = await findMatches(this.#ctx, this.#ledger, this.#filters, this.#listed, this.state.after ?? undefined, limit)
+    if (this.#row.kind === 'cfdi') return { ...page, located: [] }
+    const located = await locateContents(this.#ledger, page.items)
+    const [first = [], more] = batchesOf(located, this.#limits.stepBytes, ({ xml_size }) => xml_size ?? 0)
+    if (more === undefined) return { ...page, located }
+    const last = first.at(-1)!.item
+    return { items: page.items.slice(0, page.items.indexOf(last) + 1), located: first, next: [last.row.issued_at, last.row.uuid] }
   }
 
-  /** Writes the rows of documents. Those of contents are written before the next contents are read, because they keep them in memory. */
-  async #writeRows(writer: RowWriter, kind: Exclude<ExportRow['kind'], 'xml'>, items: readonly PageItem[]): Promise<void> {
-    if (kind === 'cfdi') {
-      return this.#write(
-        writer,
-        items.map(({ row, context }) => view(row, context, this.#listed)),
-      )
-    }
-    for (const batch of readableOf(await locateContents(this.#ledger, items))) {
+  /** Writes the rows of contents, those of some before the next contents are read, because they keep them in memory. */
+  async #writeRows(
+    writer: RowWriter,
+    kind: Exclude<ExportRow['kind'], 'xml' | 'cfdi'>,
+    located: readonly Located<PageItem>[],
+  ): Promise<void> {
+    for (const batch of readableOf(located)) {
       const bytes = batch.reduce((sum, { location }) => sum + (location.xml_size ?? 0), 0)
       const rows = isOfXml(kind) ? this.#rowsOfXml(batch, kind) : rowsOf(this.#ledger, kind, batch, this.#listed)
       await holdLarge(this.#ctx, bytes - WEIGHT, () => this.#write(writer, rows))
@@ -151,9 +161,9 @@ export class Maker {
     await write()
   }
 
-  async #addFiles(items: readonly PageItem[]): Promise<void> {
+  async #addFiles(located: readonly Located<PageItem>[]): Promise<void> {
     const zip = zipOf(this.#row, this.state, this.#output, this.#limits)
-    for await (const batch of this.#batches(items)) {
+    for (const batch of this.#batches(located)) {
       if (this.#content.includes('xml')) await addFiles(this.#files, zip, batch)
       if (this.#content.includes('pdf')) await this.#addPdfs(zip, batch)
       await this.#output.flush()
@@ -200,9 +210,8 @@ export class Maker {
   }
 
   /** The files of those documents whose XML is known, in batches. */
-  async *#batches(items: readonly PageItem[]): AsyncGenerator<FileOf[]> {
-    const files = await filesOf(this.#ledger, items)
-    for (const batch of batchesOf(files, this.#limits.xmlBytes, ({ xml_length }) => xml_length)) {
+  *#batches(located: readonly Located<PageItem>[]): Generator<FileOf[]> {
+    for (const batch of batchesOf(filesOf(located), this.#limits.xmlBytes, ({ xml_length }) => xml_length)) {
       this.objects += new Set(batch.map(({ location }) => location.xml_object)).size
       yield batch
     }

@@ -9,6 +9,8 @@ export interface ExportLimits {
   page: Readonly<Record<ExportRow['kind'] | 'pdf', number>>
   /** After so many documents a step is committed. */
   commit: number
+  /** Bytes of XML of the documents of a step, or of one document: what is made of them is lost with the worker until the step is committed. */
+  stepBytes: number
   /** Compressed bytes of XML that are read at once. */
   xmlBytes: number
   sheet: { rows: number; bytes: number }
@@ -27,6 +29,7 @@ export const WEIGHT = 2 * MIB
 export const LIMITS: ExportLimits = {
   page: { cfdi: 500, conceptos: 250, pagos: 250, nominas: 250, complementos: 250, xml: 250, pdf: 25 },
   commit: 5_000,
+  stepBytes: 32 * MIB,
   xmlBytes: 2 * MIB,
   sheet: { rows: 1_048_576, bytes: 2 * 1024 * MIB },
   zip: { bytes: 2 ** 32 - 1, entries: 65_535 },
