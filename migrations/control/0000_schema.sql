@@ -319,7 +319,10 @@ CREATE TABLE `invitations` (
 	`invited_by` text NOT NULL,
 	`credential_expires_at` integer,
 	`created_at` integer NOT NULL,
-	`expires_at` integer NOT NULL
+	`expires_at` integer NOT NULL,
+	`scopes` text,
+	`fiscal_entity_ids` text,
+	`allowed_addresses` text
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `invitations_digest` ON `invitations` (`digest`);--> statement-breakpoint
@@ -371,10 +374,16 @@ CREATE TABLE `credentials` (
 	`created_at` integer NOT NULL,
 	`expires_at` integer,
 	`last_used_on` text,
-	`revoked_at` integer
+	`revoked_at` integer,
+	`scopes` text,
+	`fiscal_entity_ids` text,
+	`allowed_addresses` text,
+	`previous_digest` text,
+	`overlap_until` integer
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `credentials_api_key` ON `credentials` (`api_key`);--> statement-breakpoint
+CREATE UNIQUE INDEX `credentials_previous` ON `credentials` (`previous_digest`) WHERE previous_digest is not null;--> statement-breakpoint
 CREATE INDEX `credentials_organization` ON `credentials` (`organization_id`,`created_at`,`api_key`);--> statement-breakpoint
 CREATE INDEX `credentials_valid` ON `credentials` (`organization_id`) WHERE revoked_at is null;--> statement-breakpoint
 CREATE TABLE `console_sessions` (

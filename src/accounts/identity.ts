@@ -59,6 +59,6 @@ export async function viewInvitation(system: System, token: string) {
 
 /** Counts the active members and the active connections of the organization, now. */
 export async function getOrganizationStats({ db, organization }: Ctx): Promise<OrganizationStats> {
-  const [members, rfcs] = await db.batch([countActiveMembers(db, organization.id), countActiveConnections(db, organization.id)])
+  const [members, rfcs] = await db.batch([countActiveMembers(db, organization.id), countActiveConnections(db, organization)])
   return { total_members: members[0]!.n, active_rfcs: rfcs[0]!.n }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { App, Ctx } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { body, idempotent, operation, params, publicOperation, query, refuses, refusesAny, returns, roles, upload } from '../platform/http/operation.ts'
+import { body, idempotent, operation, params, publicOperation, query, refuses, refusesAny, returns, upload } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { WHOLE } from '../platform/paging/cursor.ts'
 import { getBilling, getPlan, listPlans } from './billing/billing.ts'
@@ -10,8 +10,8 @@ import { Invoice, InvoiceQuery } from './billing/invoices/contract.ts'
 import { listInvoices } from './billing/invoices/invoices.ts'
 import { receiveStripeEvent } from './billing/stripe/stripe-events.ts'
 import type { Resume } from './billing/subscription/subscription.ts'
-import { Credential, CredentialDraft, CredentialPath, CredentialQuery, NewCredential } from './credentials/contract.ts'
-import { createCredential, listCredentials } from './credentials/credentials.ts'
+import { Credential, CredentialDraft, CredentialPath, CredentialQuery, CredentialRoll, NewCredential } from './credentials/contract.ts'
+import { createCredential, listCredentials, rollCredential } from './credentials/credentials.ts'
 import { getOrganizationStats, revokeCredential } from './identity.ts'
 import { OrganizationChanges, OrganizationProfile, OrganizationStats } from './organization/contract.ts'
 import { changeOrganization, getOrganization } from './organization/organization.ts'
@@ -48,7 +48,6 @@ export const identityRoutes = new Hono<App>()
         'notifications that were acknowledged with it and wait. Only an owner can revoke a credential with the role owner.',
     ),
     params(CredentialPath),
-    roles('owner', 'admin'),
     returns(204, undefined, 'The credential is revoked.'),
     refuses(404, 'There is no such credential.'),
     refuses(409, 'No other credential with the role owner is valid for as long as this one.'),
@@ -67,7 +66,6 @@ export const organizationRoutes = new Hono<App>()
       'Update the organization',
       'Members that are omitted or null keep their value. An empty `logo_url` removes the logo.',
     ),
-    roles('owner', 'admin'),
     body(OrganizationChanges),
     returns(200, OrganizationProfile),
     async (c) => c.json(await changeOrganization(c.var.ctx, c.req.valid('json'))),
@@ -96,7 +94,6 @@ export const teamRoutes = new Hono<App>()
       'Where the service sends mail, the person gets a link. The token does the same: it is shown only in this answer. One of them can be used, once, ' +
         'within seven days. A new invitation replaces a pending one of the same address, so that inviting again sends another mail. Only an owner can invite owners. Addresses at disposable domains are refused with 422.',
     ),
-    roles('owner', 'admin'),
     body(InvitationDraft),
     returns(201, NewInvitation, 'The invitation with its token, which is shown only in this answer'),
     refuses(
@@ -119,7 +116,6 @@ export const teamRoutes = new Hono<App>()
         'change an owner or give the role owner.',
     ),
     params(MemberPath),
-    roles('owner', 'admin'),
     body(MemberChanges),
     returns(200, Member),
     refuses(404, ABSENT),
@@ -137,7 +133,6 @@ export const teamRoutes = new Hono<App>()
         'may use them. Openings of notifications that were acknowledged with a revoked credential and wait are withdrawn. The answer lists what was revoked. Only an owner can remove an owner.',
     ),
     params(MemberPath),
-    roles('owner', 'admin'),
     query(MemberRemovalQuery),
     returns(200, MemberRemoval, 'The member is removed.'),
     refuses(404, ABSENT),
@@ -165,7 +160,6 @@ export const teamRoutes = new Hono<App>()
       'Its token fails at once. Only an owner can withdraw the invitation of an owner.',
     ),
     params(InvitationPath),
-    roles('owner', 'admin'),
     returns(204, undefined, 'The invitation is withdrawn.'),
     refuses(404, 'There is no such pending invitation: it is unknown, was accepted, replaced or withdrawn, or has expired.'),
     (c) => withdrawInvitation(c.var.ctx, c.req.valid('param').invitation_id).then(() => c.body(null, 204)),
@@ -185,10 +179,9 @@ export const credentialRoutes = new Hono<App>()
       'createCredential',
       'Credentials',
       'Create a credential',
-      'The credential has at most the role and the life of the one that creates it: only an owner can create a credential with the ' +
-        'role owner.',
+      'The credential has at most the role, the scopes, the RFCs, the addresses and the life of the one that creates it: only an owner can create a ' +
+        'credential with the role owner.',
     ),
-    roles('owner', 'admin'),
     body(CredentialDraft),
     returns(201, NewCredential, 'The credential with its secret, which is shown only in this answer'),
     refuses(
@@ -198,6 +191,24 @@ export const credentialRoutes = new Hono<App>()
     ),
     idempotent(),
     async (c) => c.json(await createCredential(c.var.ctx, c.req.valid('json')), 201),
+  )
+  .post(
+    '/:api_key/roll',
+    operation(
+      'rollCredential',
+      'Credentials',
+      'Give a credential another secret',
+      'The api_key stays. The secret from before stays valid for `overlap_hours`, so that you can change it where it is used. Rolled again in that time, ' +
+        'it keeps its end, and the secret of the first roll ends: send the request again when its answer was lost. Sessions of the console that ' +
+        'began with the credential end with the secret from before. Only a credential that may do as much, and lives as long, can roll another one.',
+    ),
+    params(CredentialPath),
+    body(CredentialRoll),
+    returns(200, NewCredential, 'The credential with its new secret, which is shown only in this answer'),
+    refuses(404, 'There is no such credential.'),
+    refuses(409, 'The credential, or the one of the request, was rolled, revoked or given another role in the meantime.'),
+    idempotent(),
+    async (c) => c.json(await rollCredential(c.var.ctx, c.req.valid('param').api_key, c.req.valid('json'))),
   )
 
 const BILLING = 'Billing'

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { instant } from '../platform/db/columns.ts'
+import type { Scope } from '../platform/tenant/scopes.ts'
 import { ROLES } from '../platform/tenant/tenant.ts'
 
 export const credentials = sqliteTable(
@@ -18,6 +19,15 @@ export const credentials = sqliteTable(
     created_by: text(),
     created_at: instant().notNull(),
     expires_at: instant(),
+    /** The scopes of its role that it has, as a JSON list; null for all of them. */
+    scopes: text({ mode: 'json' }).$type<Scope[]>(),
+    /** The fiscal entities that it is bound to, as a JSON list; null for all of the organization. */
+    fiscal_entity_ids: text({ mode: 'json' }).$type<string[]>(),
+    /** The networks from which it may be used, as a JSON list of CIDRs; null for all. */
+    allowed_addresses: text({ mode: 'json' }).$type<string[]>(),
+    /** The secret before the last roll, as `digest` has the secret, and until when it is valid. */
+    previous_digest: text(),
+    overlap_until: instant(),
     /** The last day, in UTC, on which a request was authenticated with it. */
     last_used_on: text(),
     revoked_at: instant(),
@@ -25,6 +35,8 @@ export const credentials = sqliteTable(
   (table) => [
     // Revoking by api_key.
     uniqueIndex('credentials_api_key').on(table.api_key),
+    // Authenticating with the secret before the last roll.
+    uniqueIndex('credentials_previous').on(table.previous_digest).where(sql`previous_digest is not null`),
     // The organization's list, oldest first.
     index('credentials_organization').on(table.organization_id, table.created_at, table.api_key),
     // The quota of credentials.
@@ -70,6 +82,10 @@ export const invitations = sqliteTable(
     invited_by: text().notNull(),
     /** When the credential that sent it expires, and with it the one of whoever accepts; null for never. */
     credential_expires_at: instant(),
+    /** What the credential of whoever accepts is limited to, as the columns of credentials say it. */
+    scopes: text({ mode: 'json' }).$type<Scope[]>(),
+    fiscal_entity_ids: text({ mode: 'json' }).$type<string[]>(),
+    allowed_addresses: text({ mode: 'json' }).$type<string[]>(),
     created_at: instant().notNull(),
     expires_at: instant().notNull(),
   },

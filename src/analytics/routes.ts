@@ -1,6 +1,6 @@
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { idempotent, operation, params, query, refuses, refusesAny, returns, returnsTable, roles } from '../platform/http/operation.ts'
+import { idempotent, operation, params, query, refuses, refusesAny, returns, returnsTable } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { NOT_READABLE } from '../taxpayers/contract.ts'
 import { EntriesPage } from './common/contract.ts'
@@ -256,7 +256,6 @@ export const reportRoutes = new Hono<App>()
       'Queues the work, at most once in ten minutes for each report of an RFC. `GET /v1/reports/{key}` returns the report.',
     ),
     params(ReportPath),
-    roles('owner', 'admin'),
     query(ReportQuery),
     returns(202, ReportQueued, 'The work is queued'),
     refusesAny({ 404: ABSENT, 409: BOUNDED, 429: 'The report was refreshed less than ten minutes ago (`report.cooldown`).' }),

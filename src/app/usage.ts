@@ -52,7 +52,7 @@ export async function getUsage(ctx: Ctx): Promise<BillingUsage> {
   const today = localDayOf(now, organization.timezone)
   const [subscription, active, used] = await Promise.all([
     getSubscription(ctx),
-    countActiveConnections(db, organization.id),
+    countActiveConnections(db, { id: organization.id }),
     usedNow(ctx, today),
   ])
   const tomorrow = firstInstantOf(dayOfEpoch(epochDayOf(today) + 1), organization.timezone).toISOString()

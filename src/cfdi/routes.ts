@@ -12,7 +12,6 @@ import {
   refusesAny,
   returns,
   returnsTable,
-  roles,
   storedUpload,
 } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
@@ -138,7 +137,6 @@ export const importRoutes = new Hono<App>()
         'in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts. The imports of different organizations take turns.',
     ),
     params(FiscalEntityPath),
-    roles('owner', 'admin'),
     confirmed(),
     storedUpload(CONTENT_TYPES, MOST_BODY_BYTES, 'One XML, one metadata TXT, or a ZIP.', UPLOADS, ({ connection }) => connection !== null),
     returns(202, Import, 'The import. It is queued.'),
@@ -179,7 +177,6 @@ export const importRoutes = new Hono<App>()
         'An import that is being processed stops. The import no longer counts against the total limit of the plan. It still counts against the limit of its day.',
     ),
     params(ImportPath),
-    roles('owner', 'admin'),
     returns(202, Import, 'The import. It is being deleted, and is not found once that is done.'),
     refuses(404, 'The organization has no connection to the fiscal entity, or no such import.'),
     async (c) => c.json(await deleteImport(c.var.ctx, c.req.valid('param').import_id), 202),

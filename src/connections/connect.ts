@@ -323,7 +323,7 @@ async function commitConnection(
   if (active) await connected(seat)
   else await reserveQuota(ctx, 'drafts', draftsUsed(organization.id), connected)
   if (active) await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs, stored.areOutstanding)
-  return (active && (await findConnection(db, organization.id, fiscal_entity_id))) || row
+  return (active && (await findConnection(db, organization, fiscal_entity_id))) || row
 }
 
 /** The changes of a request besides its logins. */

@@ -118,7 +118,7 @@ export function viewOf(ctx: Ctx): (row: ShownRow) => FiscalEntity {
 
 /** Returns the organization's connection to a fiscal entity. Throws Failure 404 fiscal_entity.not_found. */
 export async function requireConnection(ctx: Ctx, fiscal_entity_id: string): Promise<WithGrantedRanges> {
-  const row = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
+  const row = await findConnection(ctx.db, ctx.organization, fiscal_entity_id)
   if (!row) throw notFound('fiscal_entity')
   return row
 }
@@ -133,7 +133,7 @@ export const listFiscalEntities = (ctx: Ctx, query: FiscalEntityQuery) =>
     ctx,
     'fiscal_entities',
     query,
-    (after, limit) => listShown(ctx.db, ctx.organization.id, query, after, limit),
+    (after, limit) => listShown(ctx.db, ctx.organization, query, after, limit),
     (row) => row.fiscal_entity_id,
     viewOf(ctx),
   )
@@ -298,7 +298,7 @@ const viewWith =
 
 /** Lists the organization's RFCs with their seats, in the order of their ids. */
 export async function listRfcs(ctx: Ctx, query: BillingRfcQuery) {
-  const read = (after: string | undefined, limit: number) => listConnections(ctx.db, ctx.organization.id, after, limit)
+  const read = (after: string | undefined, limit: number) => listConnections(ctx.db, ctx.organization, after, limit)
   return listPage(ctx, 'billing_rfcs', query, read, (row) => row.fiscal_entity_id, viewWith(await getSubscription(ctx)))
 }
 

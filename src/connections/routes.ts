@@ -1,6 +1,6 @@
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { body, confirmed, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../platform/http/operation.ts'
+import { body, confirmed, idempotent, operation, params, query, refuses, refusesAny, returns } from '../platform/http/operation.ts'
 import { refusalOf } from '../platform/http/problem.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { parse } from '../platform/http/validation/faults.ts'
@@ -61,7 +61,6 @@ export const entityRoutes = new Hono<App>()
       'Connect an RFC',
       'With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; with both, each must be accepted. Without them it is a draft, which downloads nothing and costs nothing. Where the tax authority cannot be asked about a CIEC, it is stored, a connection with nothing else stays a draft, and `warnings` say what is missing. A connection lives by its own CIEC or e.firma: when another one of the same kind is accepted for the RFC, or one is refused, the authority is asked about this one again, and until it has answered nothing is downloaded with it. When it is refused, the connection goes on with the other one that it has, or its status becomes `invalid_ciec`. An e.firma is checked before the authority is asked; each 422 names its reason, such as `efirma.wrong_password` or `efirma.expired`.',
     ),
-    roles('owner', 'admin'),
     confirmed(),
     body(FiscalEntityDraft),
     returns(201, FiscalEntity),
@@ -89,7 +88,6 @@ export const entityRoutes = new Hono<App>()
         'Idempotency-Key, the repetition attempts nothing and is answered from what there is: RFCs that are connected by then are ' +
         '`already_connected`, those that could not be read are `refused`, and all others are `not_attempted`.',
     ),
-    roles('owner', 'admin'),
     confirmed(),
     body(FiscalEntityBatch),
     returns(200, FiscalEntityBatchAnswer),
@@ -113,7 +111,6 @@ export const entityRoutes = new Hono<App>()
       'A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. A stored login that is not in the request stays, in every status; only a login that the authority refused is erased when another one is accepted. If the authority cannot be asked about a CIEC, the service stores the CIEC and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed. If neither the service nor a fetcher can log in with the remaining logins, an active connection becomes `invalid_ciec` with `invalid_reason` `withdrawn`. No event is sent. A draft stays a draft.',
     ),
     params(FiscalEntityPath),
-    roles('owner', 'admin'),
     body(FiscalEntityChanges, ELSEWHERE),
     returns(200, FiscalEntity),
     refuses(402, LOGIN_REFUSED),
@@ -131,7 +128,6 @@ export const entityRoutes = new Hono<App>()
       'The stored CIEC and e.firma are erased, and events about the RFC are hidden. Connecting the RFC again restores its visibility windows and these events.',
     ),
     params(FiscalEntityPath),
-    roles('owner', 'admin'),
     returns(204, undefined, 'The RFC is unlinked.'),
     refuses(
       402,
@@ -164,7 +160,6 @@ export const seatRoutes = new Hono<App>()
         'the status is `invalid_ciec`.',
     ),
     params(BillingRfcPath),
-    roles('owner', 'admin'),
     body(BillingRfcChanges),
     returns(200, BillingRfc),
     refuses(402, 'Resuming only: an invoice is unpaid after its grace period, or no seat is free, as after the trial (with checkout_url).'),

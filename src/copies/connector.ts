@@ -42,7 +42,7 @@ export const openCredentials = async (system: System, row: CredentialsHolder & {
 
 /** Returns a connector of the organization. Throws Failure 404 storage_connector.not_found. */
 export async function requireConnector(ctx: Ctx, connector_id: string): Promise<CountedConnector> {
-  const row = await findConnector(eventsOf(ctx), ctx.organization.id, connector_id)
+  const row = await findConnector(eventsOf(ctx), ctx.organization, connector_id)
   if (!row) throw notFound('storage_connector')
   return row
 }

@@ -3,6 +3,8 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import { assignments, bare } from '../platform/db/statement.ts'
+import { hasOnly } from '../platform/tenant/bound.ts'
+import type { Tenant } from '../platform/tenant/tenant.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from './tables.ts'
 
 export type ConnectorRow = typeof connectors.$inferSelect
@@ -22,17 +24,28 @@ const counted = {
   pending: sql<number>`(${PENDING})`,
 }
 
-const oneOf = (organization_id: string, connector_id: string) =>
-  and(eq(connectors.connector_id, connector_id), eq(connectors.organization_id, organization_id), isNull(connectors.deleted_at))
+/** The condition that a connector is of a tenant. Who is bound to RFCs has those that copy none but these. */
+const isOf = (tenant: Tenant) =>
+  and(
+    eq(connectors.organization_id, tenant.id),
+    isNull(connectors.deleted_at),
+    hasOnly(tenant, sql`(${connectors.scope}->>'fiscal_entity_ids')`),
+  )
 
-export const findConnector = async (db: Database, organization_id: string, connector_id: string): Promise<CountedConnector | undefined> =>
-  (await db.select(counted).from(connectors).where(oneOf(organization_id, connector_id)).limit(1))[0]
+export const findConnector = async (db: Database, tenant: Tenant, connector_id: string): Promise<CountedConnector | undefined> =>
+  (
+    await db
+      .select(counted)
+      .from(connectors)
+      .where(and(eq(connectors.connector_id, connector_id), isOf(tenant)))
+      .limit(1)
+  )[0]
 
-export const listConnectorRows = (db: Database, organization_id: string, after: number, limit: number): Promise<CountedConnector[]> =>
+export const listConnectorRows = (db: Database, tenant: Tenant, after: number, limit: number): Promise<CountedConnector[]> =>
   db
     .select(counted)
     .from(connectors)
-    .where(and(eq(connectors.organization_id, organization_id), isNull(connectors.deleted_at), gt(connectors.connector, after)))
+    .where(and(isOf(tenant), gt(connectors.connector, after)))
     .orderBy(asc(connectors.connector))
     .limit(limit)
     .all()

@@ -1,6 +1,6 @@
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { body, idempotent, operation, optionalBody, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
+import { body, idempotent, operation, optionalBody, params, query, refuses, returns } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { EventCatalog, EventPayload } from './catalog/payload-contract.ts'
 import { Delivery, DeliveryPath, DeliveryQuery, DeliveryTest, Redelivered, RedeliveryRequest } from './deliveries/contract.ts'
@@ -70,7 +70,6 @@ export const webhookRoutes = new Hono<App>()
       'Create a webhook',
       'The webhook is enabled at once. Store the signing secret: no later response shows it again.',
     ),
-    roles('owner', 'admin'),
     body(WebhookDraft),
     returns(201, NewWebhook, 'The webhook with its signing secret'),
     refuses(409, 'The organization has as many webhooks as its plan allows (`webhook.plan_limit`).'),
@@ -95,7 +94,6 @@ export const webhookRoutes = new Hono<App>()
         'at their time; events that occurred while it was disabled are only in the feed (`GET /v1/events`).',
     ),
     params(WebhookPath),
-    roles('owner', 'admin'),
     body(WebhookChanges),
     returns(200, Webhook),
     refuses(404, NOT_FOUND),
@@ -110,7 +108,6 @@ export const webhookRoutes = new Hono<App>()
       'Pending deliveries are not sent. The delivery log is deleted with the webhook.',
     ),
     params(WebhookPath),
-    roles('owner', 'admin'),
     returns(204, undefined, 'Deleted'),
     refuses(404, NOT_FOUND),
     (c) => deleteWebhook(c.var.ctx, c.req.valid('param').webhook_id).then(() => c.body(null, 204)),
@@ -125,7 +122,6 @@ export const webhookRoutes = new Hono<App>()
         'secret first. If you repeat this request before the commit, the latest secret counts.',
     ),
     params(WebhookPath),
-    roles('owner', 'admin'),
     returns(201, RotatedSecret, 'The new signing secret'),
     refuses(404, NOT_FOUND),
     refuses(409, 'Another request rotated the secret at the same time. Try again.'),
@@ -141,7 +137,6 @@ export const webhookRoutes = new Hono<App>()
       'From now on, the new secret signs every delivery, retries included. The old secret signs nothing any more.',
     ),
     params(WebhookPath),
-    roles('owner', 'admin'),
     returns(200, Webhook),
     refuses(404, NOT_FOUND),
     refuses(409, 'There is no new secret to commit, or another request rotated the secret at the same time.'),
@@ -161,7 +156,6 @@ export const deliveryRoutes = new Hono<App>()
         'whatever the webhook subscribes to. See its outcome in the delivery log.',
     ),
     params(WebhookPath),
-    roles('owner', 'admin'),
     optionalBody(DeliveryTest),
     returns(202, Delivery, 'The pending delivery'),
     refuses(404, NOT_FOUND),
@@ -194,7 +188,6 @@ export const deliveryRoutes = new Hono<App>()
         'is back, include `pending` too: what still waits for its next attempt is then sent at once.',
     ),
     params(WebhookPath),
-    roles('owner', 'admin'),
     body(RedeliveryRequest),
     returns(202, Redelivered, 'The number of deliveries created'),
     refuses(404, NOT_FOUND),
@@ -211,7 +204,6 @@ export const deliveryRoutes = new Hono<App>()
         'attempts count from 1.',
     ),
     params(DeliveryPath),
-    roles('owner', 'admin'),
     returns(202, Delivery, 'The pending delivery'),
     refuses(404, 'The webhook does not exist, or the event has never been delivered to it.'),
     refuses(409, 'A delivery of the event to this webhook is already pending.'),
@@ -228,7 +220,6 @@ export const deliveryRoutes = new Hono<App>()
         'waits after them go on as they would have.',
     ),
     params(DeliveryPath),
-    roles('owner', 'admin'),
     returns(202, Delivery, 'The pending delivery'),
     refuses(404, 'The webhook does not exist, or the event has never been delivered to it.'),
     refuses(409, 'The webhook is disabled, or no delivery of the event to it is pending.'),

@@ -31,7 +31,7 @@ export async function clientPage<Row extends { fiscal_entity_id: string }>(
   const { db, organization, settings } = ctx
   const scope = { list, filters: query }
   const [after] = ((await openCursor(ctx, scope, query.cursor)) ?? []).map(String)
-  const found = await listConnections(db, organization.id, after, query.limit + 1)
+  const found = await listConnections(db, organization, after, query.limit + 1)
   const rows = found.slice(0, query.limit)
   const has_more = found.length > rows.length
   const shards = Map.groupBy(rows.filter(isReadable), ({ shard }) => shard)

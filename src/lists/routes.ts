@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { body, idempotent, operation, params, query, refuses, returns, roles, upload } from '../platform/http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns, upload } from '../platform/http/operation.ts'
 import { NOT_READABLE } from '../taxpayers/contract.ts'
 import { CustomList, CustomListDraft, CustomListPath, CustomLists } from './custom/contract.ts'
 import { createCustomList, listCustomLists, removeCustomList, replaceCustomList } from './custom/custom.ts'
@@ -48,7 +48,6 @@ export const customListRoutes = new Hono<App>()
       'The list is empty until its content is sent with PUT. Only your organization sees it: in look-ups, in `counterparty.blacklist` of ' +
         'CFDIs, and in the events `blacklist.changed`, under the source `custom:<slug>`.',
     ),
-    roles('owner', 'admin'),
     body(CustomListDraft),
     returns(201, CustomList, 'The list'),
     refuses(409, 'The slug is taken (`blacklist.exists`), or the plan allows no more lists (`blacklist.plan_limit`).'),
@@ -65,7 +64,6 @@ export const customListRoutes = new Hono<App>()
         'the body does not name leaves the list. A body with an invalid row changes nothing.',
     ),
     params(CustomListPath),
-    roles('owner', 'admin'),
     upload(['text/csv', 'application/json'], MAX_BYTES, 'The whole list.'),
     returns(200, CustomList),
     refuses(404, ABSENT),
@@ -81,7 +79,6 @@ export const customListRoutes = new Hono<App>()
     '/:slug',
     operation('deleteCustomBlacklist', BLACKLISTS, 'Delete a blacklist of your own'),
     params(CustomListPath),
-    roles('owner', 'admin'),
     returns(204, undefined, 'The list is deleted'),
     refuses(404, ABSENT),
     async (c) => {

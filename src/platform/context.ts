@@ -1,6 +1,7 @@
 import { connect, counted, type Database } from './db/commit.ts'
 import type { CountedLimit } from './failures.ts'
 import { type Settings, settingsOf } from './settings.ts'
+import type { Scope } from './tenant/scopes.ts'
 import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant/tenant.ts'
 import { Budget } from './work/budget.ts'
 
@@ -13,7 +14,8 @@ export interface System {
   db: Database
   now: Date
   requestId: string
-  /** The network that the request comes from (network.ts); empty in the background. */
+  /** The address that the request comes from, and its network (network.ts); empty in the background. */
+  address: string
   network: string
 }
 
@@ -84,6 +86,8 @@ export interface App {
     ctx: Ctx
     /** The pattern that the request matched. */
     route: string
+    /** What its credential must be allowed to do; absent on routes that need none. */
+    scope: Scope
     /** The raw body, where a route takes one. */
     upload: Uint8Array
     /** The same, where the body may be large. */
@@ -102,6 +106,6 @@ export function systemOf(env: Env, now: Date, requestId: string, budget = new Bu
     db: connect(counted(env.DB, budget)),
     now,
     requestId,
-    network: '',
+    ...{ address: '', network: '' },
   }
 }

@@ -4,7 +4,7 @@ import { listAuditEvents } from './audit/audit.ts'
 import { AuditEvent, AuditQuery } from './audit/contract.ts'
 import type { App } from './context.ts'
 import { Hono } from './http/hono.ts'
-import { idempotent, operation, params, query, refuses, returns, roles } from './http/operation.ts'
+import { idempotent, operation, params, query, refuses, returns } from './http/operation.ts'
 import { pageOf } from './http/shapes.ts'
 
 export const auditRoutes = new Hono<App>().get(
@@ -15,7 +15,6 @@ export const auditRoutes = new Hono<App>().get(
     'List the changes that were made to resources, newest first',
     'Changes are kept for two years and then deleted. To keep them longer, read all pages of a time with `since`, `until` and `cursor`.',
   ),
-  roles('owner', 'admin'),
   query(AuditQuery),
   returns(200, pageOf(AuditEvent)),
   async (c) => c.json(await listAuditEvents(c.var.ctx, c.req.valid('query'))),
@@ -34,7 +33,6 @@ export const alertRoutes = new Hono<App>()
   .post(
     '/read',
     operation('readAlerts', ALERTS, 'Mark alerts as read', 'Marks every unread alert that passes the filters, or all of them without any.'),
-    roles('owner', 'admin'),
     query(AlertFilters),
     returns(200, AlertsRead),
     idempotent(),
@@ -44,7 +42,6 @@ export const alertRoutes = new Hono<App>()
     '/:alert_id/read',
     operation('readAlert', ALERTS, 'Mark an alert as read', 'An alert that is already read keeps its `read_at`.'),
     params(AlertPath),
-    roles('owner', 'admin'),
     returns(200, Alert),
     refuses(404, 'The alert does not exist or belongs to another organization.'),
     idempotent(),

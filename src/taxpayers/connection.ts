@@ -3,12 +3,14 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import type { DataSourceKey } from '../authority/port/authority.ts'
 import { takesCiecs } from '../authority/port/login.ts'
 import { defaultKeys, withMandatory } from '../authority/sources.ts'
-import type { System } from '../platform/context.ts'
+import type { Ctx, System } from '../platform/context.ts'
 import type { Database } from '../platform/db/commit.ts'
-import { readRows } from '../platform/db/statement.ts'
-import { Failure, notFound } from '../platform/failures.ts'
-import type { Connection } from '../platform/tenant/tenant.ts'
+import { all, readRows } from '../platform/db/statement.ts'
+import { Failure, notFound, refuseFaults } from '../platform/failures.ts'
+import { isAbout } from '../platform/tenant/bound.ts'
+import type { Connection, Tenant } from '../platform/tenant/tenant.ts'
 import { connections, fiscalEntities } from './tables.ts'
+import { findLinked } from './taxpayers.ts'
 
 /**
  * Whether the organization may read the RFC's documents: while the connection is active, and while an unpaid invoice pauses it, because
@@ -37,20 +39,36 @@ export const notActive = ({ settings }: Pick<System, 'settings'>, connection: St
     ? new Failure('not_found', 'fiscal_entity.not_active', `The connection to this fiscal entity ${remedy(connection, settings)}`)
     : notFound('fiscal_entity')
 
+/** Refuses fiscal entities that the organization is not connected to. `path` is the member that names them. Throws Failure 422. */
+export async function refuseUnlinked(
+  { db, organization }: Pick<Ctx, 'db' | 'organization'>,
+  ids: readonly string[] | null | undefined,
+  path: string,
+  code: string,
+): Promise<void> {
+  if (!ids) return
+  const linked = await findLinked(db, organization, ids)
+  const message = 'The organization has no connection to this fiscal entity. List its fiscal entities with GET /v1/fiscal-entities.'
+  refuseFaults(
+    code,
+    ids.flatMap((id, n) => (linked.has(id) ? [] : [{ path: `${path}[${n}]`, message }])),
+  )
+}
+
 const [c, f] = [alias(connections, 'c'), alias(fiscalEntities, 'f')]
 
-/** Selects the RFCs that an organization has connected, one row for each. */
-export const connectedStatement = (organization_id: string): SQL =>
+/** Selects the RFCs that a tenant has connected, one row for each. */
+export const connectedStatement = (tenant: Tenant): SQL =>
   sql`select ${connections.rfc} from ${connections} indexed by connections_organization
-      where ${connections.organization_id} = ${organization_id} and ${connections.state} <> 'unlinked'`
+      where ${all([sql`${connections.organization_id} = ${tenant.id}`, isAbout(tenant, connections.fiscal_entity_id), sql`${connections.state} <> 'unlinked'`])}`
 
-/** The RFCs among these that an organization has connected and not unlinked. Reads at most two rows each. One call, none without RFCs. */
-export async function connectedAmong(db: Database, organization_id: string, rfcs: readonly string[]): Promise<Set<string>> {
+/** The RFCs among these that a tenant has connected and not unlinked. Reads at most two rows each. One call, none without RFCs. */
+export async function connectedAmong(db: Database, tenant: Tenant, rfcs: readonly string[]): Promise<Set<string>> {
   if (rfcs.length === 0) return new Set()
   const rows = await readRows<{ rfc: string }>(
     db.$client,
     sql`select ${f.rfc} from json_each(${JSON.stringify(rfcs)}) j cross join ${fiscalEntities} ${f} on ${f.rfc} = j.value
-       cross join ${connections} ${c} on ${c.organization_id} = ${organization_id} and ${c.entity} = ${f.entity}
+       cross join ${connections} ${c} on ${all([sql`${c.organization_id} = ${tenant.id}`, sql`${c.entity} = ${f.entity}`, isAbout(tenant, c.fiscal_entity_id)])}
          and ${c.state} <> 'unlinked'`,
   )
   return new Set(rows.map(({ rfc }) => rfc))

@@ -4,7 +4,8 @@ import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import { readRows } from '../platform/db/statement.ts'
-import type { ConnectionState } from '../platform/tenant/tenant.ts'
+import { isAbout, isOwn } from '../platform/tenant/bound.ts'
+import type { ConnectionState, Tenant } from '../platform/tenant/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
 const c = alias(connections, 'c')
@@ -21,31 +22,23 @@ export async function upsertEntity(db: Database, row: Omit<EntityRow, 'entity' |
   return (await db.select().from(fiscalEntities).where(eq(fiscalEntities.rfc, row.rfc)).limit(1))[0]!
 }
 
-const linked = (organization_id: string, fiscal_entity_id: string) =>
-  and(
-    eq(connections.organization_id, organization_id),
-    eq(connections.fiscal_entity_id, fiscal_entity_id),
-    ne(connections.state, 'unlinked'),
-  )
+/** The condition that a connection is of a tenant. */
+const isOf = (tenant: Tenant) => and(eq(connections.organization_id, tenant.id), isAbout(tenant, connections.fiscal_entity_id))
 
-export const findConnection = async (
-  db: Database,
-  organization_id: string,
-  fiscal_entity_id: string,
-): Promise<WithGrantedRanges | undefined> =>
-  (await db.select().from(connections).where(linked(organization_id, fiscal_entity_id)).limit(1))[0]
+const linked = (tenant: Tenant, fiscal_entity_id: string) =>
+  and(isOf(tenant), eq(connections.fiscal_entity_id, fiscal_entity_id), ne(connections.state, 'unlinked'))
 
-/** Returns which of these fiscal entities an organization is connected to. */
-export const findLinked = async (
-  { $client }: Database,
-  organization_id: string,
-  fiscal_entity_ids: readonly string[],
-): Promise<Set<string>> => {
+export const findConnection = async (db: Database, tenant: Tenant, fiscal_entity_id: string): Promise<WithGrantedRanges | undefined> =>
+  (await db.select().from(connections).where(linked(tenant, fiscal_entity_id)).limit(1))[0]
+
+/** Returns which of these fiscal entities a tenant is connected to. */
+export const findLinked = async ({ $client }: Database, tenant: Tenant, fiscal_entity_ids: readonly string[]): Promise<Set<string>> => {
+  const own = fiscal_entity_ids.filter((id) => isOwn(tenant, id))
   const rows = await readRows<{ id: string }>(
     $client,
-    sql`select ${c.fiscal_entity_id} as id from json_each(${JSON.stringify(fiscal_entity_ids)}) j
+    sql`select ${c.fiscal_entity_id} as id from json_each(${JSON.stringify(own)}) j
       cross join ${connections} ${c} indexed by connections_organization
-      on ${c.organization_id} = ${organization_id} and ${c.fiscal_entity_id} = j.value and ${c.state} <> 'unlinked'`,
+      on ${c.organization_id} = ${tenant.id} and ${c.fiscal_entity_id} = j.value and ${c.state} <> 'unlinked'`,
   )
   return new Set(rows.map(({ id }) => id))
 }
@@ -154,30 +147,30 @@ interface ConnectionFilter {
   external_id?: string | undefined
 }
 
-const listed = (db: Database, organization_id: string, { status, rfc, external_id }: ConnectionFilter, after: string | undefined) =>
+const listed = (db: Database, tenant: Tenant, { status, rfc, external_id }: ConnectionFilter, after: string | undefined) =>
   and(
-    eq(connections.organization_id, organization_id),
+    isOf(tenant),
     status === undefined ? ne(connections.state, 'unlinked') : eq(connections.state, status),
     rfc === undefined ? undefined : inArray(connections.entity, entityOf(db, rfc)),
     external_id === undefined ? undefined : eq(connections.external_id, external_id),
     after === undefined ? undefined : gt(connections.fiscal_entity_id, after),
   )
 
-/** A page of an organization's connections, in the order of their ids. */
-export const listConnections = (db: Database, organization_id: string, after: string | undefined, limit: number) =>
+/** A page of a tenant's connections, in the order of their ids. */
+export const listConnections = (db: Database, tenant: Tenant, after: string | undefined, limit: number) =>
   db
     .select(connectionColumns)
     .from(connections)
-    .where(listed(db, organization_id, {}, after))
+    .where(listed(db, tenant, {}, after))
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
 
 /** A page of the connections of a filter, with metadata. */
-export const listShown = (db: Database, organization_id: string, filter: ConnectionFilter, after: string | undefined, limit: number) =>
+export const listShown = (db: Database, tenant: Tenant, filter: ConnectionFilter, after: string | undefined, limit: number) =>
   db
     .select({ ...connectionColumns, metadata: connections.metadata })
     .from(connections)
-    .where(listed(db, organization_id, filter, after))
+    .where(listed(db, tenant, filter, after))
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
 
@@ -269,15 +262,15 @@ export const draftsUsed = (organization_id: string): SQL =>
     where ${connections.organization_id} = ${organization_id} and (${connections.state} = 'draft' or (${connections.state} = 'paused'
       and ${connections.paused_from} = 'draft'))`
 
-/** Counts the organization's active connections, as `n` of one row. */
-export const countActiveConnections = (db: Database, organization_id: string) =>
+/** Counts a tenant's active connections, as `n` of one row. */
+export const countActiveConnections = (db: Database, tenant: Tenant) =>
   db
     .select({ n: count() })
     .from(connections)
-    .where(and(eq(connections.organization_id, organization_id), eq(connections.state, 'active')))
+    .where(and(isOf(tenant), eq(connections.state, 'active')))
 
-/** The RFCs that an organization is connected to, or the one of a fiscal entity. */
-export const connectionsOfOrganization = (db: Database, organization_id: string, fiscal_entity_id: string | null) =>
+/** The RFCs that a tenant is connected to, or the one of a fiscal entity. */
+export const connectionsOfOrganization = (db: Database, tenant: Tenant, fiscal_entity_id: string | null) =>
   db
     .select({
       entity: connections.entity,
@@ -288,7 +281,7 @@ export const connectionsOfOrganization = (db: Database, organization_id: string,
     .from(connections)
     .where(
       and(
-        eq(connections.organization_id, organization_id),
+        isOf(tenant),
         fiscal_entity_id === null ? undefined : eq(connections.fiscal_entity_id, fiscal_entity_id),
         ne(connections.state, 'unlinked'),
       ),

@@ -51,9 +51,9 @@ describe('in the console, in Spanish', () => {
     const delivery = readFileSync('src/delivery/deliveries/delivery.ts', 'utf8')
     const said = [
       ...[...post.matchAll(/'([A-Z][^']+\.)'/g)].map(([, text]) => text!),
-      ...[...delivery.matchAll(/isUnlinked \? '([^']+)'/g)].map(([, text]) => `Not sent: ${text}`),
+      ...[...delivery.matchAll(/is(?:Unlinked|OfOther)\s*\? '([^']+)'/g)].map(([, text]) => `Not sent: ${text}`),
     ]
-    expect(said).toHaveLength(5)
+    expect(said).toHaveLength(6)
     expect(said.filter((text) => !ERRORS[text])).toEqual([])
     expect(webhook.es.error(`Not sent: ${targetFault('http://127.0.0.1', [])}`)).toMatch(/^No se envió/)
   })

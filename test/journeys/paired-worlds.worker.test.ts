@@ -2,12 +2,13 @@ import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { withCheckDigit } from '../../src/authority/sandbox/world/taxpayers.ts'
+import { api } from '../support/client.ts'
 import { at } from '../support/clock.ts'
 import { runs } from '../support/fuzz.ts'
 import { randomOf } from '../support/random.ts'
 import { Messages } from './support/messages.ts'
 import { answersTo, renamed, unread } from './support/paired-answers.ts'
-import { historyOf, join, type Player, perform, type Step, type World } from './support/paired-history.ts'
+import { type Act, historyOf, join, type Player, perform, type Step, type World } from './support/paired-history.ts'
 
 /**
  * Two services get the same history of an organization B. In one of them, a stranger A works with the same RFC. After B's own last run, B is
@@ -244,5 +245,74 @@ describe('an organization is answered as if no other had connected its RFC', () 
     const tale = steps.map(({ at: when, who, what }) => `${new Date(when).toISOString()} ${who} ${JSON.stringify(what)}`)
     expect(unread()).toEqual([])
     expect(found.slice(0, 20), [`Seed ${seed}: ${found.length} differences`, ...tale].join('\n')).toEqual([])
+  })
+})
+
+describe('a credential that is bound to an RFC is answered as if its organization had connected no other', () => {
+  const [RFC, OTHER] = ['PAR100101AA', 'PAR100102AA'].map((rfc) => withCheckDigit(rfc)) as [string, string]
+  const BEGIN = Date.parse('2026-07-15T15:00:00Z')
+  const DRAFT = {
+    ...{ name: 'Todo', trigger_kind: 'connection_created', scope: 'last_n_months', scope_months: 2 },
+    data_source_keys: ['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_declaracion_mensual'],
+  }
+
+  /** What the credential is answered after all of it. The other RFC, where there is one, has everything that the first one has. */
+  async function answered(hasOther: boolean) {
+    await empty()
+    at(new Date(BEGIN).toISOString())
+    vi.spyOn(env.EGRESS, 'fetch').mockImplementation(async () => new Response('Thank you.'))
+    const messages = new Messages()
+    const owner = await join('Beto')
+    const one: World = { rfc: RFC, messages, players: { A: owner, B: owner } }
+    const other: World = {
+      rfc: OTHER,
+      messages,
+      players: { A: owner, B: { ...owner, said: [], reported: [], bare: [{ from: 0, until: 0 }] } },
+    }
+    let now = BEGIN
+    const both = async (who: 'B' | 'world', what: Act) => {
+      now += 3_600_000
+      await perform(one, { at: now, who, what })
+      if (hasOther) await perform(other, { at: now + 60_000, who, what })
+    }
+    now += 1_000
+    await perform(one, { at: now, who: 'B', what: { do: 'extract', draft: DRAFT } })
+    await both('B', { do: 'connect', ciec: 1 })
+    const { fiscal_entity_id } = one.players.B
+    const { body } = await api(owner, 'POST', '/v1/credentials', { name: 'B', role: 'admin', fiscal_entity_ids: [fiscal_entity_id] })
+    const bound: Player = { ...one.players.B, api_key: body.api_key, api_secret: body.api_secret }
+    one.players.B = bound
+    if (hasOther) await perform(other, { at: now + 120_000, who: 'B', what: { do: 'watch' } })
+    await perform(one, { at: now + 180_000, who: 'B', what: { do: 'watch' } })
+    await both('world', { do: 'midnight' })
+    for (const direction of ['issued', 'received'] as const) await both('world', { do: 'cancel', direction, month: '2026-07', nth: 3 })
+    // Each asks for its own RFC, and the owner for both at once.
+    for (const { players, messages } of hasOther ? [one, other] : [one]) {
+      const { fiscal_entity_id } = players.B
+      at(new Date(now + 240_000).toISOString())
+      await api(players.B, 'POST', `/v1/fiscal-entities/${fiscal_entity_id}/extractions`, {
+        ...{ data_source_keys: ['sat_cfdi_issued'], from: '2026-06-01' },
+      })
+      await api(players.B, 'POST', '/v1/exports', { fiscal_entity_id, kind: 'cfdi', format: 'csv' })
+      await messages.deliverAll()
+    }
+    now += 3_600_000
+    at(new Date(now).toISOString())
+    const [extractor] = (await api(owner, 'GET', '/v1/extractors')).body
+    await api(owner, 'POST', `/v1/extractors/${extractor.extractor_id}/run`)
+    await messages.deliverAll()
+    await both('world', { do: 'morning' })
+    at(new Date(now + 3_600_000).toISOString())
+    const answers = renamed(bound, { said: bound.said, ...(await answersTo(bound)) })
+    vi.restoreAllMocks()
+    // The feed of the organization numbers the events of all RFCs.
+    return JSON.parse(JSON.stringify(answers), (key, value) => (key === 'ordering' ? undefined : value))
+  }
+
+  it('by every route', { timeout: 300_000 }, async () => {
+    const [alone, beside] = [await answered(false), await answered(true)]
+    expect([alone.cfdi.length > 0, alone.events.length > 0, alone.webhooks.length]).toEqual([true, true, 1])
+    expect(differences(alone, beside)).toEqual([])
+    expect(JSON.stringify(beside)).not.toContain(OTHER)
   })
 })

@@ -7,7 +7,7 @@ import { errorCodes } from '../../tools/reference/pages/codes.ts'
 import { BODIES } from '../../tools/reference/pages/pages.ts'
 import { readRecordings } from '../../tools/reference/recordings.ts'
 
-const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'exports', 'codes', 'sandbox']
+const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'credentials', 'exports', 'codes', 'sandbox']
 const pageOf = (name: string): string => readFileSync(`assets/docs/${name}.html`, 'utf8')
 
 /** Codes as they stand in the source, whatever makes a failure of them. */

@@ -45,7 +45,7 @@ export const contextOf = (
   db: connect(env.DB),
   now: more.now ?? new Date('2026-03-10T18:00:00Z'),
   requestId: 'req_test',
-  network: '',
+  ...{ address: '', network: '' },
   organization: {
     id: more.organization ?? 'org_01kabcdefghjkmnpqrstvwxyz0',
     name: 'Prueba',

@@ -404,6 +404,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/organization/stats': { may: ALL, answers: 200 },
   'GET /v1/credentials': { may: ALL, answers: 200 },
   'POST /v1/credentials': { may: WRITERS, answers: 201, json: () => ({ name: 'CI', role: 'member' }) },
+  'POST /v1/credentials/:api_key/roll': { may: WRITERS, answers: 200, given: freshCredential, json: () => ({ overlap_hours: 1 }) },
   'DELETE /v1/credentials/:api_key': { may: WRITERS, answers: 204, given: freshCredential },
   'GET /v1/audit-events': { may: WRITERS, answers: 200 },
   'GET /v1/extractors': { may: ALL, answers: 200 },
@@ -732,6 +733,8 @@ export const malformed = (name: string): string[] => {
   if (name === 'slug' || name === 'key')
     return ['Vetados', 'a_b', '-a', 'a-', 'a--b', '%00', '%27%3B--', '%ff', '%20a', 'a'.repeat(58), 'a'.repeat(4_000)]
   const right = absent(name)
+  // An RFC may have spaces around it.
+  if (name === 'rfc') return ['nonsense', '0', '%00', '%27%3B--', '%ff', `${right}x`, right.slice(0, -1), `${right}%00`, 'null']
   const other = newId(name === 'extractor_id' ? 'fe' : 'ext')
   return [
     'nonsense',

@@ -267,7 +267,7 @@ describe('until an e.firma is verified', () => {
     await env.DB.prepare("update connections set state = 'paused', paused_from = 'active', paused_by = 'payment' where organization_id = ?")
       .bind(ana.id)
       .run()
-    await resumePaused(db, [(await findConnection(db, ana.id, ana.fiscal_entity_id))!], new Date())
+    await resumePaused(db, [(await findConnection(db, { id: ana.id }, ana.fiscal_entity_id))!], new Date())
     expect(await ana.row()).toMatchObject({ state: 'active', efirma_verify_at: Date.now(), ciec_verify_at: null })
     await ana.expire()
     await pass(rfc)

@@ -2,7 +2,9 @@ import type * as z from 'zod'
 import type { Output } from '../../src/platform/http/operation.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
 import { type JsonSchema, jsonSchemaOf, type Side } from '../../src/platform/http/validation/json-schema.ts'
-import { furtherRefusals, impliedRefusals, isIdempotent, operationOf, type Route } from './route-table.ts'
+import { rolesWith, type Scope } from '../../src/platform/tenant/scopes.ts'
+import { ROLES } from '../../src/platform/tenant/tenant.ts'
+import { furtherRefusals, impliedRefusals, isIdempotent, operationOf, type Route, scopeOfRoute } from './route-table.ts'
 
 type Json = Record<string, unknown>
 
@@ -74,6 +76,13 @@ export interface Notice {
   schema: z.ZodType
 }
 
+function rolesInWords(scope: Scope): string {
+  const roles = rolesWith(scope)
+  return roles.length === ROLES.length
+    ? 'every role has'
+    : `the ${roles.length > 1 ? 'roles' : 'role'} ${roles.join(' and ')} ${roles.length > 1 ? 'have' : 'has'}`
+}
+
 /** Writes the OpenAPI 3.1 document of these routes and notices. */
 export function document(routes: readonly Route[], info: Json, notices: readonly Notice[] = []) {
   const { components, of } = schemaWriter()
@@ -132,7 +141,8 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
     const sent = inputs.find(({ target }) => target === 'json')
     const bodySchema = sent?.schema
     const uploaded = route.clauses.find((clause) => clause.upload)?.upload
-    const roles = route.clauses.flatMap((clause) => clause.roles ?? [])
+    const scope = scopeOfRoute(route)
+    const needs = scope && `Needs the scope \`${scope}\`, which ${rolesInWords(scope)}.`
     const parameterList = inputs
       .flatMap(({ target, schema }) => (target === 'json' ? [] : parameters(target === 'param' ? 'path' : 'query', schema)))
       .concat(isIdempotent(route) ? [IDEMPOTENCY_KEY] : [])
@@ -140,10 +150,8 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
       operationId: id,
       tags: [tag],
       summary,
-      ...((description || roles.length > 0) && {
-        description: [description, roles.length > 0 ? `Needs the role ${roles.join(' or ')}.` : ''].filter(Boolean).join('\n\n'),
-      }),
-      ...(isPublic && { security: [] }),
+      ...((description || needs) && { description: [description, needs].filter(Boolean).join('\n\n') }),
+      ...(isPublic ? { security: [] } : { 'x-required-scope': scope }),
       ...(parameterList.length > 0 && { parameters: parameterList }),
       ...(bodySchema && { requestBody: { required: !sent?.isOptional, ...json(bodySchema, 'input') } }),
       ...(uploaded && { requestBody: { required: true, description: uploaded.description, ...binary(uploaded.contentTypes) } }),

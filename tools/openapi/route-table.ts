@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import type { App } from '../../src/platform/context.ts'
 import { type Clause, clauseOf } from '../../src/platform/http/operation.ts'
+import { type Scope, scopeOf } from '../../src/platform/tenant/scopes.ts'
 
 /** A route as its clauses declare it. */
 export interface Route {
@@ -31,6 +32,12 @@ export function operationOf({ method, path, clauses }: Route): NonNullable<Claus
   return operation
 }
 
+/** The scope that a route needs; null when it is public. */
+export function scopeOfRoute(route: Route): Scope | null {
+  const operation = operationOf(route)
+  return operation.isPublic ? null : scopeOf(operation, route.method)
+}
+
 export const isIdempotent = ({ clauses }: Route): boolean => clauses.some((clause) => clause.isIdempotent)
 
 /** The refusals that the clauses of a route imply, by status, in the words of the OpenAPI document. */
@@ -46,7 +53,7 @@ export function impliedRefusals(route: Route): Map<number, string> {
     refusals.set(400, has('param') ? 'The cursor or an identifier in the path is malformed.' : 'The cursor is malformed.')
   if (has('json'))
     refusals.set(400, has('param') ? 'The body is not JSON, or an identifier in the path is malformed.' : 'The body is not JSON.')
-  if (clauses.some((clause) => clause.roles)) refusals.set(403, 'The role of the credential does not permit this.')
+  if (!isPublic) refusals.set(403, FORBIDDEN)
   if (has('json') || upload) {
     refusals.set(413, 'The body is too large.')
     refusals.set(415, 'The content type of the body is not accepted.')
@@ -59,6 +66,10 @@ export function impliedRefusals(route: Route): Map<number, string> {
   for (const [status, further] of furtherRefusals(route)) refusals.set(status, [refusals.get(status), further].filter(Boolean).join(' '))
   return refusals
 }
+
+const FORBIDDEN =
+  'The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one ' +
+  'of its addresses (`credential.address`).'
 
 const TOO_MANY =
   'The credential or its organization makes too many requests, or the address too many without a valid credential ' +

@@ -27,7 +27,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     name: 'Mirror',
-    of: ['Extractors', 'Downloads', 'Imports', 'Storage connectors', 'Exports', 'Sync', 'Runs', 'Changes'],
+    of: ['Extractors', 'Extractions', 'Downloads', 'Imports', 'Storage connectors', 'Exports', 'Sync', 'Runs', 'Changes'],
     operations: ['listCfdiChanges'],
     introduction:
       'Say what is downloaded and when, see how far the downloads are, and keep a copy of your own: by following the changes, or in your ' +
@@ -66,7 +66,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'Billing', of: ['Billing'], introduction: 'The plan with its limits, the seats for RFCs, and the invoices.' },
   {
     name: 'Sandbox',
-    of: ['Test helpers'],
+    of: ['Sandbox'],
     introduction:
       'Helpers that make things happen which otherwise take days: a cancellation, an expired login, a notification. They exist in the ' +
       'sandbox only; see [Sandbox](/docs/sandbox) for the logins that it accepts.',

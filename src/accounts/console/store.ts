@@ -1,7 +1,7 @@
 import { and, desc, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { changesOf } from '../../platform/db/statement.ts'
+import { bare, changesOf } from '../../platform/db/statement.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { consoleSessions, credentials } from '../tables.ts'
 
@@ -41,6 +41,10 @@ export const deleteSessionOf = (db: Database, email: string, session_id: string)
   db.delete(s).where(and(eq(s.session_id, session_id), eq(s.email, email)))
 
 export const endSessionsOf = (db: Database, api_key: string) => db.delete(s).where(eq(s.api_key, api_key))
+
+/** Ends the sessions that began with the secret of a credential at this time at the latest. */
+export const shortenSessionsOf = (api_key: string, until: Date): SQL =>
+  sql`update ${s} set ${bare(s.until)} = ${until.getTime()} where ${s.api_key} = ${api_key} and ${s.email} is null and ${s.until} > ${until.getTime()}`
 
 /** Ends the sessions of a member: those of the member's own credentials, and of those that the member made. */
 export const endSessionsOfMember = (organization_id: string, member_id: string): SQL =>

@@ -1,3 +1,4 @@
+import { isWithin } from '../../platform/addresses.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { Failure } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
@@ -41,6 +42,23 @@ function ended({ revoked_at, expires_at }: AuthenticatedRow): Failure {
   )
 }
 
+/** The failure for a secret that a roll has replaced, after the overlap. */
+const replaced = (until: number) =>
+  unauthenticated(
+    `The credential has another secret since it was rolled, and this one was valid until ${new Date(until).toISOString()}. Use the one that the roll answered.`,
+  )
+
+const elsewhere = (address: string) =>
+  new Failure(
+    'forbidden',
+    'credential.address',
+    address === ''
+      ? 'The credential may only be used from some addresses, and the address of this request is not known.'
+      : `The credential may not be used from ${address}. \`allowed_addresses\` in GET /v1/credentials says from where.`,
+  )
+
+const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T))
+
 const utcDay = ({ now }: System): string => now.toISOString().slice(0, 10)
 
 const constantTimeEqual = (a: string, b: string): boolean => {
@@ -52,7 +70,7 @@ const constantTimeEqual = (a: string, b: string): boolean => {
 /**
  * Authenticates a credential, and finds its organization's connection to the fiscal entity that the request names. `api_key` is null for a
  * Bearer token. A text that cannot be a secret of this environment costs no query. Nothing is cached, so a revoked credential fails on its
- * next request, and so does a session that has ended. Throws Failure 401 credential.invalid or session.ended.
+ * next request, and so does a session that has ended. Throws Failure 401 credential.invalid or session.ended, and 403 credential.address.
  */
 export async function authenticate(
   system: System,
@@ -73,12 +91,17 @@ export async function authenticate(
   const row = await findAuthenticated(system.db, by, fiscal_entity_id)
   if (!row && isSession) throw endedSession()
   if (!row || (api_key !== null && !constantTimeEqual(row.api_key, api_key))) throw unknown()
-  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw ended(row)
+  const now = system.now.getTime()
+  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) throw ended(row)
+  if (row.secret_until !== null && row.secret_until <= now) throw replaced(row.secret_until)
+  const allowed = parsed<string[]>(row.allowed_addresses)
+  if (allowed && !isWithin(system.address, allowed)) throw elsewhere(system.address)
+  const bound_to = parsed<string[]>(row.fiscal_entity_ids)
   const { organization_id: id, organization_name: name, timezone, plan, extractor_count, events_shard } = row
   const email_confirmed_at = row.email_confirmed_at === null ? null : new Date(row.email_confirmed_at)
   return {
-    organization: { id, name, timezone, plan, extractor_count, events_shard, email_confirmed_at },
-    actor: { kind: 'credential', api_key: row.api_key, role: row.role },
+    organization: { id, name, timezone, plan, extractor_count, events_shard, email_confirmed_at, ...(bound_to && { bound_to }) },
+    actor: { kind: 'credential', api_key: row.api_key, role: row.role, scopes: parsed<string[]>(row.scopes) },
     connection: row.connection === null ? null : row,
     isFirstUse: row.last_used_on === null || row.last_used_on < utcDay(system),
   }

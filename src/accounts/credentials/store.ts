@@ -13,6 +13,9 @@ const [n, s] = [alias(connections, 'n'), alias(consoleSessions, 's')]
 
 export type CredentialRow = typeof credentials.$inferSelect
 
+/** The columns that limit a credential within its role and its organization. */
+export type CredentialLimits = Pick<CredentialRow, 'scopes' | 'fiscal_entity_ids' | 'allowed_addresses'>
+
 /** Selects the number of the organization's credentials that are not revoked. */
 export const credentialsUsed = (organization_id: string): SQL =>
   sql`select count(*) from ${credentials} indexed by credentials_valid
@@ -88,6 +91,15 @@ export const assertOwnerCredentialLeft = (organization_id: string, api_key: stri
     'credential.owner_left',
   )
 
+/** Gives a credential another secret, and refuses its batch when it has another one than was read, or is revoked. */
+export const replaceSecret = (db: Database, read: CredentialRow, next: Partial<CredentialRow>) => [
+  assertThat(
+    sql`exists (select 1 from ${credentials} where ${credentials.digest} = ${read.digest} and ${credentials.revoked_at} is null)`,
+    'credential.secret',
+  ),
+  db.update(credentials).set(next).where(eq(credentials.digest, read.digest)),
+]
+
 export const findCredential = async (db: Database, organization_id: string, api_key: string) =>
   (
     await db
@@ -123,14 +135,19 @@ export const listCredentialRows = (
 /** A credential with its organization, and with the connection that is asked for where there is one. */
 export type AuthenticatedRow = (Connection | { connection: null }) & {
   organization_name: string
+  /** Until when the secret is valid that was presented, when it is the one from before a roll. */
+  secret_until: number | null
 } & Pick<CredentialRow, 'api_key' | 'role' | 'last_used_on' | 'organization_id'> &
   Pick<typeof organizations.$inferSelect, 'timezone' | 'plan' | 'extractor_count' | 'events_shard'> &
-  Record<'expires_at' | 'revoked_at' | 'email_confirmed_at', number | null>
+  Record<'expires_at' | 'revoked_at' | 'email_confirmed_at', number | null> &
+  /** JSON. */
+  Record<keyof CredentialLimits, string | null>
 
 /** What a request presents: a secret, by its digests, or a session with its credential. */
 type Presented = { digests: readonly string[] } | { session_id: string; api_key: string; now: Date }
 
 const OF_CREDENTIAL = rendered(sql`${c.api_key}, ${c.role}, ${c.expires_at}, ${c.revoked_at}, ${c.last_used_on},
+  ${c.scopes}, ${c.fiscal_entity_ids}, ${c.allowed_addresses},
   ${o.id} as organization_id, ${o.name} as organization_name, ${o.timezone}, ${o.plan}, ${o.extractor_count}, ${o.events_shard}, ${o.email_confirmed_at},
   ${n.connection}, ${n.fiscal_entity_id}, ${n.entity}, ${n.rfc}, ${n.shard}, ${n.state}, ${n.paused_by}, ${n.first_active_at},
   ${n.unnotified}->>'since' as inactive_since, ${n.issued_from}, ${n.issued_to}, ${n.received_from}, ${n.received_to},
@@ -144,14 +161,15 @@ export const findAuthenticated = async (db: Database, by: Presented, fiscal_enti
   (
     await readRows<AuthenticatedRow>(
       db.$client,
-      sql`select ${OF_CREDENTIAL}
+      sql`select ${OF_CREDENTIAL}, ${'digests' in by ? sql`iif(${c.digest} in ${by.digests}, null, ${c.overlap_until})` : sql`null`} as secret_until
         from ${credentials} ${c}
         cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}
         left join ${connections} ${n} on ${n.organization_id} = ${c.organization_id} and ${n.fiscal_entity_id} = ${fiscal_entity_id}
           and ${n.state} <> 'unlinked'
+          and (${c.fiscal_entity_ids} is null or ${n.fiscal_entity_id} in (select value from json_each(${c.fiscal_entity_ids})))
         where ${
           'digests' in by
-            ? sql`${c.digest} in ${by.digests}`
+            ? sql`(${c.digest} in ${by.digests} or ${c.previous_digest} in ${by.digests})`
             : sql`${c.api_key} = ${by.api_key} and exists (select 1 from ${consoleSessions} ${s}
                 where ${s.session_id} = ${by.session_id} and ${s.api_key} = ${c.api_key} and ${s.until} > ${by.now.getTime()})`
         }

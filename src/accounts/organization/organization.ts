@@ -3,7 +3,7 @@ import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import type { Database } from '../../platform/db/commit.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
-import type { Connection } from '../../platform/tenant/tenant.ts'
+import type { Connection, Tenant } from '../../platform/tenant/tenant.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { findConnection, type WithGrantedRanges } from '../../taxpayers/taxpayers.ts'
 import type { OrganizationChanges, OrganizationProfile } from './contract.ts'
@@ -38,11 +38,8 @@ export const actingFor = async (system: System, organization_id: string, process
 })
 
 /** Returns an organization with its connection to an RFC, for reads outside a request; undefined when there is no such connection. */
-export async function readerOf({ db }: System, organization_id: string, fiscal_entity_id: string) {
-  const [row, organization] = await Promise.all([
-    findConnection(db, organization_id, fiscal_entity_id),
-    findOrganization(db, organization_id),
-  ])
+export async function readerOf({ db }: System, tenant: Tenant, fiscal_entity_id: string) {
+  const [row, organization] = await Promise.all([findConnection(db, tenant, fiscal_entity_id), findOrganization(db, tenant.id)])
   return row && { organization, connection: connectionView(row) }
 }
 

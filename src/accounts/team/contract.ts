@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { documented, Email, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
-import { NewCredential, Role } from '../credentials/contract.ts'
+import { limits, limitsDraft, NewCredential, Role } from '../credentials/contract.ts'
 import { OrganizationProfile } from '../organization/contract.ts'
 
 const Name = trimmedText(1, 120)
@@ -21,6 +21,7 @@ export const InvitationDraft = z
     email: Email,
     role: Role,
     name: Name.optional().meta({ description: 'Suggested name; the invited person chooses the final name.' }),
+    ...limitsDraft,
   })
   .meta({ id: 'InvitationDraft' })
 export type InvitationDraft = z.infer<typeof InvitationDraft>
@@ -30,6 +31,7 @@ const invitation = {
   email: z.string(),
   role: Role,
   name: z.string().nullable(),
+  ...limits,
   invited_by: z.string().meta({ description: 'The api_key of the credential that sent it.' }),
   created_at: Instant,
   expires_at: Instant.meta({

@@ -8,6 +8,7 @@ import { deliversMail } from '../../platform/mail/mail.ts'
 import { listPage } from '../../platform/paging/cursor.ts'
 import { changeAsMaker, credentialsUsed, insertCredential, isOwner, mintCredential, requireMaker } from '../credentials/credentials.ts'
 import { digestOf, isToken, newToken } from '../credentials/key.ts'
+import { limitsOf } from '../credentials/limits.ts'
 import { requestMail } from '../mails/mails.ts'
 import { findOrganization, viewOrganization } from '../organization/organization.ts'
 import { reserveQuota } from '../plans/reserve-quota.ts'
@@ -60,14 +61,15 @@ const VALID_MS = 7 * 86_400_000
 
 const viewInvitation = ({ invitation_id, email, role, name, invited_by, ...row }: InvitationRow): Invitation => ({
   ...{ invitation_id, email, role, name, invited_by },
+  ...{ scopes: row.scopes, fiscal_entity_ids: row.fiscal_entity_ids, allowed_addresses: row.allowed_addresses },
   ...{ created_at: row.created_at.toISOString(), expires_at: row.expires_at.toISOString() },
 })
 
 /**
  * Invites an e-mail address to the organization. The token is in this answer and is not stored. A pending invitation of the address is
- * replaced, so that a lost token can be issued again, and a mail sent again. Other organizations play no part. Neither the invitation nor the credential of
- * whoever accepts it outlives the caller's credential. Throws Failure 403 member.owner_only, 409 member.exists, credential.changed and
- * invitation.plan_limit, 422 email.disposable and 429 invitation.mail_limit.
+ * replaced, so that a lost token can be issued again, and a mail sent again. Other organizations play no part. Neither the invitation nor the
+ * credential of whoever accepts it outlives the caller's credential, or may do more. Throws Failure 403 member.owner_only, 409 member.exists,
+ * credential.changed and invitation.plan_limit, 422 email.disposable and as `limitsOf` does, and 429 invitation.mail_limit.
  */
 export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<NewInvitation> {
   const { db, organization, settings, now } = ctx
@@ -76,6 +78,7 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
   requireOwnerFor(ctx, draft.role)
   await refuseDisposable(ctx, draft.email)
   const inviter = await requireMaker(ctx)
+  const limits = await limitsOf(ctx, inviter, draft)
   const token = newToken(settings.environment, 'invitation')
   const row: InvitationRow = {
     invitation_id: newId('ivt'),
@@ -87,6 +90,7 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
     status: 'pending',
     invited_by: inviter.api_key,
     credential_expires_at: inviter.expires_at,
+    ...limits,
     created_at: now,
     expires_at: new Date(Math.min(now.getTime() + VALID_MS, inviter.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
   }
@@ -165,10 +169,11 @@ export async function requireInvitation({ db, settings, now }: System, token: st
 export async function acceptInvitation(system: System, { token, name }: Acceptance): Promise<Signup> {
   const { db, now } = system
   const invitation = await requireInvitation(system, token)
-  const { organization_id, email, role, credential_expires_at: expires_at } = invitation
+  const { organization_id, email, role, credential_expires_at: expires_at, scopes, fiscal_entity_ids, allowed_addresses } = invitation
   const joined = { name, email, role, status: 'active', email_confirmed_at: invitation.isByMail ? now : null, created_at: now } as const
   const member: MemberRow = { member_id: newId('mem'), organization_id, ...joined }
-  const draft = { name: 'Invitation', role, member_id: member.member_id, created_by: null, expires_at }
+  const limits = { scopes, fiscal_entity_ids, allowed_addresses }
+  const draft = { name: 'Invitation', role, member_id: member.member_id, created_by: null, expires_at, ...limits }
   const [{ row, shown }, organization] = await Promise.all([
     mintCredential(system, organization_id, draft),
     findOrganization(db, organization_id),

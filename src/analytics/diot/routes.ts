@@ -1,6 +1,6 @@
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { body, operation, params, query, refuses, refusesAny, returns, returnsFile, roles } from '../../platform/http/operation.ts'
+import { body, operation, params, query, refuses, refusesAny, returns, returnsFile } from '../../platform/http/operation.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../../taxpayers/contract.ts'
 import {
   DiotCheck,
@@ -80,7 +80,6 @@ export const diotSettingsRoutes = new Hono<App>()
       'Replaces both: a member that is left out is null. The VAT position takes them, with those of suppliers, under `prorrateo=attributed`.',
     ),
     params(FiscalEntityPath),
-    roles('owner', 'admin'),
     body(DiotSettingsDraft),
     returns(200, DiotSettings),
     refuses(404, NOT_READABLE),
@@ -109,7 +108,6 @@ export const diotSettingsRoutes = new Hono<App>()
       'Replaces everything that is set of the supplier: a member that is left out is null.',
     ),
     params(DiotSupplierPath),
-    roles('owner', 'admin'),
     body(DiotSupplierDraft),
     returns(200, DiotSupplier),
     refusesAny({ 404: NOT_READABLE, 409: 'Something is set of 2,000 suppliers of the RFC (`diot_settings.full`).' }),
@@ -119,7 +117,6 @@ export const diotSettingsRoutes = new Hono<App>()
     '/:fiscal_entity_id/diot-settings/suppliers/:rfc',
     operation('deleteDiotSupplier', TAG, 'Delete what is set of a supplier for the DIOT'),
     params(DiotSupplierPath),
-    roles('owner', 'admin'),
     returns(204, undefined, 'Nothing is set of the supplier any more'),
     refuses(404, `Nothing is set of the supplier (\`supplier.not_found\`), or: ${NOT_READABLE}`),
     async (c) => {

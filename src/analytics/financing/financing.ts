@@ -66,7 +66,7 @@ export function linksFor({ insight, at }: FinancingAsOf, { advance_rate, max_age
 /** Finds who among counterparties is another RFC of the organization, or on a list as of the day. Two D1 calls. */
 async function partiesOf({ db, organization }: Ctx, rfcs: readonly string[], past: string | null) {
   const [connected, { listings }] = await Promise.all([
-    connectedAmong(db, organization.id, rfcs),
+    connectedAmong(db, organization, rfcs),
     listedAmong({ db, organization_id: organization.id }, rfcs, past),
   ])
   const isPresumed = (rfc: string): boolean =>

@@ -219,7 +219,7 @@ async function openedFor(
   system: System,
   { organization_id, fiscal_entity_id }: StateRow,
 ): Promise<{ ctx: Ctx; ledger: ScopedLedger } | null> {
-  const reader = await readerOf(system, organization_id, fiscal_entity_id)
+  const reader = await readerOf(system, { id: organization_id }, fiscal_entity_id)
   if (!reader || !isReadable(reader.connection)) return null
   const ctx: Ctx = { ...system, ...reader, actor: { kind: 'system', process: 'reports' } }
   const ledger = openLedger(ctx)

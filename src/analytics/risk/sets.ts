@@ -45,7 +45,7 @@ export async function setsOf({ ctx, ledger, today }: Insight, suppliers: readonl
     'sat_69_exigibles',
   ])
   const registry = lapsedStatements(suppliers, today)
-  const connected = isOwn ? [connectedStatement(organization.id)] : []
+  const connected = isOwn ? [connectedStatement(organization)] : []
   const asked = isOwn ? [...rfcs, ledger.rfc] : rfcs
   const { listings, rest } =
     asked.length + registry.length === 0

@@ -4,17 +4,7 @@ import { Acceptance, Signup } from '../../accounts/team/contract.ts'
 import { acceptInvitation } from '../../accounts/team/invitations.ts'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import {
-  body,
-  idempotent,
-  operation,
-  perAddress,
-  publicOperation,
-  refuses,
-  refusesAny,
-  returns,
-  roles,
-} from '../../platform/http/operation.ts'
+import { body, idempotent, operation, perAddress, publicOperation, refuses, refusesAny, returns } from '../../platform/http/operation.ts'
 import { SignupDraft } from './contract.ts'
 import { signUp } from './sign-up.ts'
 
@@ -59,7 +49,6 @@ export const authRoutes = new Hono<App>()
       'Have the mail of the sign-up sent again',
       'With a link of its own, to the address of the sign-up. Links of earlier mails go on working until one of them is used.',
     ),
-    roles('owner', 'admin'),
     returns(202, RequestedConfirmation, 'The mail will be sent.'),
     refuses(409, 'The address is confirmed (`email.confirmed`).'),
     refusesAny({ 429: 'Too many mails were asked for to this e-mail address within a day (`email.confirmation_limit`).' }),

@@ -1,6 +1,7 @@
 import { trialSubscription } from '../../accounts/billing/subscription/status.ts'
 import { commitSignUp } from '../../accounts/confirmation/confirmation.ts'
 import { insertCredential, mintCredential } from '../../accounts/credentials/credentials.ts'
+import { NO_LIMITS } from '../../accounts/credentials/limits.ts'
 import { insertOrganization, type OrganizationRow, viewOrganization } from '../../accounts/organization/organization.ts'
 import type { Signup } from '../../accounts/team/contract.ts'
 import { refuseDisposable } from '../../accounts/team/invitations.ts'
@@ -53,6 +54,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     member_id: member.member_id,
     created_by: null,
     expires_at: null,
+    ...NO_LIMITS,
   })
   const extractors = defaultExtractors(organization.id, now, loginsOf(system).sources)
   await commitSignUp(system, { organization_id: id, email }, [

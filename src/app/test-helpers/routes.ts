@@ -1,7 +1,7 @@
 import { Invoice, InvoicePath } from '../../accounts/billing/invoices/contract.ts'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { body, idempotent, operation, params, refuses, returns, roles } from '../../platform/http/operation.ts'
+import { body, idempotent, operation, params, refuses, returns } from '../../platform/http/operation.ts'
 import { FiscalEntityPath } from '../../taxpayers/contract.ts'
 import { getClock, moveClock } from '../clock/moves.ts'
 import {
@@ -37,11 +37,10 @@ export const testHelperRoutes = new Hono<App>()
     '/clock',
     operation(
       'getClock',
-      'Test helpers',
+      'Sandbox',
       'Read the service’s clock',
       '202 while a move goes on. `happened` then counts what has happened so far.',
     ),
-    roles('owner'),
     returns(200, ServiceClock),
     returns(202, ServiceClock, 'The clock is moving.'),
     async (c) => {
@@ -53,13 +52,12 @@ export const testHelperRoutes = new Hono<App>()
     '/clock',
     operation(
       'moveClock',
-      'Test helpers',
+      'Sandbox',
       'Move the service’s clock forward',
       'Everything that would have happened in that time happens, in order: scheduled runs at each local midnight, retries, ends of trials and of days of ' +
         'grace, invoices, checks of lists and of REPSE, deadlines, e.firmas that end. The answer comes at once; GET says how far the move is. ' +
         'The clock never goes back, and is the same for the whole service. Signatures of webhooks keep the real time.',
     ),
-    roles('owner'),
     body(ClockMove),
     returns(202, ServiceClock, 'The clock is moving.'),
     refuses(
@@ -71,8 +69,7 @@ export const testHelperRoutes = new Hono<App>()
   )
   .post(
     '/organization',
-    operation('arrangeOrganization', 'Test helpers', 'Set the organization’s plan, seats or end of trial'),
-    roles('owner'),
+    operation('arrangeOrganization', 'Sandbox', 'Set the organization’s plan, seats or end of trial'),
     body(OrganizationScenario),
     returns(200, ScenarioOrganization),
     refuses(409, 'Other requests keep changing the subscription at the same time. Try again.'),
@@ -83,13 +80,12 @@ export const testHelperRoutes = new Hono<App>()
     '/cfdi/:uuid/cancel',
     operation(
       'cancelAtAuthority',
-      'Test helpers',
+      'Sandbox',
       'Make the sandbox authority report a CFDI as cancelled',
       'Takes effect with the next download or status check. With a `cancelled_at` after now the cancellation is in process until then: status ' +
         'checks say `en_proceso`, and downloads report it later: so a request for cancellation is arranged (`GET /v1/cancellation-requests`).',
     ),
     params(CfdiPath),
-    roles('owner'),
     body(CancellationScenario),
     returns(200, Accepted),
     refuses(
@@ -103,12 +99,11 @@ export const testHelperRoutes = new Hono<App>()
     '/fiscal-entities/:fiscal_entity_id/expire-ciec',
     operation(
       'expireCiec',
-      'Test helpers',
+      'Sandbox',
       'Make the sandbox authority reject the stored CIEC',
       'Takes effect when the authority is next asked about it, at a login or a verification. Any other CIEC is accepted.',
     ),
     params(FiscalEntityPath),
-    roles('owner'),
     returns(200, Accepted),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
     refuses(409, 'No CIEC is stored for this fiscal entity.'),
@@ -119,12 +114,11 @@ export const testHelperRoutes = new Hono<App>()
     '/fiscal-entities/:fiscal_entity_id/expire-efirma',
     operation(
       'expireEfirma',
-      'Test helpers',
+      'Sandbox',
       'Make the sandbox authority refuse the stored e.firma',
       'Takes effect when the authority is next asked about it, at a login or a verification, as if it were revoked. Any other one is accepted.',
     ),
     params(FiscalEntityPath),
-    roles('owner'),
     returns(200, Accepted),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
     refuses(409, 'No e.firma is stored for this fiscal entity.'),
@@ -135,14 +129,13 @@ export const testHelperRoutes = new Hono<App>()
     '/sync-jobs/:job_id/fail',
     operation(
       'failSyncJob',
-      'Test helpers',
+      'Sandbox',
       'Make a download job fail',
       'Ends a job that is queued or waiting as failed, as after its last attempt: `sync.failed` is sent, and `extraction.failed` once the other ' +
         'jobs of its run have ended. With a CIEC such as `slow3600`, jobs wait for the sandbox authority for so many seconds, so that there is time to ' +
         'fail them. The job fails for every organization of the sandbox that asked for it.',
     ),
     params(JobPath),
-    roles('owner'),
     body(JobFailureScenario),
     returns(200, Accepted),
     refuses(404, 'The organization has no connection to this fiscal entity, or its runs did not ask for such a job.'),
@@ -157,11 +150,10 @@ export const testHelperRoutes = new Hono<App>()
     '/repse',
     operation(
       'publishAtRegistry',
-      'Test helpers',
+      'Sandbox',
       'Set the record of an RFC in the sandbox REPSE registry',
       'Previous answers stay as they are until the RFC is looked up again.',
     ),
-    roles('owner'),
     body(RepseScenario),
     returns(200, Accepted),
     idempotent(),
@@ -171,12 +163,11 @@ export const testHelperRoutes = new Hono<App>()
     '/blacklists',
     operation(
       'publishOnBlacklist',
-      'Test helpers',
+      'Sandbox',
       'Put an RFC on a public blacklist of the sandbox',
       'Look-ups show it at once. The event `blacklist.changed` follows for each connection whose windows show a CFDI of the RFC. The lists of ' +
         'the sandbox are the same for all organizations in it.',
     ),
-    roles('owner'),
     body(BlacklistScenario),
     returns(200, Accepted),
     refuses(409, 'The list is not loaded yet (`blacklist.not_loaded`), or others keep changing it at the same time.'),
@@ -187,11 +178,10 @@ export const testHelperRoutes = new Hono<App>()
     '/mailbox',
     operation(
       'sendToMailbox',
-      'Test helpers',
+      'Sandbox',
       'Make the sandbox authority send a notification to the tax mailbox of an RFC',
       'The next run of an extractor, all of which include the source `sat_miinformacion`, receives it.',
     ),
-    roles('owner'),
     body(MailboxScenario),
     returns(200, Accepted),
     refuses(404, 'The organization has no connection to this fiscal entity, or one that has never been active.'),
@@ -202,11 +192,10 @@ export const testHelperRoutes = new Hono<App>()
     '/invoices',
     operation(
       'arrangeInvoice',
-      'Test helpers',
+      'Sandbox',
       'Add an open invoice',
       'The invoice is due today unless the body states a day, which may be in the past.',
     ),
-    roles('owner'),
     body(InvoiceScenario),
     returns(201, Invoice, 'The invoice'),
     idempotent(),
@@ -214,9 +203,8 @@ export const testHelperRoutes = new Hono<App>()
   )
   .post(
     '/invoices/:invoice_id/pay',
-    operation('arrangePayment', 'Test helpers', 'Pay an invoice'),
+    operation('arrangePayment', 'Sandbox', 'Pay an invoice'),
     params(InvoicePath),
-    roles('owner'),
     returns(200, Invoice),
     refuses(404, 'The organization has no invoice with this identifier.'),
     refuses(409, 'Other requests keep changing the subscription at the same time. Try again.'),

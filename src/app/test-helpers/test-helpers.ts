@@ -55,7 +55,7 @@ export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenar
  */
 export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: CancellationScenario) {
   const { rfc } = await findConnected(ctx, scenario.fiscal_entity_id)
-  const reader = await readerOf(ctx, ctx.organization.id, scenario.fiscal_entity_id)
+  const reader = await readerOf(ctx, ctx.organization, scenario.fiscal_entity_id)
   if (!(await isReadableCfdi({ ...ctx, connection: { ...reader!.connection, state: 'active' } }, uuid))) throw notFound('cfdi')
   const cancellation = {
     cancelled_at: scenario.cancelled_at === undefined ? ctx.now : new Date(scenario.cancelled_at),
@@ -71,7 +71,7 @@ export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: Cancel
  * fiscal_entity.not_found, and fiscal_entity.not_active for one that has not.
  */
 async function findConnected(ctx: Ctx, fiscal_entity_id: string) {
-  const connection = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
+  const connection = await findConnection(ctx.db, ctx.organization, fiscal_entity_id)
   if (!connection) throw notFound('fiscal_entity')
   if (connection.first_active_at === null) throw notActive(ctx, connection)
   return connection
@@ -90,7 +90,7 @@ export async function sendToMailbox(ctx: Ctx, { fiscal_entity_id, sent_at, ...sc
  * 404 fiscal_entity.not_found, and 409 fiscal_entity.no_ciec or fiscal_entity.no_efirma when none is stored.
  */
 export async function expireLogin(ctx: Ctx, fiscal_entity_id: string, kind: LoginKind) {
-  const connection = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
+  const connection = await findConnection(ctx.db, ctx.organization, fiscal_entity_id)
   if (!connection) throw notFound('fiscal_entity')
   const login = await readLogin(ctx, connection, kind)
   if (login === null)
@@ -110,7 +110,7 @@ export async function expireLogin(ctx: Ctx, fiscal_entity_id: string, kind: Logi
  * sync_job.running.
  */
 export async function failSyncJob(ctx: Ctx, job_id: string, { fiscal_entity_id, error_class }: JobFailureScenario) {
-  const reader = await readerOf(ctx, ctx.organization.id, fiscal_entity_id)
+  const reader = await readerOf(ctx, ctx.organization, fiscal_entity_id)
   if (!reader) throw notFound('fiscal_entity')
   const { key, isEnded } = await findJob(ctx, reader.connection, job_id)
   const isAgain = Boolean(ctx.claim?.begun)

@@ -309,7 +309,7 @@ async function alreadyVisible(
   system: System,
   { organization_id, fiscal_entity_id }: ImportRow,
 ): Promise<(uuids: readonly string[]) => Promise<Map<string, XmlContent>>> {
-  const reader = await readerOf(system, organization_id, fiscal_entity_id)
+  const reader = await readerOf(system, { id: organization_id }, fiscal_entity_id)
   if (reader?.connection.state !== 'active') return async () => new Map()
   const ledger = openReachedLedger({ settings: system.settings, ...reader })
   return (uuids) => visibleContents(ledger, uuids)

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../../taxpayers/contract.ts'
 import { Extractor, ExtractorChanges, ExtractorDraft, ExtractorPath, PreviewDraft } from './contract.ts'
@@ -43,7 +43,6 @@ export const extractorRoutes = new Hono<App>()
         'read everything that the service has of your RFCs; with the first one you read what your windows say, and documents outside them are ' +
         'not shown any more. The scope `full_history` keeps them.',
     ),
-    roles('owner', 'admin'),
     body(ExtractorDraft),
     returns(201, Extractor, 'The extractor'),
     refuses(409, 'The organization has as many extractors as its plan allows, disabled ones included. The detail states both numbers.'),
@@ -54,7 +53,6 @@ export const extractorRoutes = new Hono<App>()
     '/:extractor_id',
     operation('getExtractor', TAG, 'Get an extractor'),
     params(ExtractorPath),
-    roles('owner', 'admin'),
     returns(200, Extractor),
     refuses(404, NOT_FOUND),
     async (c) => c.json(await getExtractor(c.var.ctx, c.req.valid('param').extractor_id)),
@@ -71,7 +69,6 @@ export const extractorRoutes = new Hono<App>()
         'minutes.',
     ),
     params(ExtractorPath),
-    roles('owner', 'admin'),
     body(ExtractorChanges),
     returns(200, Extractor),
     refuses(404, NOT_FOUND),
@@ -87,7 +84,6 @@ export const extractorRoutes = new Hono<App>()
       'It no longer counts towards the plan’s limit. The visibility windows stay as they are.',
     ),
     params(ExtractorPath),
-    roles('owner', 'admin'),
     returns(204, undefined, 'Deleted'),
     refuses(404, NOT_FOUND),
     (c) => deleteExtractor(c.var.ctx, c.req.valid('param').extractor_id).then(() => c.body(null, 204)),
@@ -105,7 +101,6 @@ export const runRoutes = new Hono<App>()
         'months of each data source its first run would cover for the RFCs that are active now, how many of these you can read already, and the ' +
         'visibility windows afterwards. The limit of extractors is not checked.',
     ),
-    roles('owner', 'admin'),
     body(PreviewDraft),
     returns(200, ExtractorPreview),
     refuses(404, NOT_FOUND),
@@ -122,7 +117,6 @@ export const runRoutes = new Hono<App>()
         'Without an active RFC the status is `no_connections`, and the extractor can run again at once.',
     ),
     params(ExtractorPath),
-    roles('owner', 'admin'),
     returns(200, ExtractorRun),
     refuses(404, NOT_FOUND),
     refuses(409, 'The extractor is disabled.'),
@@ -140,13 +134,13 @@ export const runRoutes = new Hono<App>()
         'Runs are kept for 30 days.',
     ),
     params(ExtractorPath),
-    roles('owner', 'admin'),
     query(RunQuery),
     returns(200, pageOf(Run)),
     refuses(404, NOT_FOUND),
     async (c) => c.json(await listRuns(c.var.ctx, c.req.valid('param').extractor_id, c.req.valid('query'))),
   )
 
+const RUNS = 'Extractions'
 const NO_RUN = 'The organization has no run with this identifier. Runs are kept for 30 days.'
 
 /** Mounted at /v1/runs. */
@@ -155,13 +149,12 @@ export const oneRunRoutes = new Hono<App>()
     '/:run_id/cancel',
     operation(
       'cancelRun',
-      TAG,
+      RUNS,
       'Cancel a run',
       'Withdraws the downloads of the run that have not begun and that no other run of yours and no other organization asked for; ' +
         'a run that you have cancelled wants nothing any more. Those that have been taken up go on. Windows stay as they are. The same request again withdraws what it can by then.',
     ),
     params(RunPath),
-    roles('owner', 'admin'),
     returns(200, CancelledRun),
     refuses(404, NO_RUN),
     idempotent(),
@@ -171,12 +164,11 @@ export const oneRunRoutes = new Hono<App>()
     '/:run_id',
     operation(
       'getRun',
-      TAG,
+      RUNS,
       'Get a run with its downloads',
       'Counts the downloads that the run created, joined or found finished, of all RFCs that it covers, and says how it ended.',
     ),
     params(RunPath),
-    roles('owner', 'admin'),
     returns(200, RunProgress),
     refuses(404, NO_RUN),
     async (c) => c.json(await getRun(c.var.ctx, c.req.valid('param').run_id)),
@@ -185,14 +177,13 @@ export const oneRunRoutes = new Hono<App>()
     '/:run_id/jobs',
     operation(
       'listRunJobs',
-      TAG,
+      RUNS,
       'List the downloads of a run',
       'Each download that the run created, joined or found finished, with its state and why it failed: by RFC, then by source, the latest month ' +
         'first. A download in which nothing changed is forgotten after 14 days; it then stands here as succeeded, with 0 attempts and without ' +
         'times. Attempts and times are counted from this run on.',
     ),
     params(RunPath),
-    roles('owner', 'admin'),
     query(RunJobQuery),
     returns(200, pageOf(RunJob)),
     refuses(404, NO_RUN),
@@ -205,7 +196,7 @@ export const entityRunRoutes = new Hono<App>()
     '/:fiscal_entity_id/extractions',
     operation(
       'createExtraction',
-      TAG,
+      RUNS,
       'Download a range of one RFC now',
       'Downloads the months from `from` to `to` of one RFC at once, without an extractor: it joins downloads that are under way, and widens the ' +
         'visibility windows of the RFC like a run that reaches back to `from`. At most once every ten minutes for each RFC; a run that is ' +
@@ -213,7 +204,6 @@ export const entityRunRoutes = new Hono<App>()
         'extractors download regularly. Follow it with `GET /v1/runs/{run_id}` or the events extraction.completed and extraction.failed.',
     ),
     params(FiscalEntityPath),
-    roles('owner', 'admin'),
     body(ExtractionDraft),
     returns(202, RunProgress),
     refuses(404, NOT_READABLE),
@@ -228,12 +218,11 @@ export const entityRunRoutes = new Hono<App>()
     '/:fiscal_entity_id/runs',
     operation(
       'listEntityRuns',
-      TAG,
+      RUNS,
       'List the runs that covered an RFC',
       'The last 60 runs that asked for downloads of this RFC, newest first, each with its downloads of this RFC alone.',
     ),
     params(FiscalEntityPath),
-    roles('owner', 'admin'),
     query(RunQuery),
     returns(200, pageOf(RunProgress)),
     refuses(404, 'The organization has no connection to this fiscal entity.'),

@@ -31,7 +31,7 @@ const BEGINNING_MS = 2 * 60_000
 
 /** Returns how far the downloads of the RFC that the request names are. Throws Failure 404 fiscal_entity.not_found. */
 export async function getSync(ctx: Ctx): Promise<SyncStatus> {
-  const row = ctx.connection && (await findConnection(ctx.db, ctx.organization.id, ctx.connection.fiscal_entity_id))
+  const row = ctx.connection && (await findConnection(ctx.db, ctx.organization, ctx.connection.fiscal_entity_id))
   if (!row) throw notFound('fiscal_entity')
   return (await viewsOf(ctx, [row]))[0]!
 }
@@ -71,7 +71,7 @@ export async function listAttention(ctx: Ctx, query: AttentionQuery): Promise<Pa
   const { limit, cursor } = query
   const scope = { list: 'portfolio.attention', filters: query }
   const [after] = ((await openCursor(ctx, scope, cursor)) ?? []).map(String)
-  const read = await listConnections(ctx.db, ctx.organization.id, after, limit + 1)
+  const read = await listConnections(ctx.db, ctx.organization, after, limit + 1)
   const rows = read.slice(0, limit)
   const has_more = read.length > limit
   return {
@@ -87,9 +87,9 @@ async function rowsOf(
   after: string | undefined,
   limit: number,
 ): Promise<ConnectionRow[]> {
-  if (id === undefined) return listConnections(db, organization.id, after, limit)
+  if (id === undefined) return listConnections(db, organization, after, limit)
   if (after !== undefined) return []
-  const row = await findConnection(db, organization.id, id)
+  const row = await findConnection(db, organization, id)
   if (!row) throw notFound('fiscal_entity')
   return [row]
 }

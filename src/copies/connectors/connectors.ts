@@ -4,12 +4,13 @@ import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
 import { retryOnConflict } from '../../platform/db/guard.ts'
 import { idOfUuid, newId } from '../../platform/db/id.ts'
 import { readRows } from '../../platform/db/statement.ts'
-import { Failure, invalid, refuseFaults } from '../../platform/failures.ts'
+import { Failure, invalid } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
+import { entitiesFor } from '../../platform/tenant/bound.ts'
 import { clock } from '../../platform/time/clock.ts'
 import type { Leased } from '../../platform/work/lease.ts'
-import { findLinked } from '../../taxpayers/taxpayers.ts'
+import { refuseUnlinked } from '../../taxpayers/connection.ts'
 import { configOf, openDestination, requireConnector, scopeOf, sealCredentials } from '../connector.ts'
 import { DestinationError } from '../drivers/port.ts'
 import { wakeConnector } from '../due.ts'
@@ -147,12 +148,13 @@ function refuseCredentials(credentials: ConnectorCredentials): void {
   if (message !== null) throw invalid('storage_connector.credentials', [{ path: 'credentials.sas_token', message }])
 }
 
-async function refuseScope(ctx: Ctx, { fiscal_entity_ids: ids }: Partial<ConnectorScope>): Promise<void> {
-  const linked = ids ? await findLinked(ctx.db, ctx.organization.id, ids) : new Set<string>()
-  const message = 'Must be a fiscal entity that the organization has linked.'
-  const faults = (ids ?? []).flatMap((id, n) => (linked.has(id) ? [] : [{ path: `scope.fiscal_entity_ids[${n}]`, message }]))
-  refuseFaults('storage_connector.scope', faults)
-}
+const refuseScope = (ctx: Ctx, { fiscal_entity_ids }: Partial<ConnectorScope>): Promise<void> =>
+  refuseUnlinked(ctx, fiscal_entity_ids, 'scope.fiscal_entity_ids', 'storage_connector.scope')
+
+const scopeFor = ({ organization }: Ctx, scope: ConnectorScope): ConnectorScope => ({
+  ...scope,
+  fiscal_entity_ids: entitiesFor(organization, scope.fiscal_entity_ids),
+})
 
 /**
  * Creates a connector, which copies new documents from now on. Throws Failure 422 storage_connector.endpoint for an endpoint that may not
@@ -173,7 +175,7 @@ export async function createConnector(ctx: Ctx, draft: ConnectorDraft, checkPaid
     name,
     provider,
     config: JSON.stringify(config),
-    scope: JSON.stringify(scope),
+    scope: JSON.stringify(scopeFor(ctx, scope)),
     credentials: await sealCredentials(ctx, identity, credentials),
     credentials_version: 1,
     connector_status: 'active',
@@ -209,7 +211,7 @@ const wake = (ctx: Ctx, connector: number) => wakeConnector(ctx, { shard: ctx.or
 export async function listConnectors(ctx: Ctx, query: ConnectorQuery) {
   const scope = { list: 'storage_connectors', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listConnectorRows(eventsOf(ctx), ctx.organization.id, Number(after ?? 0), query.limit + 1)
+  const rows = await listConnectorRows(eventsOf(ctx), ctx.organization, Number(after ?? 0), query.limit + 1)
   return paginate(ctx, scope, query.limit, rows, (row) => [row.connector], view)
 }
 
@@ -313,7 +315,7 @@ async function columnsOf(ctx: Ctx, stored: ConnectorRow, changes: ConnectorChang
   }
   if (changes.scope !== undefined) {
     await refuseScope(ctx, changes.scope)
-    columns.scope = JSON.stringify({ ...scopeOf(stored), ...changes.scope })
+    columns.scope = JSON.stringify(scopeFor(ctx, { ...scopeOf(stored), ...changes.scope }))
   }
   if (connector_status !== undefined) columns.connector_status = connector_status
   const isOnlyNamed = Object.keys(changes).every((member) => member === 'name')

@@ -1,6 +1,6 @@
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { body, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../../platform/http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, refusesAny, returns } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import {
   Backfill,
@@ -47,7 +47,6 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
         'From now on, what is downloaded or imported is copied to your storage, out of band, as far as your visibility window shows it. What ' +
           'was there before is copied by `…/backfill`. Try the destination with `…/test`. Nothing is ever deleted at the destination.',
       ),
-      roles('owner', 'admin'),
       body(ConnectorDraft),
       returns(201, StorageConnector),
       refuses(402, OVERDUE),
@@ -92,7 +91,6 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
           'ends by itself.',
       ),
       params(ConnectorPath),
-      roles('owner', 'admin'),
       body(ConnectorChanges),
       returns(200, StorageConnector),
       refusesAny({
@@ -111,7 +109,6 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
         'Its credentials are erased at once. Nothing new is sent after two seconds. What was copied stays at the destination.',
       ),
       params(ConnectorPath),
-      roles('owner', 'admin'),
       returns(204, undefined, 'Deleted'),
       refuses(404, NOT_FOUND),
       (c) => deleteConnector(c.var.ctx, c.req.valid('param').connector_id).then(() => c.body(null, 204)),
@@ -125,7 +122,6 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
         'Writes a small file below the prefix, reads it back and deletes it, whatever the status of the connector, and changes none.',
       ),
       params(ConnectorPath),
-      roles('owner', 'admin'),
       returns(200, ConnectorTest, 'How each step went, also when one failed'),
       refuses(404, NOT_FOUND),
       refuses(429, 'Your organization tested the destination less than 10 seconds ago (`storage_connector.cooldown`).'),
@@ -143,7 +139,6 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
           'active again. See `backfill` of the connector for its progress.',
       ),
       params(ConnectorPath),
-      roles('owner', 'admin'),
       returns(202, Backfill, 'The backfill'),
       refusesAny({
         402: OVERDUE,

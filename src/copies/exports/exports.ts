@@ -21,7 +21,7 @@ export { exportsUsed }
 
 /** Returns the organization's connection when it may read the RFC. Throws Failure 404 fiscal_entity.not_found or .not_active. */
 async function readableOf(ctx: Ctx, fiscal_entity_id: string) {
-  const reader = await readerOf(ctx, ctx.organization.id, fiscal_entity_id)
+  const reader = await readerOf(ctx, ctx.organization, fiscal_entity_id)
   if (!reader) throw notActive(ctx, null)
   openLedger({ ...ctx, connection: reader.connection })
   return reader.connection
@@ -55,7 +55,7 @@ export async function createExport(
 const keyOf = (actor: Actor): string | null => (actor.kind === 'credential' ? actor.api_key : null)
 
 async function requireExport({ db, organization }: Ctx, export_id: string): Promise<ExportRow> {
-  const row = await readFirst(db.$client, findExport(organization.id, export_id))
+  const row = await readFirst(db.$client, findExport(organization, export_id))
   if (!row) throw notFound('export')
   return row
 }
@@ -68,7 +68,7 @@ export async function listExports(ctx: Ctx, query: ExportQuery) {
   const scope = { list: 'exports', filters: query }
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const from = before === undefined ? undefined : String(before)
-  const rows = await readRows(ctx.db.$client, listExportRows(ctx.organization.id, from, query.limit + 1))
+  const rows = await readRows(ctx.db.$client, listExportRows(ctx.organization, from, query.limit + 1))
   return paginate(
     ctx,
     scope,

@@ -1,7 +1,7 @@
 import { askedOf } from '../../platform/content.ts'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { body, idempotent, operation, params, query, refuses, returns, returnsContent, roles } from '../../platform/http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns, returnsContent } from '../../platform/http/operation.ts'
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { Export, ExportPage, ExportPath, ExportQuery, NewExport } from './contract.ts'
 import { createExport, deleteExport, getExport, listExports, readContent } from './exports.ts'
@@ -27,7 +27,6 @@ export const exportRoutes = new Hono<App>()
         'meanwhile. Get the export to follow it, and its content once it is `ready`. Rows are those of `GET /v1/cfdi` in its order, newest first. ' +
         'The guide [Exports](/docs/exports) lists the columns. Exports that are made or kept count against the plan.',
     ),
-    roles('owner', 'admin'),
     body(NewExport),
     returns(202, Export, 'The export. It is queued.', { Location: 'The path of the export.' }),
     refuses(404, NOT_READABLE),
@@ -54,7 +53,6 @@ export const exportRoutes = new Hono<App>()
     '/:export_id',
     operation('deleteExport', TAG, 'Delete an export with its content', 'An export that is being made stops.'),
     params(ExportPath),
-    roles('owner', 'admin'),
     returns(204),
     refuses(404, NO_EXPORT),
     async (c) => {

@@ -1,5 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { assignments, bare, insertion } from '../../platform/db/statement.ts'
+import { all, assignments, bare, insertion } from '../../platform/db/statement.ts'
+import { isAbout } from '../../platform/tenant/bound.ts'
+import type { Tenant } from '../../platform/tenant/tenant.ts'
 import { clock } from '../../platform/time/clock.ts'
 import { type Leased, RowLease } from '../../platform/work/lease.ts'
 import { exports_ } from './tables.ts'
@@ -24,17 +26,19 @@ export const insertExport = (row: NewRow): SQL =>
     attempts: 0,
   })
 
-/** Finds an export of an organization that is not being deleted. */
-export const findExport = (organization_id: string, export_id: string): SQL<ExportRow> =>
-  sql<ExportRow>`select * from ${exports_} where ${exports_.export_id} = ${export_id} and ${exports_.organization_id} = ${organization_id}
-      and ${exports_.status} <> 'deleting'`
+/** The condition that an export is of a tenant. */
+const isOf = (tenant: Tenant): SQL => all([sql`${exports_.organization_id} = ${tenant.id}`, isAbout(tenant, exports_.fiscal_entity_id)])
+
+/** Finds an export of a tenant that is not being deleted. */
+export const findExport = (tenant: Tenant, export_id: string): SQL<ExportRow> =>
+  sql<ExportRow>`select * from ${exports_} where ${exports_.export_id} = ${export_id} and ${isOf(tenant)} and ${exports_.status} <> 'deleting'`
 
 /** Sorts after every identifier of an export. */
 const LAST = 'exq'
 
-/** Returns a page of an organization's exports, newest first, before one. */
-export const listExportRows = (organization_id: string, before: string | undefined, limit: number): SQL<ExportRow> =>
-  sql<ExportRow>`select * from ${exports_} indexed by exports_organization where ${exports_.organization_id} = ${organization_id}
+/** Returns a page of a tenant's exports, newest first, before one. */
+export const listExportRows = (tenant: Tenant, before: string | undefined, limit: number): SQL<ExportRow> =>
+  sql<ExportRow>`select * from ${exports_} indexed by exports_organization where ${isOf(tenant)}
         and ${exports_.export_id} < ${before ?? LAST} and ${exports_.status} <> 'deleting' order by ${exports_.export_id} desc
           limit ${limit}`
 

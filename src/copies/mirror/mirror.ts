@@ -318,7 +318,7 @@ export async function workOnMirror(system: System, leased: LeasedConnector, mirr
 const AT_REST = { due: sql`iif(${mirrors.due} = 1, 1, 0)` }
 
 async function openedFor(system: System, { row }: LeasedConnector, { fiscal_entity }: MirrorRow): Promise<ScopedLedger | null> {
-  const reader = await readerOf(system, row.organization_id, idOfUuid('fe', fiscal_entity))
+  const reader = await readerOf(system, { id: row.organization_id }, idOfUuid('fe', fiscal_entity))
   return reader && isReadable(reader.connection) ? openLedger({ settings: system.settings, ...reader }) : null
 }
 

@@ -261,7 +261,7 @@ async function readFetched({ settings }: System, connections: readonly Connectio
 async function readPage({ db }: System, { organization_id }: WorkRow, after: string) {
   const [{ extractor_count }, connections] = await Promise.all([
     findOrganization(db, organization_id),
-    listConnections(db, organization_id, after === '' ? undefined : after, PAGE),
+    listConnections(db, { id: organization_id }, after === '' ? undefined : after, PAGE),
   ])
   const keys = connections.map(({ fiscal_entity_id }) => uuidOf(fiscal_entity_id))
   return { extractor_count, connections, keys, next: connections.length === PAGE ? connections.at(-1)!.fiscal_entity_id : null }

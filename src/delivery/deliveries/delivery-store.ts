@@ -91,6 +91,8 @@ export interface EndpointRow
     | 'max_per_minute'
     | 'paced_until'
   > {
+  /** JSON. */
+  fiscal_entity_uuids: string | null
   is_enabled: number
   deleted_at: number | null
   /** JSON. */
@@ -112,7 +114,7 @@ const isClaimable = (webhook: number, now: number): SQL =>
 /** Finds an endpoint and counts its claimable deliveries, up to a limit. */
 export const findEndpoint = (webhook: number, now: number, limit: number): SQL<EndpointRow> =>
   sql<EndpointRow>`select ${w.webhook}, ${w.webhook_id}, ${w.organization_id}, ${w.name}, ${w.url}, ${w.is_enabled}, ${w.deleted_at}, ${w.secret_version},
-        ${w.digests}, ${w.header_name}, ${w.header_value}, ${w.undelivered}, ${w.max_per_minute}, ${w.paced_until}, (select count(*) from (
+        ${w.digests}, ${w.header_name}, ${w.header_value}, ${w.undelivered}, ${w.max_per_minute}, ${w.paced_until}, ${w.fiscal_entity_uuids}, (select count(*) from (
           select 1 from ${deliveries} indexed by deliveries_pending where ${isClaimable(webhook, now)} limit ${limit})) as due
       from ${webhooks} ${w} where ${w.webhook} = ${webhook}`
 

@@ -135,16 +135,30 @@ async function attemptClaimed(system: System, endpoint: Endpoint, opened: Opened
   const pace = endpoint.max_per_minute === null ? [] : paceStatements(endpoint, until)
   const claimed = (await commit<ClaimedDelivery>(d1, [...pace, ...claimStatements(endpoint, { token, now, limit })])).at(-1)
   endpoint.paced_until = until
-  const hidden = await hiddenOf(system, organization_id, claimed!.results)
+  const hidden = await hiddenOf(system, { id: organization_id }, claimed!.results)
   const results = await Promise.allSettled(
-    claimed!.results.map((delivery) => attempt(system, endpoint, opened, token, { ...delivery, isUnlinked: hidden.has(delivery) })),
+    claimed!.results.map((delivery) =>
+      attempt(system, endpoint, opened, token, {
+        ...delivery,
+        isUnlinked: hidden.has(delivery),
+        isOfOther: isOfOther(endpoint, delivery.body),
+      }),
+    ),
   )
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-/** A claimed delivery, and whether its event is about an RFC that is no longer linked. */
+/** A claimed delivery, and whether its event is about an RFC that is no longer linked, or for which the endpoint is not any more. */
 interface CheckedDelivery extends ClaimedDelivery {
   isUnlinked: boolean
+  isOfOther: boolean
+}
+
+/** Who changes a webhook for some RFCs gets nothing of others with it. */
+function isOfOther({ fiscal_entity_uuids }: Endpoint, body: string): boolean {
+  if (fiscal_entity_uuids === null) return false
+  const { fiscal_entity_id } = JSON.parse(body) as { fiscal_entity_id?: string | null }
+  return fiscal_entity_id != null && !(JSON.parse(fiscal_entity_uuids) as string[]).includes(fiscal_entity_id)
 }
 
 async function attempt(
@@ -155,7 +169,11 @@ async function attempt(
   delivery: CheckedDelivery,
 ): Promise<void> {
   const number = delivery.attempt_count + 1
-  const obstacle = delivery.isUnlinked ? 'The RFC is no longer linked.' : targetFault(endpoint.url, system.settings.publicHosts)
+  const obstacle = delivery.isUnlinked
+    ? 'The RFC is no longer linked.'
+    : delivery.isOfOther
+      ? 'The webhook is not for this RFC any more.'
+      : targetFault(endpoint.url, system.settings.publicHosts)
   if (obstacle !== null) {
     const record = { at: clock.now(), duration_ms: 0, status_code: null, error: `Not sent: ${obstacle}`, response_body: null }
     return recordAttempt(system, endpoint, token, delivery, record, { status: 'failed' })
@@ -187,7 +205,9 @@ async function recordAttempt(
   const wait = verdict.status === 'pending' ? verdict.wait_seconds : 0
   await commit(d1, [
     // A delivery that ends because its RFC was unlinked says nothing about the receiver.
-    ...(delivery.isUnlinked || verdict.status === 'pending' ? [] : countStatements(endpoint, claim, verdict.status === 'delivered', now)),
+    ...(delivery.isUnlinked || delivery.isOfOther || verdict.status === 'pending'
+      ? []
+      : countStatements(endpoint, claim, verdict.status === 'delivered', now)),
     recordAttemptStatement(claim, record, { status: verdict.status, due_at: now + wait * 1_000 }),
   ])
   if (verdict.status === 'pending') await wakeEndpoints(system, [key], wait)

@@ -29,13 +29,15 @@ const withEvent = (organization_id: string): SQL =>
 interface DeliveryFilters {
   status?: DeliveryRow['status'] | null | undefined
   event_key?: string | null | undefined
+  /** In UUID form. */
+  bound_to?: readonly string[] | undefined
 }
 
 /** Reads an endpoint's deliveries after a position, newest event first. */
 export function scanDeliveries(
   d1: D1Database,
   { webhook, organization_id }: { webhook: number; organization_id: string },
-  { status = null, event_key = null }: DeliveryFilters,
+  { status = null, event_key = null, bound_to }: DeliveryFilters,
   after: Position | undefined,
   rows: number,
 ): Promise<Scan<DeliveryRow>> {
@@ -45,7 +47,8 @@ export function scanDeliveries(
   const indexed = sql`indexed by deliveries_undelivered where ${deliveries.status} in ('failed', 'lost') and`
   const query = sql`
     select ${LOG_COLUMNS},
-      (${status} is null or ${d.status} = ${status}) and (${event_key} is null or ${d.event_key} = ${event_key}) as is_match
+      (${status} is null or ${d.status} = ${status}) and (${event_key} is null or ${d.event_key} = ${event_key})
+        and ${bound_to ? sql`coalesce(${e.body}->>'fiscal_entity_id' in (select value from json_each(${JSON.stringify(bound_to)})), 1)` : sql`1`} as is_match
     from (select * from ${deliveries} ${isIndexed ? indexed : sql`where`} ${deliveries.webhook} = ${webhook} ${before}
       order by ${seq} desc, ${redelivery} desc limit ${rows}) d
     ${withEvent(organization_id)}

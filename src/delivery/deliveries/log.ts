@@ -1,7 +1,7 @@
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
-import { idOfUuid, newId } from '../../platform/db/id.ts'
+import { idOfUuid, newId, uuidOf } from '../../platform/db/id.ts'
 import { readFirst } from '../../platform/db/statement.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { countHourly } from '../../platform/locks/hourly.ts'
@@ -31,10 +31,11 @@ export async function listDeliveries(ctx: Ctx, webhook_id: string, query: Delive
   const { limit, cursor, ...filters } = query
   const scope = { list: 'deliveries', filters: { ...filters, webhook_id } }
   const after = await openCursor(ctx, scope, cursor)
-  const isFiltered = filters.status !== undefined || filters.event_key !== undefined
+  const bound_to = ctx.organization.bound_to?.map(uuidOf)
+  const isFiltered = filters.status !== undefined || filters.event_key !== undefined || bound_to !== undefined
   const positionOf = (row: DeliveryRow) => [row.seq, row.redelivery] satisfies Position
   const { matches, last } = await fillPage<DeliveryRow>(limit, isFiltered ? SCAN_ROWS : 0, (row, take) =>
-    scanDeliveries(eventsOf(ctx).$client, endpoint, filters, row ? positionOf(row) : after, take),
+    scanDeliveries(eventsOf(ctx).$client, endpoint, { ...filters, bound_to }, row ? positionOf(row) : after, take),
   )
   const position = last && positionOf(last)
   return {

@@ -5,12 +5,13 @@ import { base64ToBytes, bytesToBase64, isCurrent, type Keyring, openText, sealTe
 import { commit, connect, type Database, type Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { idOfUuid, newId, uuidOf } from '../../platform/db/id.ts'
-import { Failure, invalid, notFound, refuseFaults } from '../../platform/failures.ts'
+import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
+import { entitiesFor } from '../../platform/tenant/bound.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import { sendHints } from '../../platform/work/send.ts'
-import { findLinked } from '../../taxpayers/taxpayers.ts'
+import { refuseUnlinked } from '../../taxpayers/connection.ts'
 import { unsentWarnings } from '../catalog/recorded-only.ts'
 import type { NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookQuery } from './contract.ts'
 import {
@@ -188,7 +189,7 @@ function view(row: ShownWebhook): Webhook {
 
 /** Returns an endpoint of the organization. Throws Failure 404 webhook.not_found. */
 export async function requireWebhook(ctx: Ctx, webhook_id: string): Promise<ShownWebhook> {
-  const row = await findWebhook(eventsOf(ctx), ctx.organization.id, webhook_id)
+  const row = await findWebhook(eventsOf(ctx), ctx.organization, webhook_id)
   if (!row) throw notFound('webhook')
   return row
 }
@@ -208,22 +209,13 @@ const refuseTarget = ({ settings }: Ctx, url: string): void => {
   throw invalid('webhook.url', [{ path: 'url', message }])
 }
 
-/** Refuses fiscal entities that the organization is not connected to. */
-async function refuseUnlinked({ db, organization }: Ctx, ids: readonly string[] | null | undefined): Promise<void> {
-  if (!ids) return
-  const linked = await findLinked(db, organization.id, ids)
-  const message = 'The organization has no connection to this fiscal entity. List its fiscal entities with GET /v1/fiscal-entities.'
-  const faults = ids.flatMap((id, n) => (linked.has(id) ? [] : [{ path: `fiscal_entity_ids[${n}]`, message }]))
-  refuseFaults('webhook.fiscal_entity', faults)
-}
-
 type Further = Pick<WebhookDraft, 'fiscal_entity_ids' | 'custom_header'>
 
 /** The columns of members that are not stored as they are sent. */
 async function columnsOf(ctx: Ctx, webhook_id: string, { fiscal_entity_ids, custom_header }: Partial<Further>) {
   const sealed = custom_header && (await sealHeader(ctx, { organization_id: ctx.organization.id, webhook_id }, custom_header.value))
   return {
-    ...(fiscal_entity_ids !== undefined && { fiscal_entity_uuids: fiscal_entity_ids?.map(uuidOf) ?? null }),
+    ...(fiscal_entity_ids !== undefined && { fiscal_entity_uuids: entitiesFor(ctx.organization, fiscal_entity_ids)?.map(uuidOf) ?? null }),
     ...(custom_header !== undefined && { header_name: custom_header?.name ?? null, header_value: sealed ?? null }),
   }
 }
@@ -235,7 +227,7 @@ async function columnsOf(ctx: Ctx, webhook_id: string, { fiscal_entity_ids, cust
  */
 export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewWebhook> {
   refuseTarget(ctx, draft.url)
-  await refuseUnlinked(ctx, draft.fiscal_entity_ids)
+  await refuseUnlinked(ctx, draft.fiscal_entity_ids, 'fiscal_entity_ids', 'webhook.fiscal_entity')
   const identity = { organization_id: ctx.organization.id, webhook_id: newId('wh'), secret_version: 1 }
   const { signing_secret, secret_hint, digests } = await newSecret()
   const { fiscal_entity_ids, custom_header, ...stored } = draft
@@ -269,7 +261,7 @@ export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewW
 export async function listWebhooks(ctx: Ctx, query: WebhookQuery) {
   const scope = { list: 'webhooks', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listWebhookRows(eventsOf(ctx), ctx.organization.id, Number(after ?? 0), query.limit + 1)
+  const rows = await listWebhookRows(eventsOf(ctx), ctx.organization, Number(after ?? 0), query.limit + 1)
   return paginate(ctx, scope, query.limit, rows, (row) => [row.webhook], view)
 }
 
@@ -301,7 +293,7 @@ export async function changeWebhook(ctx: Ctx, webhook_id: string, changes: Webho
   const changed = Object.keys(changes)
   if (changed.length === 0) return view(stored)
   const { fiscal_entity_ids, custom_header: _, ...others } = changes
-  await refuseUnlinked(ctx, fiscal_entity_ids)
+  await refuseUnlinked(ctx, fiscal_entity_ids, 'fiscal_entity_ids', 'webhook.fiscal_entity')
   const further = await columnsOf(ctx, webhook_id, { ...changes })
   const columns = { ...others, ...further, updated_at: ctx.now } as Partial<WebhookRow>
   const update = updateWebhook(eventsOf(ctx), stored.webhook, columns)

@@ -1,7 +1,10 @@
 import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { uuidOf } from '../../platform/db/id.ts'
 import { bare } from '../../platform/db/statement.ts'
+import { hasOnly } from '../../platform/tenant/bound.ts'
+import type { Tenant } from '../../platform/tenant/tenant.ts'
 import { webhooks } from '../tables.ts'
 
 export type WebhookRow = typeof webhooks.$inferSelect
@@ -21,17 +24,24 @@ const SHOWN = {
     where d.attempts <> '[]' order by d.seq desc, d.redelivery desc limit 1)`,
 }
 
-const oneOf = (organization_id: string, webhook_id: string) =>
-  and(eq(webhooks.webhook_id, webhook_id), eq(webhooks.organization_id, organization_id), isNull(webhooks.deleted_at))
+/** The condition that an endpoint is of a tenant. Who is bound to RFCs has those that are for none but these. */
+const isOf = (tenant: Tenant) =>
+  and(eq(webhooks.organization_id, tenant.id), isNull(webhooks.deleted_at), hasOnly(tenant, webhooks.fiscal_entity_uuids, uuidOf))
 
-export const findWebhook = async (db: Database, organization_id: string, webhook_id: string): Promise<ShownWebhook | undefined> =>
-  (await db.select(SHOWN).from(webhooks).where(oneOf(organization_id, webhook_id)).limit(1))[0]
+export const findWebhook = async (db: Database, tenant: Tenant, webhook_id: string): Promise<ShownWebhook | undefined> =>
+  (
+    await db
+      .select(SHOWN)
+      .from(webhooks)
+      .where(and(eq(webhooks.webhook_id, webhook_id), isOf(tenant)))
+      .limit(1)
+  )[0]
 
-export const listWebhookRows = (db: Database, organization_id: string, after: number, limit: number): Promise<ShownWebhook[]> =>
+export const listWebhookRows = (db: Database, tenant: Tenant, after: number, limit: number): Promise<ShownWebhook[]> =>
   db
     .select(SHOWN)
     .from(webhooks)
-    .where(and(eq(webhooks.organization_id, organization_id), isNull(webhooks.deleted_at), gt(webhooks.webhook, after)))
+    .where(and(isOf(tenant), gt(webhooks.webhook, after)))
     .orderBy(asc(webhooks.webhook))
     .limit(limit)
     .all()

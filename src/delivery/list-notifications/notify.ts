@@ -101,7 +101,7 @@ async function visibleTo(
   { organization_id, fiscal_entity_id }: Marked<unknown>,
   rfcs: readonly string[],
 ): Promise<Map<string, TradedWith>> {
-  const reader = await readerOf(system, organization_id, fiscal_entity_id)
+  const reader = await readerOf(system, { id: organization_id }, fiscal_entity_id)
   if (reader?.connection.state !== 'active') return new Map()
   return visibleCounterparties(openLedger({ settings: system.settings, ...reader }), rfcs)
 }

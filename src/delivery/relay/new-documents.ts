@@ -129,7 +129,7 @@ async function notifyStep(system: System, shard: number, key: Key): Promise<bool
 
 /** The next events, and the progress behind them; null while the organization may not read the RFC: the next run tells of it. */
 async function nextEvents(system: System, row: Row): Promise<{ events: NewEvent[]; after: Progress | null }> {
-  const reader = await readerOf(system, row.organization_id, idOfUuid('fe', row.fiscal_entity))
+  const reader = await readerOf(system, { id: row.organization_id }, idOfUuid('fe', row.fiscal_entity))
   if (!reader || !isReadable(reader.connection)) return { events: [], after: null }
   const ledger = openLedger({ settings: system.settings, ...reader })
   const before = JSON.parse(row.progress) as Progress

@@ -7,7 +7,7 @@ import { idOfText, idOfUuid, uuidOf } from '../../platform/db/id.ts'
 import { readRows } from '../../platform/db/statement.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
-import type { Actor } from '../../platform/tenant/tenant.ts'
+import { mayDo, requireScope } from '../../platform/tenant/scopes.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Notification, NotificationDocumentQuery, NotificationFetching, NotificationQuery } from './contract.ts'
@@ -148,7 +148,7 @@ const notFetched = () =>
   )
 
 function wouldNotify(ctx: Ctx, row: NotificationRow, isForeign: boolean): Failure {
-  const { actor, now } = ctx
+  const { now } = ctx
   const { open_deadline, effective_at, deadline_basis } = deadlinesOf(dated(row), now)
   const what =
     row.document_kind === null
@@ -159,9 +159,9 @@ function wouldNotify(ctx: Ctx, row: NotificationRow, isForeign: boolean): Failur
     ? 'The acknowledgement was ignored, because another site or a part of a page made the browser send it.'
     : !loginsOf(ctx).answersMailbox
       ? ELSEWHERE
-      : mayOpen(actor)
+      : mayDo(ctx, 'tax_mailbox:open')
         ? 'Repeat the request with acknowledge_notification=true to open it.'
-        : 'Only a credential with the role owner or admin can open it.'
+        : 'Only a credential with the role owner or admin, and the scope tax_mailbox:open, can open it.'
   return new Failure(
     'conflict',
     'would_notify',
@@ -177,15 +177,11 @@ const noDocument = ({ opened_at }: NotificationRow) =>
     `The notification ${opened_at === null ? '' : `was opened at ${new Date(opened_at).toISOString()} and `}has no document.`,
   )
 
-type Opener = Extract<Actor, { kind: 'credential' }>
-
-const mayOpen = (actor: Actor): actor is Opener => actor.kind === 'credential' && actor.role !== 'member'
-
-/** The api_key of a caller who may open notifications. Throws Failure 403 credential.role. */
-function writerOf({ actor }: Ctx): string {
-  if (!mayOpen(actor))
-    throw new Failure('forbidden', 'credential.role', 'Opening a notification needs a credential with the role owner or admin.')
-  return actor.api_key
+/** The api_key of a caller who may open notifications. Throws Failure 403 credential.role or credential.scope. */
+function writerOf(ctx: Ctx): string {
+  requireScope(ctx, 'tax_mailbox:open')
+  if (ctx.actor.kind !== 'credential') throw new Error('Only a credential opens notifications.')
+  return ctx.actor.api_key
 }
 
 function requireActive({ connection }: Ctx): void {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Cfdi, CfdiUuid } from '../../cfdi/contract.ts'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { body, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../../platform/http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, refusesAny, returns } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { NOT_READABLE, ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { checkStatus } from './check-status.ts'
@@ -76,7 +76,6 @@ export const cancellationRoutes = new Hono<App>()
     '/:uuid/answer',
     operation('answerCancellationRequest', 'CFDI', 'Accept or reject the request to cancel a CFDI', ANSWER),
     params(ByUuid),
-    roles('owner', 'admin'),
     query(OfEntity),
     body(CancellationAnswer),
     returns(200, CancellationRequestDetail),

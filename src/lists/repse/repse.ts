@@ -79,7 +79,7 @@ export async function askRegistry(system: System, rfc: string, name: string | nu
 /** Returns the name of a connected RFC on its own documents, as far as one of its organizations may read them; null when unknown. */
 async function taxpayerName(system: System, rfc: string, ownName: OwnName): Promise<string | null> {
   for (const { organization_id, fiscal_entity_id } of await activeConnectionsOf(system.db, rfc)) {
-    const reader = await readerOf(system, organization_id, fiscal_entity_id)
+    const reader = await readerOf(system, { id: organization_id }, fiscal_entity_id)
     const name = reader?.connection.state === 'active' ? await ownName(openLedger({ settings: system.settings, ...reader })) : null
     if (name !== null) return name
   }

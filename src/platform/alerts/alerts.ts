@@ -7,6 +7,8 @@ import { newId } from '../db/id.ts'
 import { bare, readRows } from '../db/statement.ts'
 import { notFound } from '../failures.ts'
 import { openCursor, type Page, paginate } from '../paging/cursor.ts'
+import { isAbout } from '../tenant/bound.ts'
+import type { Tenant } from '../tenant/tenant.ts'
 import { each } from '../work/pages.ts'
 import type { Alert, AlertFilters, AlertQuery } from './contract.ts'
 import { NOTIFIED, type RESOLVABLE } from './kinds.ts'
@@ -149,9 +151,11 @@ const view = ({ organization_id: _, dedupe_key: __, notified: ___, created_at, r
   resolved_at: resolved_at?.toISOString() ?? null,
 })
 
+const isOf = (tenant: Tenant) => and(eq(alerts.organization_id, tenant.id), isAbout(tenant, alerts.fiscal_entity_id))
+
 const ofOrganization = (ctx: Ctx, query: AlertFilters) =>
   and(
-    eq(alerts.organization_id, ctx.organization.id),
+    isOf(ctx.organization),
     query.kind && eq(alerts.kind, query.kind),
     query.severity && eq(alerts.severity, query.severity),
     query.fiscal_entity_id === undefined ? undefined : eq(alerts.fiscal_entity_id, query.fiscal_entity_id),
@@ -200,7 +204,7 @@ export async function readAlerts(ctx: Ctx, query: AlertFilters): Promise<{ read_
 /** Marks an alert as read; an alert that is read already keeps its time. Throws Failure 404 alert.not_found. */
 export async function readAlert(ctx: Ctx, alert_id: string): Promise<Alert> {
   const db = eventsOf(ctx)
-  const own = and(eq(alerts.organization_id, ctx.organization.id), eq(alerts.alert_id, alert_id))
+  const own = and(isOf(ctx.organization), eq(alerts.alert_id, alert_id))
   const [row] = await db.select().from(alerts).where(own).limit(1)
   if (!row) throw notFound('alert')
   if (row.read_at) return view(row)

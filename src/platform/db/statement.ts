@@ -69,9 +69,11 @@ export const changesOf = async (d1: D1Database, query: SQL): Promise<number> => 
 export const readAll = async <Row>(d1: D1Database, statements: readonly SQL[]): Promise<Row[]> =>
   statements.length === 0 ? [] : (await d1.batch<Row>(statements.map((one) => prepared(d1, one)))).flatMap(({ results }) => results)
 
-/** The condition that all these conditions hold. */
-export const all = (conditions: readonly SQL[]): SQL =>
-  conditions.length === 0 ? sql.raw('1') : sql.join([...conditions], sql.raw(' and '))
+/** The condition that all these conditions hold. Absent ones do. */
+export const all = (conditions: readonly (SQL | undefined)[]): SQL => {
+  const given = conditions.filter((one) => one !== undefined)
+  return given.length === 0 ? sql.raw('1') : sql.join(given, sql.raw(' and '))
+}
 
 /** A text as a literal of SQL. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`

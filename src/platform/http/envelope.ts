@@ -9,10 +9,10 @@ import { clock } from '../time/clock.ts'
 export const ownRequestId = requestId({ limitLength: 0, generator: () => `req_${crypto.randomUUID().replaceAll('-', '')}` })
 
 /** The system of a request. Throws UnusableSettings. */
-export const systemOfRequest = ({ env, req, var: { requestId } }: Context<App>): System => ({
-  ...systemOf(env, clock.date(), requestId),
-  network: networkOf(req.header('cf-connecting-ip') ?? ''),
-})
+export function systemOfRequest({ env, req, var: { requestId } }: Context<App>): System {
+  const address = req.header('cf-connecting-ip') ?? ''
+  return { ...systemOf(env, clock.date(), requestId), address, network: networkOf(address) }
+}
 
 const HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",

@@ -166,7 +166,7 @@ export async function limitFailures<T>(
     admitted.add(presented)
     return authenticated
   } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== 'unauthenticated') throw error
+    if (!(error instanceof Failure) || !['unauthenticated', 'forbidden'].includes(error.kind)) throw error
     try {
       await count(c, limit, `failed ${network}`)
     } catch (exceeded) {

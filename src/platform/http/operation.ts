@@ -9,7 +9,7 @@ import { type App, awaitsConfirmation, type Ctx, type StoredUpload } from '../co
 import { type Column, columnsOf, csvOf } from '../csv.ts'
 import { Failure } from '../failures.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
-import type { Role } from '../tenant/tenant.ts'
+import { requireScope, type Scope, scopeOf } from '../tenant/scopes.ts'
 import { admitJson, dropUpload, readOptional, readUpload, storeUpload } from './body.ts'
 import { limitAddress, limitCredential, limitFailures, limitPublic } from './limits.ts'
 import { presentedBy } from './presented/session.ts'
@@ -28,11 +28,10 @@ export interface Output {
 
 /**
  * A route is a list of clauses: middleware that both refuses requests and describes the route in the OpenAPI document. The order of the
- * clauses is the order of the refusals: operation 401, params 400, roles 403, body 413, 415, 400 and 422.
+ * clauses is the order of the refusals: operation 401, params 400, then the scope of the operation 403, body 413, 415, 400 and 422.
  */
 export interface Clause {
   operation?: { id: string; tag: string; summary: string; description: string | undefined; isPublic: boolean; isLimited: boolean }
-  roles?: readonly Role[]
   input?: { target: InputTarget; schema: z.ZodObject; isOptional?: true }
   isIdempotent?: true
   upload?: { contentTypes: readonly string[]; description: string }
@@ -49,7 +48,8 @@ const pass = (): MiddlewareHandler<App> => (_c, next) => next()
 
 /**
  * Names a route (operationId, tag, one-line summary, further description) and admits only requests with a valid credential: 401 without
- * one, 429 when it or its organization makes too many requests, or its address too many without one.
+ * one, 429 when it or its organization makes too many requests, or its address too many without one, and 403 unless it has the scope that
+ * follows from the tag and the method. Where the path has parameters, these are looked at first (`params`).
  */
 export const operation = (id: string, tag: string, summary: string, description?: string) =>
   described({ operation: { id, tag, summary, description, isPublic: false, isLimited: true } }, (async (c, next) => {
@@ -60,9 +60,19 @@ export const operation = (id: string, tag: string, summary: string, description?
     const { ctx, afterwards } = await limitFailures(c, presented, () => c.var.authenticate(c.var.system, presented, fiscalEntity))
     c.set('ctx', ctx)
     await limitCredential(c, ctx)
-    await next()
-    if (afterwards) waitUntil(afterwards())
+    c.set('scope', scopeOf({ id, tag }, c.req.method))
+    try {
+      if (!c.var.route.includes(':')) refuseWithoutScope(c)
+      await next()
+    } finally {
+      if (afterwards) waitUntil(afterwards())
+    }
   }) as MiddlewareHandler<App>)
+
+function refuseWithoutScope(c: Context<App>): void {
+  const scope = c.get('scope') as Scope | undefined
+  if (scope) requireScope(c.var.ctx, scope)
+}
 
 /** Names a route that needs no credential: 429 when its address makes too many requests of this kind. */
 export const publicOperation = (id: string, tag: string, summary: string, description?: string) =>
@@ -79,17 +89,8 @@ export const openOperation = (id: string, tag: string, summary: string, descript
     return next()
   }) as MiddlewareHandler<App>)
 
-/** Admits only credentials with one of these roles; 403 for any other. */
-export const roles = (...allowed: [Role, ...Role[]]) =>
-  described({ roles: allowed }, ((c, next) => {
-    const { actor } = c.var.ctx
-    if (actor.kind !== 'credential' || !allowed.includes(actor.role))
-      throw new Failure('forbidden', 'credential.role', `This request needs a credential with the role ${allowed.join(' or ')}.`)
-    return next()
-  }) as MiddlewareHandler<App>)
-
 /**
- * Admits only organizations whose e-mail address is confirmed, where the deployment sends mail; 403 for others. It stands after the roles,
+ * Admits only organizations whose e-mail address is confirmed, where the deployment sends mail; 403 for others. It stands first,
  * so that nothing of the body is looked at or stored.
  */
 export const confirmed = () =>
@@ -99,7 +100,7 @@ export const confirmed = () =>
         {
           status: 403,
           description:
-            'The role of the credential does not permit this (`credential.role`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).',
+            'The credential may not do this (`credential.role`, `credential.scope`), or it does not come from one of its addresses (`credential.address`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).',
         },
       ],
     },
@@ -114,14 +115,23 @@ export const confirmed = () =>
     }) as MiddlewareHandler<App>,
   )
 
-/** Makes the values that `parse` reads from this part of a request available under `c.req.valid(target)`, after a check of ours. */
-const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: S, check: (c: Context) => unknown, hint = memberHint) => {
+/** Makes the values that `parse` reads from this part of a request available under `c.req.valid(target)`, between two checks of ours. */
+const valid = <S extends z.ZodObject, T extends InputTarget>(
+  target: T,
+  schema: S,
+  check: (c: Context) => unknown,
+  hint = memberHint,
+  checkThen: (c: Context) => void = () => {},
+) => {
   const validate = zValidator(target, schema, undefined, {
     validationFunction: (_, value) => ({ success: true, data: parse(target, schema, value, hint) }),
   })
   return described({ input: { target, schema } }, (async (c, next) => {
     await check(c)
-    return validate(c, next)
+    return validate(c, async () => {
+      checkThen(c)
+      await next()
+    })
   }) as typeof validate)
 }
 
@@ -146,8 +156,8 @@ export const query = <S extends z.ZodObject>(schema: S) =>
     const broken = encodingFaultsOf(req.url)
     if (broken.length > 0) throw new InvalidInput('query', broken)
   })
-/** Parameters of the path: 400 when they do not have this shape. */
-export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema, () => {})
+/** Parameters of the path: 400 when they do not have this shape; then 403 without the scope of the operation. */
+export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema, () => {}, memberHint, refuseWithoutScope)
 
 /** A raw body of one of these content types: 413 above the limit in bytes, 415, 422 when it is empty. */
 export const upload = (contentTypes: readonly string[], limit: number, description: string) =>

@@ -20,7 +20,12 @@ export interface ActingOrganization {
   events_shard: number
   /** When the e-mail address of the sign-up was confirmed; null until it is. */
   email_confirmed_at: Date | null
+  /** The fiscal entities to which the credential of the request is bound: nobody else's exist for it. Absent when it is bound to none. */
+  bound_to?: readonly string[]
 }
+
+/** Whose rows a query may read. */
+export type Tenant = Pick<ActingOrganization, 'id' | 'bound_to'>
 
 /** A credential as a request presents it, not checked yet. */
 export interface PresentedCredential {
@@ -32,8 +37,16 @@ export interface PresentedCredential {
   session_id?: string
 }
 
+export interface CredentialActor {
+  kind: 'credential'
+  api_key: string
+  role: Role
+  /** The scopes that it is limited to, of those of its role; null or absent when it has all of them. */
+  scopes?: readonly string[] | null
+}
+
 /** A credential of the organization, or the service itself on the organization's behalf. */
-export type Actor = { kind: 'credential'; api_key: string; role: Role } | { kind: 'system'; process: string }
+export type Actor = CredentialActor | { kind: 'system'; process: string }
 
 export const CONNECTION_STATES = ['draft', 'active', 'paused', 'invalid_ciec', 'unlinked'] as const
 export type ConnectionState = (typeof CONNECTION_STATES)[number]

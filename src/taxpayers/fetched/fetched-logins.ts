@@ -27,7 +27,7 @@ const LONGEST_WAIT_MS = 60 * 60_000
 export async function leaseLogin(system: System, until: number): Promise<(LeasedLogin & { rfc: string; ciec: string }) | null> {
   for (const { connection, version, due_at, ...of } of await dueForFetcher(system.db, clock.now(), LOOKED_AT)) {
     if (!(await moveVerification(system.db, connection, due_at, until, 1))) continue
-    const row = await findConnection(system.db, of.organization_id, of.fiscal_entity_id)
+    const row = await findConnection(system.db, { id: of.organization_id }, of.fiscal_entity_id)
     const login = row ? await readLogin(system, row, 'ciec') : null
     if (login && 'ciec' in login) return { connection, version, until, rfc: login.rfc, ciec: login.ciec }
   }
@@ -37,7 +37,7 @@ export async function leaseLogin(system: System, until: number): Promise<(Leased
 /** The connection of a leased CIEC, and the CIEC; null when the lease is lost. */
 export async function leasedLogin(system: System, { connection, until }: LeasedLogin) {
   const found = await findLeased(system.db, connection, until)
-  const row = found && (await findConnection(system.db, found.organization_id, found.fiscal_entity_id))
+  const row = found && (await findConnection(system.db, { id: found.organization_id }, found.fiscal_entity_id))
   const login = row ? await readLogin(system, row, 'ciec') : null
   return row && login ? { row, login } : null
 }

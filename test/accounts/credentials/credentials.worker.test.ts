@@ -63,6 +63,8 @@ describe('creating', () => {
       created_by: owner.api_key,
       created_at: expect.any(String),
       expires_at: null,
+      ...{ scopes: null, fiscal_entity_ids: null, allowed_addresses: null },
+      overlap_until: null,
       last_used_on: null,
     })
     const listed = await api(owner, 'GET', CREDENTIALS)

@@ -24,6 +24,7 @@ const ACTIONS: Record<string, string | null> = {
   // The sign-up is confirmed here.
   'POST /v1/auth/email/resend': null,
   'POST /v1/credentials': 'credential.created',
+  'POST /v1/credentials/:api_key/roll': 'credential.rolled',
   'DELETE /v1/credentials/:api_key': 'credential.revoked',
   'POST /v1/extractors': 'extractor.created',
   'POST /v1/extractors/preview': null,

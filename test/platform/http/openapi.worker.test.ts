@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { listCatalog } from '../../../src/delivery/catalog/catalog.ts'
 import { fetcherApi, openApiOf } from '../../../tools/openapi/openapi.ts'
+import { scopeOfRoute } from '../../../tools/openapi/route-table.ts'
 import { request } from '../../support/client.ts'
 import { isPublic, nameOf, ROUTES, send, shapeOf } from '../../support/wire.ts'
 
@@ -19,6 +20,7 @@ interface Operation {
   summary: string
   description?: string
   security?: unknown[]
+  'x-required-scope'?: string
   parameters?: { name: string; in: string; required: boolean; schema: Schema; description?: string }[]
   requestBody?: { required: boolean; content: Record<string, Media> }
   responses: Record<string, { description: string; headers?: Record<string, unknown>; content?: Record<string, Media> }>
@@ -191,11 +193,9 @@ describe.each(operations)('$name', ({ name, path, operation }) => {
     const route = routeOf(name)
     const has = (status: number) => String(status) in responses
     expect([has(401), operation.security]).toEqual(isPublic(route) ? [false, []] : [true, undefined])
-    const roles = route.clauses.flatMap((clause) => clause.roles ?? [])
-    // Only an acknowledgement, or what another credential began, needs a role there.
-    const refusesMembers = ['GET /v1/fiscal-entities/:fiscal_entity_id/buzon/document', 'DELETE /v1/exports/:export_id'].includes(name)
-    expect(has(403)).toBe(roles.length > 0 || refusesMembers)
-    if (roles.length > 0) expect(operation.description).toContain(`Needs the role ${roles.join(' or ')}.`)
+    const scope = scopeOfRoute(route)
+    expect([has(403), operation['x-required-scope'] ?? null]).toEqual([scope !== null, scope])
+    if (scope !== null) expect(operation.description).toContain(`Needs the scope \`${scope}\``)
     // A test of a webhook may name an event.
     if (requestBody)
       expect([requestBody.required || name.endsWith('/test'), has(413), has(415), has(422)]).toEqual([true, true, true, true])
@@ -271,7 +271,7 @@ describe('what integrators read in it', () => {
       ['ETag'],
       ['Content-Range'],
     ])
-    expect(Object.keys(operation.responses)).toEqual(['200', '206', '304', '400', '401', '404', '416', '422', '429'])
+    expect(Object.keys(operation.responses)).toEqual(['200', '206', '304', '400', '401', '403', '404', '416', '422', '429'])
   })
 
   it('a page: data, has_more, next_cursor; limit 1 to 100, 25 by default', () => {

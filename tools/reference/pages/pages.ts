@@ -16,6 +16,7 @@ export const GUIDES: readonly (readonly [name: string, title: string])[] = [
   ['windows', 'Windows'],
   ['errors', 'Errors'],
   ['limits', 'Limits'],
+  ['credentials', 'Credentials'],
   ['exports', 'Exports'],
   ['codes', 'Codes'],
   ['sandbox', 'Sandbox'],

@@ -6,6 +6,13 @@ const PLANS =
 export const REMEDIES: Record<string, string> = {
   'credential.invalid':
     'Check that the key and the secret are whole, in this order, and of this environment. A revoked credential is replaced by an owner.',
+  'credential.address': 'Send the request from one of the `allowed_addresses` of the credential, or ask an admin for another credential.',
+  'credential.exceeds_maker':
+    'Give the new credential no more than the one of the request has, or send the request with a credential that has it.',
+  'credential.fiscal_entity': 'Name fiscal entities that `GET /v1/fiscal-entities` lists.',
+  'credential.scopes': 'Choose scopes that the role has, or a higher role.',
+  'credential.scope':
+    'Use a credential with the scope that the message names. `x-required-scope` in the OpenAPI document says which one each operation needs.',
   'credential.role': 'Use a credential with one of the roles that the message names, or ask an owner for one.',
   'cursor.invalid': 'Begin without a cursor. Send a cursor only with the filters of the answer that it came with.',
   'data_source.inactive':

@@ -13,6 +13,7 @@ export const ACTIONS: Record<string, string> = {
   'cfdi.status_checked': 'Estado de un CFDI consultado',
   'credential.created': 'Credencial creada',
   'credential.revoked': 'Credencial revocada',
+  'credential.rolled': 'Secreto de una credencial cambiado',
   'diot_settings.updated': 'Ajustes de la DIOT cambiados',
   'diot_supplier.deleted': 'Ajustes de un proveedor para la DIOT quitados',
   'diot_supplier.updated': 'Ajustes de un proveedor para la DIOT cambiados',

@@ -7,6 +7,7 @@ export const ERRORS: Record<string, string> = {
   'Nothing accepts connections where WEBHOOK_SINK says. Start the receiver there.':
     'Nada recibe conexiones donde dice WEBHOOK_SINK. Inicie ahí su receptor.',
   'Not sent: The RFC is no longer linked.': 'No se envió: el RFC ya no está vinculado.',
+  'Not sent: The webhook is not for this RFC any more.': 'No se envió: el webhook ya no es de este RFC.',
 }
 /** All other obstacles are of the address. */
 const BAD_URL = 'No se envió: la dirección del webhook no se admite. Cámbiela.'

@@ -85,7 +85,10 @@ const run = {
       '`planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far. `cancelled`: it was cancelled before ' +
       'all of it had ended, and covers no further RFCs.',
   }),
-  connections: z.int(),
+  connections: z.int().meta({
+    description:
+      'How many RFCs the run covers. To a credential that is bound to RFCs, the numbers of a run over all of them are shown as 0.',
+  }),
   dispatched: z.int(),
   gap_jobs: z.int().meta({
     description:

@@ -131,7 +131,7 @@ async function startRun(
   await change(ctx, { action: 'extractor.run', resource_id: extractor.extractor_id }, [insertRun(ctx.db, run)])
   const { isDone, ...outcome } = await dispatch(ctx, run)
   if (isDone) return outcome
-  const [active] = await countActiveConnections(ctx.db, ctx.organization.id)
+  const [active] = await countActiveConnections(ctx.db, { id: ctx.organization.id })
   return { ...outcome, connections: Math.max(outcome.connections, active!.n) }
 }
 

@@ -8,6 +8,7 @@ import { idsFrom } from '../../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../../platform/failures.ts'
 import { countHourly } from '../../../platform/locks/hourly.ts'
 import { listPage, openCursor, type Page, paginate } from '../../../platform/paging/cursor.ts'
+import { isOwn } from '../../../platform/tenant/bound.ts'
 import { localDayOf } from '../../../platform/time/calendar.ts'
 import { clock } from '../../../platform/time/clock.ts'
 import { pageByPage } from '../../../platform/work/pages.ts'
@@ -72,7 +73,7 @@ const outcomeOf = (succeeded: number, failed: number) => {
 /** Finds a run of the organization. Throws Failure 404 run.not_found. */
 async function requireRun(ctx: Ctx, run_id: string): Promise<RunRow> {
   const [row] = await findRuns(ctx.db, ctx.organization.id, [run_id])
-  if (!row) throw notFound('run')
+  if (!row || !isOwn(ctx.organization, row.fiscal_entity_id)) throw notFound('run')
   return row
 }
 
@@ -81,7 +82,7 @@ export const getRun = async (ctx: Ctx, run_id: string): Promise<RunProgress> => 
 
 /** Returns a run as `getRun` does. */
 async function progressOf(ctx: Ctx, row: RunRow): Promise<RunProgress> {
-  const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, row.fiscal_entity_id)
+  const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization, row.fiscal_entity_id)
   const asked = rfcs.map(({ entity, shard, state }) => ({ entity, shard, isActive: state === 'active' }))
   return view(row, await readRunGroups(ctx.settings.ledgers, ctx.organization.id, asked, [row.run_id]))
 }
@@ -91,7 +92,7 @@ export async function listRunJobs(ctx: Ctx, run_id: string, query: RunJobQuery):
   const { fiscal_entity_id } = await requireRun(ctx, run_id)
   const scope = { list: `run_jobs:${run_id}`, filters: query }
   const after = ((await openCursor(ctx, scope, query.cursor)) as RunJobPosition | undefined) ?? null
-  const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, fiscal_entity_id)
+  const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization, fiscal_entity_id)
   const asked = rfcs.map(({ state, ...rfc }) => ({ ...rfc, isActive: state === 'active' }))
   const rows = await readRunJobs(ctx, run_id, asked, { after, status: query.status ?? null, limit: query.limit + 1 })
   return paginate(
@@ -118,7 +119,8 @@ export async function listEntityRuns(ctx: Ctx, query: RunQuery): Promise<Page<Ru
     ])
     return rows.map((row) =>
       view(
-        row,
+        // How many other RFCs a run covers is nothing that a credential of this one knows.
+        isOwn(organization, row.fiscal_entity_id) ? row : { ...row, connections: 0, dispatched: 0, gap_jobs: 0 },
         groups.filter(({ run_id }) => run_id === row.run_id),
       ),
     )
@@ -167,7 +169,7 @@ export async function extractRange(ctx: Ctx, draft: ExtractionDraft): Promise<Ru
 
 async function askedOf(ctx: Ctx, fiscal_entity_id: string, { data_source_keys, from, to }: ExtractionDraft): Promise<AskedRange> {
   refuseUnknownKeys(data_source_keys, 'data_source_keys', activeKeys(ctx))
-  const row = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
+  const row = await findConnection(ctx.db, ctx.organization, fiscal_entity_id)
   const enabled: readonly string[] = row ? sourcesOf(row, activeKeys(ctx)) : []
   const [disabled, ...others] = data_source_keys.flatMap((key, n) => {
     const message = `Must be enabled for the connection. PATCH /v1/fiscal-entities/${fiscal_entity_id} enables it.`
@@ -204,7 +206,7 @@ export async function cancelRun(ctx: Ctx, run_id: string): Promise<CancelledRun>
   // A run that has ended stays as it is.
   const statements = before.outcome === null ? [cancelStatement(ctx.db, run_id, clock.date())] : []
   await change(ctx, { action: 'run.cancelled', resource_id: run_id, begins: true }, statements)
-  const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, row.fiscal_entity_id)
+  const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization, row.fiscal_entity_id)
   const { withdrawn, tried } = await withdrawJobs(ctx, { organization_id: ctx.organization.id, run_id }, rfcs)
   const run = await getRun(ctx, run_id)
   // A repetition does not know what the first request withdrew.

@@ -85,7 +85,7 @@ async function readSaved(files: R2Bucket, { state }: ExportRow): Promise<SavedMa
 async function make(system: System, row: Leased<ExportRow>, limits: ExportLimits): Promise<boolean> {
   if (row.attempts > MOST_ATTEMPTS) return fail(system, row, 'export.failed')
   const start = JSON.parse(row.start) as Start
-  const reader = await readerOf(system, row.organization_id, row.fiscal_entity_id)
+  const reader = await readerOf(system, { id: row.organization_id }, row.fiscal_entity_id)
   if (!reader || !isReadable(reader.connection)) return fail(system, row, 'fiscal_entity.not_active')
   const ctx: Ctx = { ...system, ...readerAt(reader, start), actor: { kind: 'system', process: 'exports' } }
   const saved = await readSaved(system.env.FILES, row)
