@@ -124,7 +124,8 @@ export const SENTENCES: Record<string, string> = {
   'idempotency.other_credential': 'Otra credencial ya hizo esta solicitud.',
   'import.not_found': 'Esta importación no existe.',
   'import.plan_limit': 'Su plan no permite importar más. Borre una importación, espere a mañana o cambie de plan.',
-  'invitation.mail_limit': 'Ya se enviaron demasiadas invitaciones por correo en un día, a esta dirección o de su organización. Intente más tarde.',
+  'invitation.mail_limit':
+    'Ya se enviaron demasiadas invitaciones por correo en un día, a esta dirección o de su organización. Intente más tarde.',
   'invitation.not_found': 'La invitación no existe, ya se usó, se retiró o venció. Pida una nueva.',
   'invitation.plan_limit': 'Su plan no permite más invitaciones pendientes. Retire una o cambie de plan.',
   'invoice.not_found': 'Esta factura no existe.',

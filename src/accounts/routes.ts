@@ -1,7 +1,18 @@
 import * as z from 'zod'
 import type { App, Ctx } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { body, idempotent, operation, params, publicOperation, query, refuses, refusesAny, returns, upload } from '../platform/http/operation.ts'
+import {
+  body,
+  idempotent,
+  operation,
+  params,
+  publicOperation,
+  query,
+  refuses,
+  refusesAny,
+  returns,
+  upload,
+} from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { WHOLE } from '../platform/paging/cursor.ts'
 import { getBilling, getPlan, listPlans } from './billing/billing.ts'
@@ -101,7 +112,9 @@ export const teamRoutes = new Hono<App>()
       'A member of the organization has this e-mail address, as many invitations are pending as the plan allows ' +
         '(`invitation.plan_limit`), or the credential of the request was revoked or got another role in the meantime.',
     ),
-    refusesAny({ 429: 'Too many invitations were mailed to this address, or by your organization, within a day (`invitation.mail_limit`).' }),
+    refusesAny({
+      429: 'Too many invitations were mailed to this address, or by your organization, within a day (`invitation.mail_limit`).',
+    }),
     idempotent(),
     async (c) => c.json(await inviteMember(c.var.ctx, c.req.valid('json')), 201),
   )

@@ -202,7 +202,8 @@ const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?\/?$/
 
 function mailOf(binding: SendEmail | undefined, from: string): Settings['mail'] {
   if (binding === undefined && from === '') return null
-  if (!/^[^\s@<>]+@[^\s@<>]+$/.test(from)) throw new Error(`MAIL_FROM must be the address that mail comes from${binding ? ', because EMAIL is bound' : ''}.`)
+  if (!/^[^\s@<>]+@[^\s@<>]+$/.test(from))
+    throw new Error(`MAIL_FROM must be the address that mail comes from${binding ? ', because EMAIL is bound' : ''}.`)
   return { binding: binding ?? null, from }
 }
 

@@ -149,7 +149,8 @@ export async function sweepMails(system: System): Promise<void> {
   if (ids.length > 0) await wake(system, ids)
 }
 
-const originOf = ({ settings: { publicHosts } }: System): string => (publicHosts[0] === undefined ? LOCAL_ORIGIN : `https://${publicHosts[0]}`)
+const originOf = ({ settings: { publicHosts } }: System): string =>
+  publicHosts[0] === undefined ? LOCAL_ORIGIN : `https://${publicHosts[0]}`
 
 /**
  * Sends a mail with a new link, which is committed before anybody learns it. A repetition of a mail that was sent does nothing. One that was sent

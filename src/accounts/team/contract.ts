@@ -46,7 +46,8 @@ export const NewInvitation = z
   .strictObject({
     ...invitation,
     token: z.string().meta({
-      description: 'Shown only in this answer; the service stores a keyed hash of it. Pass it on to the invited person where no mail is sent.',
+      description:
+        'Shown only in this answer; the service stores a keyed hash of it. Pass it on to the invited person where no mail is sent.',
     }),
     is_mailed: z.boolean().meta({
       description:

@@ -288,8 +288,7 @@ const OWED = {
 
 /** The filters with the bounds that `as_of` and `overdue_days_min` put on them. Throws Failure 422 as_of.future. */
 export function fixFilters({ now }: Pick<Ctx, 'now'>, { as_of, overdue_days_min, ...given }: CfdiFilters, path?: string): FixedFilters {
-  const due_to =
-    overdue_days_min === undefined ? null : dayOfEpoch(epochDayOf(as_of ?? centralDayOf(now.getTime())) - overdue_days_min)
+  const due_to = overdue_days_min === undefined ? null : dayOfEpoch(epochDayOf(as_of ?? centralDayOf(now.getTime())) - overdue_days_min)
   const filters = due_to === null ? given : { ...OWED, ...given, due_to }
   if (as_of === undefined) return filters
   const past = pastDay({ now }, as_of, path)

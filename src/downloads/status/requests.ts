@@ -41,7 +41,14 @@ async function found(ctx: Ctx, ledger: ScopedLedger, filters: RequestFilters, li
     .sort((a, b) => b.detected_at - a.detected_at || (a.uuid < b.uuid ? 1 : -1))
     .slice(0, limit)
   if (requests.length === 0) return []
-  const { items } = await findMatches(ctx, ledger, { uuid: requests.map(({ uuid }) => uuid) }, await listedOf(ctx), undefined, requests.length)
+  const { items } = await findMatches(
+    ctx,
+    ledger,
+    { uuid: requests.map(({ uuid }) => uuid) },
+    await listedOf(ctx),
+    undefined,
+    requests.length,
+  )
   const byUuid = new Map(items.map((item) => [item.row.uuid, item]))
   return requests.map((request) => {
     const item = byUuid.get(request.uuid)

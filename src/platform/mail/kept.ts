@@ -13,7 +13,10 @@ export const LOCAL_ORIGIN = 'http://localhost:8787'
 /** Keeps a mail. One that is sent again replaces itself, as its link does. */
 export const keepMail = (db: Database, { mail_id, to, subject, text }: Mail, created_at: Date): Promise<void> =>
   commit(db.$client, [
-    db.insert(keptMails).values({ mail_id, to, subject, text, created_at }).onConflictDoUpdate({ target: keptMails.mail_id, set: { text } }),
+    db
+      .insert(keptMails)
+      .values({ mail_id, to, subject, text, created_at })
+      .onConflictDoUpdate({ target: keptMails.mail_id, set: { text } }),
   ]).then(() => {})
 
 export const pruneKeptMails = (db: Database, now: Date): Promise<number> =>

@@ -98,7 +98,11 @@ describe('an invitation by mail', () => {
     const { sent, work, invite, accept, tokenIn } = deployment()
     const owner = await signUp()
     const bea = await joined(owner, 'admin')
-    const [first, sender, again] = [await invite(owner, 'una@example.com'), await invite(bea, 'dos@example.com'), await invite(owner, 'tres@example.com')]
+    const [first, sender, again] = [
+      await invite(owner, 'una@example.com'),
+      await invite(bea, 'dos@example.com'),
+      await invite(owner, 'tres@example.com'),
+    ]
     await work()
     expect(sent).toHaveLength(3)
     await api(owner, 'DELETE', `/v1/team/invitations/${first.body.invitation_id}`)
@@ -173,7 +177,9 @@ describe('confirmed addresses', () => {
 })
 
 it('a name in a mail has nothing that a mail program makes a link of', () => {
-  expect(harmless('Visite https://malo.example/x?y=1 o mailto:a@b.mx www.malo.example')).toBe('Visite https malo. example x y 1 o mailto a b. mx www. malo. example')
+  expect(harmless('Visite https://malo.example/x?y=1 o mailto:a@b.mx www.malo.example')).toBe(
+    'Visite https malo. example x y 1 o mailto a b. mx www. malo. example',
+  )
   expect(harmless('Peña & Ñandú, S.A. de C.V. (2)\r\nBcc: x')).toBe('Peña & Ñandú, S. A. de C. V. (2) Bcc x')
   expect(harmless('a'.repeat(200))).toHaveLength(80)
 })

@@ -281,13 +281,14 @@ it('finds what has been due for so many days, by its own terms or those of the r
   expect(await due(before, { overdue_days_min: '29' })).toEqual([])
   expect(await due(after, { overdue_days_min: '28' })).toEqual(['later', 'partly', 'stated', 'unstated', 'unstatedLater'])
   expect(await due(after, { overdue_days_min: '9999' })).toEqual([])
-  expect(await due('2026-06-01T12:00:00Z', { overdue_days_min: '29', as_of: '2026-02-28', payment_status: 'unpaid,partially_paid,paid' })).toEqual(
-    ['paid', 'partly', 'stated', 'unstated'],
-  )
+  expect(
+    await due('2026-06-01T12:00:00Z', { overdue_days_min: '29', as_of: '2026-02-28', payment_status: 'unpaid,partially_paid,paid' }),
+  ).toEqual(['paid', 'partly', 'stated', 'unstated'])
   // What is chosen goes before what is meant.
   expect(await due(after, { overdue_days_min: '29', payment_status: 'partially_paid' })).toEqual(['partly'])
   expect(await due(after, { overdue_days_min: '29', estatus: 'cancelado' })).toEqual(['cancelled'])
-  for (const days of ['0', '-1', '1.5', '10000', 'x']) expect(CfdiSearch.safeParse({ fiscal_entity_id: FISCAL_ENTITY, overdue_days_min: days }).success).toBe(false)
+  for (const days of ['0', '-1', '1.5', '10000', 'x'])
+    expect(CfdiSearch.safeParse({ fiscal_entity_id: FISCAL_ENTITY, overdue_days_min: days }).success).toBe(false)
 })
 
 describe('the data status of a search', () => {

@@ -214,16 +214,7 @@ class Organization(TypedDict):
 Role: TypeAlias = Literal['owner', 'admin', 'member']
 
 
-class NewCredential(TypedDict):
-    api_key: str
-    name: str
-    role: Role
-    member_id: str
-    created_by: str | None
-    created_at: str
-    expires_at: str | None
-    last_used_on: str | None
-    api_secret: str
+CredentialScope: TypeAlias = Literal['alerts:read', 'alerts:write', 'audit:read', 'billing:read', 'billing:write', 'blacklists:read', 'blacklists:write', 'cfdi:read', 'cfdi:check', 'cfdi:write', 'credentials:read', 'credentials:write', 'documents:read', 'downloads:read', 'events:read', 'exports:read', 'exports:write', 'extractions:read', 'extractions:write', 'extractors:list', 'extractors:read', 'extractors:write', 'fiscal_entities:read', 'fiscal_entities:write', 'fiscal_entities:connect', 'imports:read', 'imports:write', 'insight:read', 'insight:write', 'organization:read', 'organization:write', 'repse:read', 'repse:write', 'sandbox:read', 'sandbox:write', 'storage_connectors:read', 'storage_connectors:write', 'tax_mailbox:read', 'tax_mailbox:open', 'team:read', 'team:write', 'webhooks:read', 'webhooks:write']
 
 
 class EmailConfirmation(TypedDict):
@@ -252,10 +243,16 @@ class OrganizationChanges(TypedDict):
     timezone: NotRequired[str | None]
 
 
+AllowedAddress: TypeAlias = str
+
+
 class InvitationDraft(TypedDict):
     email: str
     role: Role
     name: NotRequired[str]
+    scopes: NotRequired[list[CredentialScope] | None]
+    fiscal_entity_ids: NotRequired[list[str] | None]
+    allowed_addresses: NotRequired[list[AllowedAddress] | None]
 
 
 class NewInvitation(TypedDict):
@@ -263,10 +260,14 @@ class NewInvitation(TypedDict):
     email: str
     role: Role
     name: str | None
+    scopes: list[CredentialScope] | None
+    fiscal_entity_ids: list[str] | None
+    allowed_addresses: list[str] | None
     invited_by: str
     created_at: str
     expires_at: str
     token: str
+    is_mailed: bool
 
 
 class MemberChanges(TypedDict):
@@ -284,6 +285,9 @@ class Invitation(TypedDict):
     email: str
     role: Role
     name: str | None
+    scopes: list[CredentialScope] | None
+    fiscal_entity_ids: list[str] | None
+    allowed_addresses: list[str] | None
     invited_by: str
     created_at: str
     expires_at: str
@@ -297,6 +301,10 @@ class Credential(TypedDict):
     created_by: str | None
     created_at: str
     expires_at: str | None
+    scopes: list[CredentialScope] | None
+    fiscal_entity_ids: list[str] | None
+    allowed_addresses: list[str] | None
+    overlap_until: str | None
     last_used_on: str | None
 
 
@@ -304,6 +312,13 @@ class CredentialDraft(TypedDict):
     name: str
     role: Role
     expires_at: NotRequired[str | None]
+    scopes: NotRequired[list[CredentialScope] | None]
+    fiscal_entity_ids: NotRequired[list[str] | None]
+    allowed_addresses: NotRequired[list[AllowedAddress] | None]
+
+
+class CredentialRoll(TypedDict):
+    overlap_hours: int
 
 
 class OrganizationStats(TypedDict):
@@ -1973,6 +1988,12 @@ GetVatPositionNoObjeto: TypeAlias = Literal['not_taxed', 'left_out']
 ListVatEntriesFigure: TypeAlias = Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.base_no_objeto', 'cobrado.base_sin_traslado', 'cobrado.retenido_por_clientes', 'terceros.base_16', 'terceros.iva_16', 'terceros.base_8', 'terceros.iva_8', 'terceros.base_0', 'terceros.base_exento', 'terceros.base_no_objeto', 'proporcion.gravado', 'proporcion.exento', 'proporcion.no_objeto', 'proporcion.fuera', 'proporcion.por_revisar', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.base_no_objeto', 'pagado.base_sin_traslado', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'por_revisar', 'retenido_acreditable', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties', 'credit_notes_of_unpaid']
 
 
+GetIsrFileFormat: TypeAlias = Literal['pdf', 'xlsx']
+
+
+GetIsrFileLanguage: TypeAlias = Literal['es', 'en']
+
+
 ListIsrEntriesFigure: TypeAlias = Literal['ingresos', 'anticipos_aplicados', 'notas_de_credito', 'deducciones', 'no_deducible', 'inversiones', 'retenido', 'unreconciled_payments', 'other_parties', 'missing_rate', 'dof_rate', 'not_counted']
 
 
@@ -2064,9 +2085,6 @@ class SetDiotSupplierRequest(TypedDict):
 
 
 SearchCfdiSort: TypeAlias = Literal['-issued_at', 'issued_at', '-total', 'total']
-
-
-GetCfdiPdfLanguage: TypeAlias = Literal['es', 'en']
 
 
 class Health(TypedDict):
@@ -2545,6 +2563,7 @@ class CfdiFilters(TypedDict):
     total_min: NotRequired[str | float]
     total_max: NotRequired[str | float]
     balance_min: NotRequired[str | float]
+    overdue_days_min: NotRequired[int]
     as_of: NotRequired[str]
     blacklist: NotRequired[str]
     tipo_relacion: NotRequired[str]
@@ -2594,6 +2613,22 @@ class Member(TypedDict):
     email: str
     role: Role
     created_at: str
+
+
+class NewCredential(TypedDict):
+    api_key: str
+    name: str
+    role: Role
+    member_id: str
+    created_by: str | None
+    created_at: str
+    expires_at: str | None
+    scopes: list[CredentialScope] | None
+    fiscal_entity_ids: list[str] | None
+    allowed_addresses: list[str] | None
+    overlap_until: str | None
+    last_used_on: str | None
+    api_secret: str
 
 
 class EventCatalogItem(TypedDict):

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.js';
-import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, AnswerCancellationRequestData, AnswerCancellationRequestErrors, AnswerCancellationRequestResponses, ArrangeInvoiceData, ArrangeInvoiceErrors, ArrangeInvoiceResponses, ArrangeOrganizationData, ArrangeOrganizationErrors, ArrangeOrganizationResponses, ArrangePaymentData, ArrangePaymentErrors, ArrangePaymentResponses, BackfillStorageConnectorData, BackfillStorageConnectorErrors, BackfillStorageConnectorResponses, CancelAtAuthorityData, CancelAtAuthorityErrors, CancelAtAuthorityResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeBillingRfcData, ChangeBillingRfcErrors, ChangeBillingRfcResponses, CheckCfdiStatusData, CheckCfdiStatusErrors, CheckCfdiStatusResponses, CheckDiotData, CheckDiotErrors, CheckDiotResponses, CommitSecretData, CommitSecretErrors, CommitSecretResponses, ConfirmEmailData, ConfirmEmailErrors, ConfirmEmailResponses, ConnectFiscalEntitiesData, ConnectFiscalEntitiesErrors, ConnectFiscalEntitiesResponses, ConnectFiscalEntityData, ConnectFiscalEntityErrors, ConnectFiscalEntityResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateCustomBlacklistData, CreateCustomBlacklistErrors, CreateCustomBlacklistResponses, CreateExportData, CreateExportErrors, CreateExportResponses, CreateExtractionData, CreateExtractionErrors, CreateExtractionResponses, CreateExtractorData, CreateExtractorErrors, CreateExtractorResponses, CreateStorageConnectorData, CreateStorageConnectorErrors, CreateStorageConnectorResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCustomBlacklistData, DeleteCustomBlacklistErrors, DeleteCustomBlacklistResponses, DeleteDiotSupplierData, DeleteDiotSupplierErrors, DeleteDiotSupplierResponses, DeleteExportData, DeleteExportErrors, DeleteExportResponses, DeleteExtractorData, DeleteExtractorErrors, DeleteExtractorResponses, DeleteImportData, DeleteImportErrors, DeleteImportResponses, DeleteStorageConnectorData, DeleteStorageConnectorErrors, DeleteStorageConnectorResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ExpireCiecData, ExpireCiecErrors, ExpireCiecResponses, ExpireEfirmaData, ExpireEfirmaErrors, ExpireEfirmaResponses, FailSyncJobData, FailSyncJobErrors, FailSyncJobResponses, GetBillingData, GetBillingErrors, GetBillingPlanData, GetBillingPlanErrors, GetBillingPlanResponses, GetBillingResponses, GetBillingUsageData, GetBillingUsageErrors, GetBillingUsageResponses, GetCancellationRequestData, GetCancellationRequestErrors, GetCancellationRequestResponses, GetCfdiData, GetCfdiErrors, GetCfdiHistoryData, GetCfdiHistoryErrors, GetCfdiHistoryResponses, GetCfdiPdfData, GetCfdiPdfErrors, GetCfdiPdfResponses, GetCfdiResponses, GetCfdiXmlData, GetCfdiXmlErrors, GetCfdiXmlResponses, GetClockData, GetClockErrors, GetClockResponses, GetConcentrationData, GetConcentrationErrors, GetConcentrationResponses, GetConceptsData, GetConceptsErrors, GetConceptsResponses, GetDiotFileData, GetDiotFileErrors, GetDiotFileResponses, GetDiotSettingsData, GetDiotSettingsErrors, GetDiotSettingsResponses, GetDocumentData, GetDocumentErrors, GetDocumentResponses, GetEfosExposureData, GetEfosExposureErrors, GetEfosExposureResponses, GetEventCatalogData, GetEventCatalogErrors, GetEventCatalogResponses, GetEventData, GetEventErrors, GetEventResponses, GetExportData, GetExportErrors, GetExportResponses, GetExtractorData, GetExtractorErrors, GetExtractorResponses, GetFinancingData, GetFinancingErrors, GetFinancingResponses, GetFiscalEntityData, GetFiscalEntityErrors, GetFiscalEntityResponses, GetFxExposureData, GetFxExposureErrors, GetFxExposureResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetIsrPaymentData, GetIsrPaymentErrors, GetIsrPaymentResponses, GetLlmsTextData, GetLlmsTextErrors, GetLlmsTextResponses, GetNotificationData, GetNotificationErrors, GetNotificationResponses, GetOpenApiData, GetOpenApiErrors, GetOpenApiResponses, GetOrganizationData, GetOrganizationErrors, GetOrganizationResponses, GetOrganizationStatsData, GetOrganizationStatsErrors, GetOrganizationStatsResponses, GetReferenceData, GetReferenceErrors, GetReferenceFileData, GetReferenceFileErrors, GetReferenceFileResponses, GetReferenceResponses, GetReportData, GetReportErrors, GetReportResponses, GetRepseData, GetRepseErrors, GetRepseResponses, GetRiskIndicatorsData, GetRiskIndicatorsErrors, GetRiskIndicatorsResponses, GetRunData, GetRunErrors, GetRunResponses, GetStorageConnectorData, GetStorageConnectorErrors, GetStorageConnectorResponses, GetSyncData, GetSyncErrors, GetSyncResponses, GetTaxProfileData, GetTaxProfileErrors, GetTaxProfileResponses, GetVatPositionData, GetVatPositionErrors, GetVatPositionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ImportCfdiData, ImportCfdiErrors, ImportCfdiResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, ListAlertsData, ListAlertsErrors, ListAlertsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListBillingPlansData, ListBillingPlansErrors, ListBillingPlansResponses, ListBillingRfcsData, ListBillingRfcsErrors, ListBillingRfcsResponses, ListCancellationRequestsData, ListCancellationRequestsErrors, ListCancellationRequestsResponses, ListCfdiChangesData, ListCfdiChangesErrors, ListCfdiChangesResponses, ListCfdiPaymentsData, ListCfdiPaymentsErrors, ListCfdiPaymentsResponses, ListCfdiRelationsData, ListCfdiRelationsErrors, ListCfdiRelationsResponses, ListConcentrationEntriesData, ListConcentrationEntriesErrors, ListConcentrationEntriesResponses, ListConceptsEntriesData, ListConceptsEntriesErrors, ListConceptsEntriesResponses, ListCoverageData, ListCoverageErrors, ListCoverageResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListCustomBlacklistsData, ListCustomBlacklistsErrors, ListCustomBlacklistsResponses, ListDataSourcesData, ListDataSourcesErrors, ListDataSourcesResponses, ListDeductionEntriesData, ListDeductionEntriesErrors, ListDeductionEntriesResponses, ListDeductionsData, ListDeductionsErrors, ListDeductionsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListDiotSuppliersData, ListDiotSuppliersErrors, ListDiotSuppliersResponses, ListDocumentsData, ListDocumentsErrors, ListDocumentsResponses, ListEfosEntriesData, ListEfosEntriesErrors, ListEfosEntriesResponses, ListEntityRunsData, ListEntityRunsErrors, ListEntityRunsResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListExportsData, ListExportsErrors, ListExportsResponses, ListExtractorsData, ListExtractorsErrors, ListExtractorsResponses, ListFinancingEntriesData, ListFinancingEntriesErrors, ListFinancingEntriesResponses, ListFiscalEntitiesData, ListFiscalEntitiesErrors, ListFiscalEntitiesResponses, ListFxExposureEntriesData, ListFxExposureEntriesErrors, ListFxExposureEntriesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListInvoicesData, ListInvoicesErrors, ListInvoicesResponses, ListIsrEntriesData, ListIsrEntriesErrors, ListIsrEntriesResponses, ListLackingDocumentsData, ListLackingDocumentsErrors, ListLackingDocumentsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListNotificationsData, ListNotificationsErrors, ListNotificationsResponses, ListObligationsData, ListObligationsErrors, ListObligationsResponses, ListPortfolioAttentionData, ListPortfolioAttentionErrors, ListPortfolioAttentionResponses, ListPortfolioListedData, ListPortfolioListedErrors, ListPortfolioListedResponses, ListPortfolioObligationsData, ListPortfolioObligationsErrors, ListPortfolioObligationsResponses, ListPortfolioOpinionsData, ListPortfolioOpinionsErrors, ListPortfolioOpinionsResponses, ListPortfolioVatData, ListPortfolioVatErrors, ListPortfolioVatResponses, ListRefusedDocumentsData, ListRefusedDocumentsErrors, ListRefusedDocumentsResponses, ListReportsData, ListReportsErrors, ListReportsResponses, ListRiskData, ListRiskEntriesData, ListRiskEntriesErrors, ListRiskEntriesResponses, ListRiskErrors, ListRiskIndicatorEntriesData, ListRiskIndicatorEntriesErrors, ListRiskIndicatorEntriesResponses, ListRiskResponses, ListRunJobsData, ListRunJobsErrors, ListRunJobsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListStorageConnectorsData, ListStorageConnectorsErrors, ListStorageConnectorsResponses, ListSyncData, ListSyncErrors, ListSyncJobsData, ListSyncJobsErrors, ListSyncJobsResponses, ListSyncResponses, ListVatEntriesData, ListVatEntriesErrors, ListVatEntriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithholdingEntriesData, ListWithholdingEntriesErrors, ListWithholdingEntriesResponses, ListWithholdingsData, ListWithholdingsErrors, ListWithholdingsResponses, LookUpBlacklistsBatchData, LookUpBlacklistsBatchErrors, LookUpBlacklistsBatchResponses, LookUpBlacklistsData, LookUpBlacklistsErrors, LookUpBlacklistsResponses, MoveClockData, MoveClockErrors, MoveClockResponses, PreviewExtractorData, PreviewExtractorErrors, PreviewExtractorResponses, PublishAtRegistryData, PublishAtRegistryErrors, PublishAtRegistryResponses, PublishOnBlacklistData, PublishOnBlacklistErrors, PublishOnBlacklistResponses, ReadAlertData, ReadAlertErrors, ReadAlertResponses, ReadAlertsData, ReadAlertsErrors, ReadAlertsResponses, ReadDocumentData, ReadDocumentErrors, ReadDocumentResponses, ReadExportData, ReadExportErrors, ReadExportResponses, ReadNotificationDocumentData, ReadNotificationDocumentErrors, ReadNotificationDocumentResponses, ReceiveStripeEventData, ReceiveStripeEventErrors, ReceiveStripeEventResponses, RedeliverAllData, RedeliverAllErrors, RedeliverAllResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefreshReportData, RefreshReportErrors, RefreshReportResponses, RefreshRepseData, RefreshRepseErrors, RefreshRepseResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceCustomBlacklistData, ReplaceCustomBlacklistErrors, ReplaceCustomBlacklistResponses, ReportRepseSuppliersData, ReportRepseSuppliersErrors, ReportRepseSuppliersResponses, ResendConfirmationData, ResendConfirmationErrors, ResendConfirmationResponses, RevokeCredentialData, RevokeCredentialErrors, RevokeCredentialResponses, RotateSecretData, RotateSecretErrors, RotateSecretResponses, RunExtractorData, RunExtractorErrors, RunExtractorResponses, SearchCfdiData, SearchCfdiErrors, SearchCfdiResponses, SendDeliveryNowData, SendDeliveryNowErrors, SendDeliveryNowResponses, SendToMailboxData, SendToMailboxErrors, SendToMailboxResponses, SetDiotSettingsData, SetDiotSettingsErrors, SetDiotSettingsResponses, SetDiotSupplierData, SetDiotSupplierErrors, SetDiotSupplierResponses, SignUpData, SignUpErrors, SignUpResponses, SummarizeCfdiMonthsData, SummarizeCfdiMonthsErrors, SummarizeCfdiMonthsResponses, TestStorageConnectorData, TestStorageConnectorErrors, TestStorageConnectorResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkFiscalEntityData, UnlinkFiscalEntityErrors, UnlinkFiscalEntityResponses, UpdateExtractorData, UpdateExtractorErrors, UpdateExtractorResponses, UpdateFiscalEntityData, UpdateFiscalEntityErrors, UpdateFiscalEntityResponses, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateOrganizationData, UpdateOrganizationErrors, UpdateOrganizationResponses, UpdateStorageConnectorData, UpdateStorageConnectorErrors, UpdateStorageConnectorResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WatchBlacklistsData, WatchBlacklistsErrors, WatchBlacklistsResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
+import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, AnswerCancellationRequestData, AnswerCancellationRequestErrors, AnswerCancellationRequestResponses, ArrangeInvoiceData, ArrangeInvoiceErrors, ArrangeInvoiceResponses, ArrangeOrganizationData, ArrangeOrganizationErrors, ArrangeOrganizationResponses, ArrangePaymentData, ArrangePaymentErrors, ArrangePaymentResponses, BackfillStorageConnectorData, BackfillStorageConnectorErrors, BackfillStorageConnectorResponses, CancelAtAuthorityData, CancelAtAuthorityErrors, CancelAtAuthorityResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeBillingRfcData, ChangeBillingRfcErrors, ChangeBillingRfcResponses, CheckCfdiStatusData, CheckCfdiStatusErrors, CheckCfdiStatusResponses, CheckDiotData, CheckDiotErrors, CheckDiotResponses, CommitSecretData, CommitSecretErrors, CommitSecretResponses, ConfirmEmailData, ConfirmEmailErrors, ConfirmEmailResponses, ConnectFiscalEntitiesData, ConnectFiscalEntitiesErrors, ConnectFiscalEntitiesResponses, ConnectFiscalEntityData, ConnectFiscalEntityErrors, ConnectFiscalEntityResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateCustomBlacklistData, CreateCustomBlacklistErrors, CreateCustomBlacklistResponses, CreateExportData, CreateExportErrors, CreateExportResponses, CreateExtractionData, CreateExtractionErrors, CreateExtractionResponses, CreateExtractorData, CreateExtractorErrors, CreateExtractorResponses, CreateStorageConnectorData, CreateStorageConnectorErrors, CreateStorageConnectorResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCustomBlacklistData, DeleteCustomBlacklistErrors, DeleteCustomBlacklistResponses, DeleteDiotSupplierData, DeleteDiotSupplierErrors, DeleteDiotSupplierResponses, DeleteExportData, DeleteExportErrors, DeleteExportResponses, DeleteExtractorData, DeleteExtractorErrors, DeleteExtractorResponses, DeleteImportData, DeleteImportErrors, DeleteImportResponses, DeleteStorageConnectorData, DeleteStorageConnectorErrors, DeleteStorageConnectorResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ExpireCiecData, ExpireCiecErrors, ExpireCiecResponses, ExpireEfirmaData, ExpireEfirmaErrors, ExpireEfirmaResponses, FailSyncJobData, FailSyncJobErrors, FailSyncJobResponses, GetBillingData, GetBillingErrors, GetBillingPlanData, GetBillingPlanErrors, GetBillingPlanResponses, GetBillingResponses, GetBillingUsageData, GetBillingUsageErrors, GetBillingUsageResponses, GetCancellationRequestData, GetCancellationRequestErrors, GetCancellationRequestResponses, GetCfdiData, GetCfdiErrors, GetCfdiHistoryData, GetCfdiHistoryErrors, GetCfdiHistoryResponses, GetCfdiPdfData, GetCfdiPdfErrors, GetCfdiPdfResponses, GetCfdiResponses, GetCfdiXmlData, GetCfdiXmlErrors, GetCfdiXmlResponses, GetClockData, GetClockErrors, GetClockResponses, GetConcentrationData, GetConcentrationErrors, GetConcentrationResponses, GetConceptsData, GetConceptsErrors, GetConceptsResponses, GetDiotFileData, GetDiotFileErrors, GetDiotFileResponses, GetDiotSettingsData, GetDiotSettingsErrors, GetDiotSettingsResponses, GetDocumentData, GetDocumentErrors, GetDocumentResponses, GetEfosExposureData, GetEfosExposureErrors, GetEfosExposureResponses, GetEventCatalogData, GetEventCatalogErrors, GetEventCatalogResponses, GetEventData, GetEventErrors, GetEventResponses, GetExportData, GetExportErrors, GetExportResponses, GetExtractorData, GetExtractorErrors, GetExtractorResponses, GetFinancingData, GetFinancingErrors, GetFinancingResponses, GetFiscalEntityData, GetFiscalEntityErrors, GetFiscalEntityResponses, GetFxExposureData, GetFxExposureErrors, GetFxExposureResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetIsrFileData, GetIsrFileErrors, GetIsrFileResponses, GetIsrPaymentData, GetIsrPaymentErrors, GetIsrPaymentResponses, GetLlmsTextData, GetLlmsTextErrors, GetLlmsTextResponses, GetNotificationData, GetNotificationErrors, GetNotificationResponses, GetOpenApiData, GetOpenApiErrors, GetOpenApiResponses, GetOrganizationData, GetOrganizationErrors, GetOrganizationResponses, GetOrganizationStatsData, GetOrganizationStatsErrors, GetOrganizationStatsResponses, GetReferenceData, GetReferenceErrors, GetReferenceFileData, GetReferenceFileErrors, GetReferenceFileResponses, GetReferenceResponses, GetReportData, GetReportErrors, GetReportResponses, GetRepseData, GetRepseErrors, GetRepseResponses, GetRiskIndicatorsData, GetRiskIndicatorsErrors, GetRiskIndicatorsResponses, GetRunData, GetRunErrors, GetRunResponses, GetStorageConnectorData, GetStorageConnectorErrors, GetStorageConnectorResponses, GetSyncData, GetSyncErrors, GetSyncResponses, GetTaxProfileData, GetTaxProfileErrors, GetTaxProfileResponses, GetVatPositionData, GetVatPositionErrors, GetVatPositionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ImportCfdiData, ImportCfdiErrors, ImportCfdiResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, ListAlertsData, ListAlertsErrors, ListAlertsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListBillingPlansData, ListBillingPlansErrors, ListBillingPlansResponses, ListBillingRfcsData, ListBillingRfcsErrors, ListBillingRfcsResponses, ListCancellationRequestsData, ListCancellationRequestsErrors, ListCancellationRequestsResponses, ListCfdiChangesData, ListCfdiChangesErrors, ListCfdiChangesResponses, ListCfdiPaymentsData, ListCfdiPaymentsErrors, ListCfdiPaymentsResponses, ListCfdiRelationsData, ListCfdiRelationsErrors, ListCfdiRelationsResponses, ListConcentrationEntriesData, ListConcentrationEntriesErrors, ListConcentrationEntriesResponses, ListConceptsEntriesData, ListConceptsEntriesErrors, ListConceptsEntriesResponses, ListCoverageData, ListCoverageErrors, ListCoverageResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListCustomBlacklistsData, ListCustomBlacklistsErrors, ListCustomBlacklistsResponses, ListDataSourcesData, ListDataSourcesErrors, ListDataSourcesResponses, ListDeductionEntriesData, ListDeductionEntriesErrors, ListDeductionEntriesResponses, ListDeductionsData, ListDeductionsErrors, ListDeductionsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListDiotSuppliersData, ListDiotSuppliersErrors, ListDiotSuppliersResponses, ListDocumentsData, ListDocumentsErrors, ListDocumentsResponses, ListEfosEntriesData, ListEfosEntriesErrors, ListEfosEntriesResponses, ListEntityRunsData, ListEntityRunsErrors, ListEntityRunsResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListExportsData, ListExportsErrors, ListExportsResponses, ListExtractorsData, ListExtractorsErrors, ListExtractorsResponses, ListFinancingEntriesData, ListFinancingEntriesErrors, ListFinancingEntriesResponses, ListFiscalEntitiesData, ListFiscalEntitiesErrors, ListFiscalEntitiesResponses, ListFxExposureEntriesData, ListFxExposureEntriesErrors, ListFxExposureEntriesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListInvoicesData, ListInvoicesErrors, ListInvoicesResponses, ListIsrEntriesData, ListIsrEntriesErrors, ListIsrEntriesResponses, ListLackingDocumentsData, ListLackingDocumentsErrors, ListLackingDocumentsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListNotificationsData, ListNotificationsErrors, ListNotificationsResponses, ListObligationsData, ListObligationsErrors, ListObligationsResponses, ListPortfolioAttentionData, ListPortfolioAttentionErrors, ListPortfolioAttentionResponses, ListPortfolioListedData, ListPortfolioListedErrors, ListPortfolioListedResponses, ListPortfolioObligationsData, ListPortfolioObligationsErrors, ListPortfolioObligationsResponses, ListPortfolioOpinionsData, ListPortfolioOpinionsErrors, ListPortfolioOpinionsResponses, ListPortfolioVatData, ListPortfolioVatErrors, ListPortfolioVatResponses, ListRefusedDocumentsData, ListRefusedDocumentsErrors, ListRefusedDocumentsResponses, ListReportsData, ListReportsErrors, ListReportsResponses, ListRiskData, ListRiskEntriesData, ListRiskEntriesErrors, ListRiskEntriesResponses, ListRiskErrors, ListRiskIndicatorEntriesData, ListRiskIndicatorEntriesErrors, ListRiskIndicatorEntriesResponses, ListRiskResponses, ListRunJobsData, ListRunJobsErrors, ListRunJobsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListStorageConnectorsData, ListStorageConnectorsErrors, ListStorageConnectorsResponses, ListSyncData, ListSyncErrors, ListSyncJobsData, ListSyncJobsErrors, ListSyncJobsResponses, ListSyncResponses, ListVatEntriesData, ListVatEntriesErrors, ListVatEntriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithholdingEntriesData, ListWithholdingEntriesErrors, ListWithholdingEntriesResponses, ListWithholdingsData, ListWithholdingsErrors, ListWithholdingsResponses, LookUpBlacklistsBatchData, LookUpBlacklistsBatchErrors, LookUpBlacklistsBatchResponses, LookUpBlacklistsData, LookUpBlacklistsErrors, LookUpBlacklistsResponses, MoveClockData, MoveClockErrors, MoveClockResponses, PreviewExtractorData, PreviewExtractorErrors, PreviewExtractorResponses, PublishAtRegistryData, PublishAtRegistryErrors, PublishAtRegistryResponses, PublishOnBlacklistData, PublishOnBlacklistErrors, PublishOnBlacklistResponses, ReadAlertData, ReadAlertErrors, ReadAlertResponses, ReadAlertsData, ReadAlertsErrors, ReadAlertsResponses, ReadDocumentData, ReadDocumentErrors, ReadDocumentResponses, ReadExportData, ReadExportErrors, ReadExportResponses, ReadNotificationDocumentData, ReadNotificationDocumentErrors, ReadNotificationDocumentResponses, ReceiveStripeEventData, ReceiveStripeEventErrors, ReceiveStripeEventResponses, RedeliverAllData, RedeliverAllErrors, RedeliverAllResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefreshReportData, RefreshReportErrors, RefreshReportResponses, RefreshRepseData, RefreshRepseErrors, RefreshRepseResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceCustomBlacklistData, ReplaceCustomBlacklistErrors, ReplaceCustomBlacklistResponses, ReportRepseSuppliersData, ReportRepseSuppliersErrors, ReportRepseSuppliersResponses, ResendConfirmationData, ResendConfirmationErrors, ResendConfirmationResponses, RevokeCredentialData, RevokeCredentialErrors, RevokeCredentialResponses, RollCredentialData, RollCredentialErrors, RollCredentialResponses, RotateSecretData, RotateSecretErrors, RotateSecretResponses, RunExtractorData, RunExtractorErrors, RunExtractorResponses, SearchCfdiData, SearchCfdiErrors, SearchCfdiResponses, SendDeliveryNowData, SendDeliveryNowErrors, SendDeliveryNowResponses, SendToMailboxData, SendToMailboxErrors, SendToMailboxResponses, SetDiotSettingsData, SetDiotSettingsErrors, SetDiotSettingsResponses, SetDiotSupplierData, SetDiotSupplierErrors, SetDiotSupplierResponses, SignUpData, SignUpErrors, SignUpResponses, SummarizeCfdiMonthsData, SummarizeCfdiMonthsErrors, SummarizeCfdiMonthsResponses, TestStorageConnectorData, TestStorageConnectorErrors, TestStorageConnectorResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkFiscalEntityData, UnlinkFiscalEntityErrors, UnlinkFiscalEntityResponses, UpdateExtractorData, UpdateExtractorErrors, UpdateExtractorResponses, UpdateFiscalEntityData, UpdateFiscalEntityErrors, UpdateFiscalEntityResponses, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateOrganizationData, UpdateOrganizationErrors, UpdateOrganizationResponses, UpdateStorageConnectorData, UpdateStorageConnectorErrors, UpdateStorageConnectorResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WatchBlacklistsData, WatchBlacklistsErrors, WatchBlacklistsResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -161,7 +161,7 @@ export class Operations extends HeyApiClient {
      *
      * With a link of its own, to the address of the sign-up. Links of earlier mails go on working until one of them is used.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `organization:write`, which the roles owner and admin have.
      */
     public resendConfirmation<ThrowOnError extends boolean = true>(options?: Options<ResendConfirmationData, ThrowOnError>): RequestResult<ResendConfirmationResponses, ResendConfirmationErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).post<ResendConfirmationResponses, ResendConfirmationErrors, ThrowOnError, 'data'>({
@@ -193,6 +193,8 @@ export class Operations extends HeyApiClient {
      * List the data sources
      *
      * Returns the whole catalog in one page. When you offer a choice of sources, filter by `is_mandatory` rather than by key.
+     *
+     * Needs the scope `fiscal_entities:read`, which every role has.
      */
     public listDataSources<ThrowOnError extends boolean = true>(options?: Options<ListDataSourcesData, ThrowOnError>): RequestResult<ListDataSourcesResponses, ListDataSourcesErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListDataSourcesResponses, ListDataSourcesErrors, ThrowOnError, 'data'>({
@@ -207,6 +209,8 @@ export class Operations extends HeyApiClient {
      * List the connections of the organization
      *
      * Every connection that is not unlinked, oldest first, whatever its state is.
+     *
+     * Needs the scope `fiscal_entities:read`, which every role has.
      */
     public listFiscalEntities<ThrowOnError extends boolean = true>(options?: Options<ListFiscalEntitiesData, ThrowOnError>): RequestResult<ListFiscalEntitiesResponses, ListFiscalEntitiesErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListFiscalEntitiesResponses, ListFiscalEntitiesErrors, ThrowOnError, 'data'>({
@@ -222,7 +226,7 @@ export class Operations extends HeyApiClient {
      *
      * With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; with both, each must be accepted. Without them it is a draft, which downloads nothing and costs nothing. Where the tax authority cannot be asked about a CIEC, it is stored, a connection with nothing else stays a draft, and `warnings` say what is missing. A connection lives by its own CIEC or e.firma: when another one of the same kind is accepted for the RFC, or one is refused, the authority is asked about this one again, and until it has answered nothing is downloaded with it. When it is refused, the connection goes on with the other one that it has, or its status becomes `invalid_ciec`. An e.firma is checked before the authority is asked; each 422 names its reason, such as `efirma.wrong_password` or `efirma.expired`.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `fiscal_entities:connect`, which the roles owner and admin have.
      */
     public connectFiscalEntity<ThrowOnError extends boolean = true>(options: Options<ConnectFiscalEntityData, ThrowOnError>): RequestResult<ConnectFiscalEntityResponses, ConnectFiscalEntityErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<ConnectFiscalEntityResponses, ConnectFiscalEntityErrors, ThrowOnError, 'data'>({
@@ -242,7 +246,7 @@ export class Operations extends HeyApiClient {
      *
      * Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax authority is asked about each. What does not fit into the request, some 25 seconds and 400,000 iterations of the encryption of keys, is `not_attempted`. Send the batch again, with another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection, of which nothing is changed, and `warnings` name what was sent and not applied. A request that broke off can be repeated in the same way. Each `refusal` names five faults at the most. Where an answer was too large to be kept under its Idempotency-Key, the repetition attempts nothing and is answered from what there is: RFCs that are connected by then are `already_connected`, those that could not be read are `refused`, and all others are `not_attempted`.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `fiscal_entities:connect`, which the roles owner and admin have.
      */
     public connectFiscalEntities<ThrowOnError extends boolean = true>(options: Options<ConnectFiscalEntitiesData, ThrowOnError>): RequestResult<ConnectFiscalEntitiesResponses, ConnectFiscalEntitiesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<ConnectFiscalEntitiesResponses, ConnectFiscalEntitiesErrors, ThrowOnError, 'data'>({
@@ -262,7 +266,7 @@ export class Operations extends HeyApiClient {
      *
      * The stored CIEC and e.firma are erased, and events about the RFC are hidden. Connecting the RFC again restores its visibility windows and these events.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `fiscal_entities:write`, which the roles owner and admin have.
      */
     public unlinkFiscalEntity<ThrowOnError extends boolean = true>(options: Options<UnlinkFiscalEntityData, ThrowOnError>): RequestResult<UnlinkFiscalEntityResponses, UnlinkFiscalEntityErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<UnlinkFiscalEntityResponses, UnlinkFiscalEntityErrors, ThrowOnError, 'data'>({
@@ -277,6 +281,8 @@ export class Operations extends HeyApiClient {
      * Get a connection
      *
      * The connection with its state, its logins, which are never shown, and your windows.
+     *
+     * Needs the scope `fiscal_entities:read`, which every role has.
      */
     public getFiscalEntity<ThrowOnError extends boolean = true>(options: Options<GetFiscalEntityData, ThrowOnError>): RequestResult<GetFiscalEntityResponses, GetFiscalEntityErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetFiscalEntityResponses, GetFiscalEntityErrors, ThrowOnError, 'data'>({
@@ -292,7 +298,7 @@ export class Operations extends HeyApiClient {
      *
      * A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. A stored login that is not in the request stays, in every status; only a login that the authority refused is erased when another one is accepted. If the authority cannot be asked about a CIEC, the service stores the CIEC and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed. If neither the service nor a fetcher can log in with the remaining logins, an active connection becomes `invalid_ciec` with `invalid_reason` `withdrawn`. No event is sent. A draft stays a draft.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `fiscal_entities:write`, which the roles owner and admin have.
      */
     public updateFiscalEntity<ThrowOnError extends boolean = true>(options: Options<UpdateFiscalEntityData, ThrowOnError>): RequestResult<UpdateFiscalEntityResponses, UpdateFiscalEntityErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).patch<UpdateFiscalEntityResponses, UpdateFiscalEntityErrors, ThrowOnError, 'data'>({
@@ -311,6 +317,8 @@ export class Operations extends HeyApiClient {
      * List exports, newest first
      *
      * Exports that are being made, and those whose content is kept or was not made.
+     *
+     * Needs the scope `exports:read`, which every role has.
      */
     public listExports<ThrowOnError extends boolean = true>(options?: Options<ListExportsData, ThrowOnError>): RequestResult<ListExportsResponses, ListExportsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListExportsResponses, ListExportsErrors, ThrowOnError, 'data'>({
@@ -326,7 +334,7 @@ export class Operations extends HeyApiClient {
      *
      * Has everything that the filters find for an RFC written into one file, in the background: what your windows show now, also when they change meanwhile. Get the export to follow it, and its content once it is `ready`. Rows are those of `GET /v1/cfdi` in its order, newest first. The guide [Exports](/docs/exports) lists the columns. Exports that are made or kept count against the plan.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `exports:write`, which the roles owner and admin have.
      */
     public createExport<ThrowOnError extends boolean = true>(options: Options<CreateExportData, ThrowOnError>): RequestResult<CreateExportResponses, CreateExportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CreateExportResponses, CreateExportErrors, ThrowOnError, 'data'>({
@@ -346,7 +354,7 @@ export class Operations extends HeyApiClient {
      *
      * An export that is being made stops.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `exports:write`, which the roles owner and admin have.
      */
     public deleteExport<ThrowOnError extends boolean = true>(options: Options<DeleteExportData, ThrowOnError>): RequestResult<DeleteExportResponses, DeleteExportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<DeleteExportResponses, DeleteExportErrors, ThrowOnError, 'data'>({
@@ -361,6 +369,8 @@ export class Operations extends HeyApiClient {
      * Get an export with its progress
      *
      * How far the export is. Its content can be read when the state is `ready`, for seven days.
+     *
+     * Needs the scope `exports:read`, which every role has.
      */
     public getExport<ThrowOnError extends boolean = true>(options: Options<GetExportData, ThrowOnError>): RequestResult<GetExportResponses, GetExportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetExportResponses, GetExportErrors, ThrowOnError, 'data'>({
@@ -375,6 +385,8 @@ export class Operations extends HeyApiClient {
      * Download the content of an export
      *
      * The header Range may ask for one part of it, so that a download that broke off can go on; If-Range for the part only if the ETag is still the same, and If-None-Match for the file only if it is not.
+     *
+     * Needs the scope `exports:read`, which every role has.
      */
     public readExport<ThrowOnError extends boolean = true>(options: Options<ReadExportData, ThrowOnError>): RequestResult<ReadExportResponses, ReadExportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ReadExportResponses, ReadExportErrors, ThrowOnError, 'data'>({
@@ -389,6 +401,8 @@ export class Operations extends HeyApiClient {
      * List the storage connectors, oldest first
      *
      * Each with its state and what it copied last. Credentials are never shown.
+     *
+     * Needs the scope `storage_connectors:read`, which every role has.
      */
     public listStorageConnectors<ThrowOnError extends boolean = true>(options?: Options<ListStorageConnectorsData, ThrowOnError>): RequestResult<ListStorageConnectorsResponses, ListStorageConnectorsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListStorageConnectorsResponses, ListStorageConnectorsErrors, ThrowOnError, 'data'>({
@@ -404,7 +418,7 @@ export class Operations extends HeyApiClient {
      *
      * From now on, what is downloaded or imported is copied to your storage, out of band, as far as your visibility window shows it. What was there before is copied by `…/backfill`. Try the destination with `…/test`. Nothing is ever deleted at the destination.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `storage_connectors:write`, which the roles owner and admin have.
      */
     public createStorageConnector<ThrowOnError extends boolean = true>(options: Options<CreateStorageConnectorData, ThrowOnError>): RequestResult<CreateStorageConnectorResponses, CreateStorageConnectorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CreateStorageConnectorResponses, CreateStorageConnectorErrors, ThrowOnError, 'data'>({
@@ -424,7 +438,7 @@ export class Operations extends HeyApiClient {
      *
      * Its credentials are erased at once. Nothing new is sent after two seconds. What was copied stays at the destination.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `storage_connectors:write`, which the roles owner and admin have.
      */
     public deleteStorageConnector<ThrowOnError extends boolean = true>(options: Options<DeleteStorageConnectorData, ThrowOnError>): RequestResult<DeleteStorageConnectorResponses, DeleteStorageConnectorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<DeleteStorageConnectorResponses, DeleteStorageConnectorErrors, ThrowOnError, 'data'>({
@@ -439,6 +453,8 @@ export class Operations extends HeyApiClient {
      * Get a storage connector
      *
      * The connector with its state and what it copied last. Credentials are never shown.
+     *
+     * Needs the scope `storage_connectors:read`, which every role has.
      */
     public getStorageConnector<ThrowOnError extends boolean = true>(options: Options<GetStorageConnectorData, ThrowOnError>): RequestResult<GetStorageConnectorResponses, GetStorageConnectorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetStorageConnectorResponses, GetStorageConnectorErrors, ThrowOnError, 'data'>({
@@ -454,7 +470,7 @@ export class Operations extends HeyApiClient {
      *
      * Changes only the members that you send, also within `config` and `scope`. `credentials` are replaced as a whole, and must be sent with another server: another `endpoint` or `account`, or another bucket in its host name. Another place, prefix or template applies to what is copied from then on: nothing is moved, but a backfill that runs begins anew. The manifest of what is in none yet is written to the place that is left: the answer can take 15 seconds. What a narrower scope leaves out is copied no longer. A wider scope applies to what comes from then on, too: `…/backfill` copies the rest. What came while the connector was paused is copied when it is active again. After a pause, or a narrower scope, nothing new is sent after two seconds; what is under way then ends by itself.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `storage_connectors:write`, which the roles owner and admin have.
      */
     public updateStorageConnector<ThrowOnError extends boolean = true>(options: Options<UpdateStorageConnectorData, ThrowOnError>): RequestResult<UpdateStorageConnectorResponses, UpdateStorageConnectorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).patch<UpdateStorageConnectorResponses, UpdateStorageConnectorErrors, ThrowOnError, 'data'>({
@@ -473,6 +489,8 @@ export class Operations extends HeyApiClient {
      * List the documents that the destination refuses
      *
      * They are quarantined, because the destination takes others. They are tried again daily, and when you set `active`.
+     *
+     * Needs the scope `storage_connectors:read`, which every role has.
      */
     public listRefusedDocuments<ThrowOnError extends boolean = true>(options: Options<ListRefusedDocumentsData, ThrowOnError>): RequestResult<ListRefusedDocumentsResponses, ListRefusedDocumentsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListRefusedDocumentsResponses, ListRefusedDocumentsErrors, ThrowOnError, 'data'>({
@@ -488,7 +506,7 @@ export class Operations extends HeyApiClient {
      *
      * Writes a small file below the prefix, reads it back and deletes it, whatever the status of the connector, and changes none.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `storage_connectors:write`, which the roles owner and admin have.
      */
     public testStorageConnector<ThrowOnError extends boolean = true>(options: Options<TestStorageConnectorData, ThrowOnError>): RequestResult<TestStorageConnectorResponses, TestStorageConnectorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<TestStorageConnectorResponses, TestStorageConnectorErrors, ThrowOnError, 'data'>({
@@ -504,7 +522,7 @@ export class Operations extends HeyApiClient {
      *
      * Copies everything that your visibility window shows and the scope includes, under the present template, also what was copied before. While a backfill runs, another request changes nothing; of a connector that is paused or in error it is refused. RFCs whose connection is not active are left out: they are copied once it is active again. See `backfill` of the connector for its progress.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `storage_connectors:write`, which the roles owner and admin have.
      */
     public backfillStorageConnector<ThrowOnError extends boolean = true>(options: Options<BackfillStorageConnectorData, ThrowOnError>): RequestResult<BackfillStorageConnectorResponses, BackfillStorageConnectorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<BackfillStorageConnectorResponses, BackfillStorageConnectorErrors, ThrowOnError, 'data'>({
@@ -519,6 +537,8 @@ export class Operations extends HeyApiClient {
      * List extractors
      *
      * Returns all extractors as an array, oldest first. The plan limits their number.
+     *
+     * Needs the scope `extractors:list`, which every role has.
      */
     public listExtractors<ThrowOnError extends boolean = true>(options?: Options<ListExtractorsData, ThrowOnError>): RequestResult<ListExtractorsResponses, ListExtractorsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListExtractorsResponses, ListExtractorsErrors, ThrowOnError, 'data'>({
@@ -534,7 +554,7 @@ export class Operations extends HeyApiClient {
      *
      * Nothing is downloaded yet: `next_run_at` is the time of the first scheduled run. Mandatory data sources are added. Without extractors you read everything that the service has of your RFCs; with the first one you read what your windows say, and documents outside them are not shown any more. The scope `full_history` keeps them.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractors:write`, which the roles owner and admin have.
      */
     public createExtractor<ThrowOnError extends boolean = true>(options: Options<CreateExtractorData, ThrowOnError>): RequestResult<CreateExtractorResponses, CreateExtractorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CreateExtractorResponses, CreateExtractorErrors, ThrowOnError, 'data'>({
@@ -554,7 +574,7 @@ export class Operations extends HeyApiClient {
      *
      * It no longer counts towards the plan’s limit. The visibility windows stay as they are.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractors:write`, which the roles owner and admin have.
      */
     public deleteExtractor<ThrowOnError extends boolean = true>(options: Options<DeleteExtractorData, ThrowOnError>): RequestResult<DeleteExtractorResponses, DeleteExtractorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<DeleteExtractorResponses, DeleteExtractorErrors, ThrowOnError, 'data'>({
@@ -568,7 +588,7 @@ export class Operations extends HeyApiClient {
     /**
      * Get an extractor
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractors:read`, which the roles owner and admin have.
      */
     public getExtractor<ThrowOnError extends boolean = true>(options: Options<GetExtractorData, ThrowOnError>): RequestResult<GetExtractorResponses, GetExtractorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetExtractorResponses, GetExtractorErrors, ThrowOnError, 'data'>({
@@ -584,7 +604,7 @@ export class Operations extends HeyApiClient {
      *
      * Changes only the members of the body. Changing the trigger from `schedule` clears schedule_kind and schedule_spec; changing the scope from `last_n_months` clears scope_months. A new schedule or time zone counts from today, so the extractor runs tomorrow at the earliest, and only for dates after the last one for which it ran. A date that was due and has not run yet runs within minutes.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractors:write`, which the roles owner and admin have.
      */
     public updateExtractor<ThrowOnError extends boolean = true>(options: Options<UpdateExtractorData, ThrowOnError>): RequestResult<UpdateExtractorResponses, UpdateExtractorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).patch<UpdateExtractorResponses, UpdateExtractorErrors, ThrowOnError, 'data'>({
@@ -604,7 +624,7 @@ export class Operations extends HeyApiClient {
      *
      * Send what you would send to `POST /v1/extractors`, with `extractor_id` when you would change one. Nothing is saved and nothing is downloaded. The answer says when it would run, which months of each data source its first run would cover for the RFCs that are active now, how many of these you can read already, and the visibility windows afterwards. The limit of extractors is not checked.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractors:read`, which the roles owner and admin have.
      */
     public previewExtractor<ThrowOnError extends boolean = true>(options: Options<PreviewExtractorData, ThrowOnError>): RequestResult<PreviewExtractorResponses, PreviewExtractorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<PreviewExtractorResponses, PreviewExtractorErrors, ThrowOnError, 'data'>({
@@ -624,7 +644,7 @@ export class Operations extends HeyApiClient {
      *
      * Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. What your organization began to download less than ten minutes ago, with any extractor, is not downloaded again: the run joins it, and `dispatched` does not count it. Without an active RFC the status is `no_connections`, and the extractor can run again at once.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractors:write`, which the roles owner and admin have.
      */
     public runExtractor<ThrowOnError extends boolean = true>(options: Options<RunExtractorData, ThrowOnError>): RequestResult<RunExtractorResponses, RunExtractorErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<RunExtractorResponses, RunExtractorErrors, ThrowOnError, 'data'>({
@@ -640,7 +660,7 @@ export class Operations extends HeyApiClient {
      *
      * Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. Runs are kept for 30 days.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractors:read`, which the roles owner and admin have.
      */
     public listRuns<ThrowOnError extends boolean = true>(options: Options<ListRunsData, ThrowOnError>): RequestResult<ListRunsResponses, ListRunsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListRunsResponses, ListRunsErrors, ThrowOnError, 'data'>({
@@ -656,7 +676,7 @@ export class Operations extends HeyApiClient {
      *
      * Withdraws the downloads of the run that have not begun and that no other run of yours and no other organization asked for; a run that you have cancelled wants nothing any more. Those that have been taken up go on. Windows stay as they are. The same request again withdraws what it can by then.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractions:write`, which the roles owner and admin have.
      */
     public cancelRun<ThrowOnError extends boolean = true>(options: Options<CancelRunData, ThrowOnError>): RequestResult<CancelRunResponses, CancelRunErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CancelRunResponses, CancelRunErrors, ThrowOnError, 'data'>({
@@ -672,7 +692,7 @@ export class Operations extends HeyApiClient {
      *
      * Counts the downloads that the run created, joined or found finished, of all RFCs that it covers, and says how it ended.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractions:read`, which the roles owner and admin have.
      */
     public getRun<ThrowOnError extends boolean = true>(options: Options<GetRunData, ThrowOnError>): RequestResult<GetRunResponses, GetRunErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetRunResponses, GetRunErrors, ThrowOnError, 'data'>({
@@ -688,7 +708,7 @@ export class Operations extends HeyApiClient {
      *
      * Each download that the run created, joined or found finished, with its state and why it failed: by RFC, then by source, the latest month first. A download in which nothing changed is forgotten after 14 days; it then stands here as succeeded, with 0 attempts and without times. Attempts and times are counted from this run on.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractions:read`, which the roles owner and admin have.
      */
     public listRunJobs<ThrowOnError extends boolean = true>(options: Options<ListRunJobsData, ThrowOnError>): RequestResult<ListRunJobsResponses, ListRunJobsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListRunJobsResponses, ListRunJobsErrors, ThrowOnError, 'data'>({
@@ -704,7 +724,7 @@ export class Operations extends HeyApiClient {
      *
      * Downloads the months from `from` to `to` of one RFC at once, without an extractor: it joins downloads that are under way, and widens the visibility windows of the RFC like a run that reaches back to `from`. At most once every ten minutes for each RFC; a run that is cancelled whole before anything of it was tried does not count. It is no cadence: extractors download regularly. Follow it with `GET /v1/runs/{run_id}` or the events extraction.completed and extraction.failed.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractions:write`, which the roles owner and admin have.
      */
     public createExtraction<ThrowOnError extends boolean = true>(options: Options<CreateExtractionData, ThrowOnError>): RequestResult<CreateExtractionResponses, CreateExtractionErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CreateExtractionResponses, CreateExtractionErrors, ThrowOnError, 'data'>({
@@ -724,7 +744,7 @@ export class Operations extends HeyApiClient {
      *
      * The last 60 runs that asked for downloads of this RFC, newest first, each with its downloads of this RFC alone.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `extractions:read`, which the roles owner and admin have.
      */
     public listEntityRuns<ThrowOnError extends boolean = true>(options: Options<ListEntityRunsData, ThrowOnError>): RequestResult<ListEntityRunsResponses, ListEntityRunsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListEntityRunsResponses, ListEntityRunsErrors, ThrowOnError, 'data'>({
@@ -739,6 +759,8 @@ export class Operations extends HeyApiClient {
      * List the RFCs that need somebody
      *
      * Returns the connections whose downloads are `blocked`, or of which a month is incomplete after its last download, with what to do. A page looks at `limit` connections, so that it can be short while has_more is true.
+     *
+     * Needs the scope `downloads:read`, which every role has.
      */
     public listPortfolioAttention<ThrowOnError extends boolean = true>(options?: Options<ListPortfolioAttentionData, ThrowOnError>): RequestResult<ListPortfolioAttentionResponses, ListPortfolioAttentionErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListPortfolioAttentionResponses, ListPortfolioAttentionErrors, ThrowOnError, 'data'>({
@@ -755,6 +777,8 @@ export class Operations extends HeyApiClient {
      * Returns every connection with how far its downloads are, in the order of their identifiers. One request takes the place of one
      * for each RFC: ask for `state=blocked` to find those that need a person, and read `GET /v1/cfdi/changes` of those whose latest_change_at is later than
      * your last reading. With `state`, a page looks at 500 connections at most, so that it can be short while has_more is true.
+     *
+     * Needs the scope `downloads:read`, which every role has.
      */
     public listSync<ThrowOnError extends boolean = true>(options?: Options<ListSyncData, ThrowOnError>): RequestResult<ListSyncResponses, ListSyncErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListSyncResponses, ListSyncErrors, ThrowOnError, 'data'>({
@@ -771,6 +795,8 @@ export class Operations extends HeyApiClient {
      * What is queued and running for the RFC, and how the downloads ended so far.
      *
      * Says in one sentence what is going on, why, when it goes on, and what to do.
+     *
+     * Needs the scope `downloads:read`, which every role has.
      */
     public getSync<ThrowOnError extends boolean = true>(options: Options<GetSyncData, ThrowOnError>): RequestResult<GetSyncResponses, GetSyncErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetSyncResponses, GetSyncErrors, ThrowOnError, 'data'>({
@@ -785,6 +811,8 @@ export class Operations extends HeyApiClient {
      * List the download jobs of an RFC
      *
      * The jobs that the organization’s last 60 runs for the RFC created or joined: those of the newest run first, then by source, the latest month first. A job in which nothing changed is forgotten after 14 days.
+     *
+     * Needs the scope `downloads:read`, which every role has.
      */
     public listSyncJobs<ThrowOnError extends boolean = true>(options: Options<ListSyncJobsData, ThrowOnError>): RequestResult<ListSyncJobsResponses, ListSyncJobsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListSyncJobsResponses, ListSyncJobsErrors, ThrowOnError, 'data'>({
@@ -801,6 +829,8 @@ export class Operations extends HeyApiClient {
      * Returns a row for each month and source of CFDIs that your visibility window shows, the latest month first. A month that
      * the window divides counts what it shows. Counts are of what the service has taken in: while a month is requested, the tax authority may have
      * more. A row contains nothing that is older than your run that asked for the job.
+     *
+     * Needs the scope `downloads:read`, which every role has.
      */
     public listCoverage<ThrowOnError extends boolean = true>(options: Options<ListCoverageData, ThrowOnError>): RequestResult<ListCoverageResponses, ListCoverageErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListCoverageResponses, ListCoverageErrors, ThrowOnError, 'data'>({
@@ -816,6 +846,8 @@ export class Operations extends HeyApiClient {
      *
      * Lists the documents of a month that the tax authority announces, that your visibility window shows, and that are not held
      * whole, each with the reason. They are sorted by issued_at. Documents whose metadata could not be stored come first.
+     *
+     * Needs the scope `downloads:read`, which every role has.
      */
     public listLackingDocuments<ThrowOnError extends boolean = true>(options: Options<ListLackingDocumentsData, ThrowOnError>): RequestResult<ListLackingDocumentsResponses, ListLackingDocumentsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListLackingDocumentsResponses, ListLackingDocumentsErrors, ThrowOnError, 'data'>({
@@ -830,6 +862,8 @@ export class Operations extends HeyApiClient {
      * List the imports for an RFC, newest first
      *
      * Each with its counts. The result of each file is in the import itself.
+     *
+     * Needs the scope `imports:read`, which every role has.
      */
     public listImports<ThrowOnError extends boolean = true>(options: Options<ListImportsData, ThrowOnError>): RequestResult<ListImportsResponses, ListImportsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListImportsResponses, ListImportsErrors, ThrowOnError, 'data'>({
@@ -845,7 +879,7 @@ export class Operations extends HeyApiClient {
      *
      * Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 100 MB (100,000,000 bytes). Only your organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same UUID inside your windows, that document replaces the imported one. Imported documents and those of the tax authority do not act on each other: an imported payment, credit note or substitution changes only imported documents. Imports are processed in the background: get the import to read the result of each file. A rejected file does not affect the others. A CFDI may have 10 MiB; its first 30,000 lines are shown, and of the documents that it names or pays the first 10,000 are read. Metadata may have 48 MiB and 500,000 lines in all, empty ones too; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports count against the plan, in the bytes that are stored of them and in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts. The imports of different organizations take turns.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `imports:write`, which the roles owner and admin have.
      */
     public importCfdi<ThrowOnError extends boolean = true>(options: Options<ImportCfdiData, ThrowOnError>): RequestResult<ImportCfdiResponses, ImportCfdiErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<ImportCfdiResponses, ImportCfdiErrors, ThrowOnError, 'data'>({
@@ -866,7 +900,7 @@ export class Operations extends HeyApiClient {
      *
      * Deletes the documents that only this import brought, in the background; afterwards all documents, balances and sums read as if it had never been sent. Documents that another of your imports brought too stay, as that one brought them, also where its file was rejected as `cfdi.conflict` because of this import. The results of other imports go on to say what became of their files at the time. What the tax authority delivered is not touched. An import that is being processed stops. The import no longer counts against the total limit of the plan. It still counts against the limit of its day.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `imports:write`, which the roles owner and admin have.
      */
     public deleteImport<ThrowOnError extends boolean = true>(options: Options<DeleteImportData, ThrowOnError>): RequestResult<DeleteImportResponses, DeleteImportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<DeleteImportResponses, DeleteImportErrors, ThrowOnError, 'data'>({
@@ -881,6 +915,8 @@ export class Operations extends HeyApiClient {
      * Get an import with the result of each file
      *
      * Ask again until the status is `completed`. Each file then says whether it was created, updated, unchanged or rejected, and why.
+     *
+     * Needs the scope `imports:read`, which every role has.
      */
     public getImport<ThrowOnError extends boolean = true>(options: Options<GetImportData, ThrowOnError>): RequestResult<GetImportResponses, GetImportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetImportResponses, GetImportErrors, ThrowOnError, 'data'>({
@@ -900,6 +936,8 @@ export class Operations extends HeyApiClient {
      * `GET /v1/cfdi`. A change can be reported more than once, and no change is left out. The changes include documents that another
      * organization fetched earlier, once your windows show them. They also include invoices whose balance changed because your windows now show a
      * payment. A change of a blacklist is not reported here.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public listCfdiChanges<ThrowOnError extends boolean = true>(options?: Options<ListCfdiChangesData, ThrowOnError>): RequestResult<ListCfdiChangesResponses, ListCfdiChangesErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListCfdiChangesResponses, ListCfdiChangesErrors, ThrowOnError, 'data'>({
@@ -915,6 +953,8 @@ export class Operations extends HeyApiClient {
      *
      * Returns how the net amounts of issued or received CFDIs are divided among counterparties, the largest first. The
      * header is about the whole range and stands in every page. Amounts are subtotal − descuento in MXN, net of credit notes.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getConcentration<ThrowOnError extends boolean = true>(options: Options<GetConcentrationData, ThrowOnError>): RequestResult<GetConcentrationResponses, GetConcentrationErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetConcentrationResponses, GetConcentrationErrors, ThrowOnError, 'data'>({
@@ -931,6 +971,8 @@ export class Operations extends HeyApiClient {
      * Returns the documents behind a figure, newest first: their amounts add up to it exactly. A page may have fewer entries than
      * limit while has_more is true. The figures missing_rate, dof_rate and not_counted list what data_quality counts, with totals in the
      * document’s own currency.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listConcentrationEntries<ThrowOnError extends boolean = true>(options: Options<ListConcentrationEntriesData, ThrowOnError>): RequestResult<ListConcentrationEntriesResponses, ListConcentrationEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListConcentrationEntriesResponses, ListConcentrationEntriesErrors, ThrowOnError, 'data'>({
@@ -947,6 +989,8 @@ export class Operations extends HeyApiClient {
      * Returns the CFDIs of a range that something is wrong with, the highest score first, then the largest total in MXN. Each
      * flag names the provision and what it rests on. Cancelled and substituted documents are among them. The flag repse_not_valid_at_payment is
      * raised only of suppliers that the registry was asked about: GET /v1/cfdi/repse-suppliers queues these look-ups, and nothing else does.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listRisk<ThrowOnError extends boolean = true>(options?: Options<ListRiskData, ThrowOnError>): RequestResult<ListRiskResponses, ListRiskErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListRiskResponses, ListRiskErrors, ThrowOnError, 'data'>({
@@ -962,6 +1006,8 @@ export class Operations extends HeyApiClient {
      *
      * Returns the documents that data_quality counts as missing_rate, dof_rate or not_counted, newest first, with their totals
      * in their own currency. A page may have fewer entries than limit while has_more is true.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listRiskEntries<ThrowOnError extends boolean = true>(options: Options<ListRiskEntriesData, ThrowOnError>): RequestResult<ListRiskEntriesResponses, ListRiskEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListRiskEntriesResponses, ListRiskEntriesErrors, ThrowOnError, 'data'>({
@@ -977,6 +1023,8 @@ export class Operations extends HeyApiClient {
      *
      * Returns what of the received CFDIs can be deducted, and why not, in the order of their dates, in which limits are
      * used up. The totals are of the whole range, by year and category, and stand in every page.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listDeductions<ThrowOnError extends boolean = true>(options?: Options<ListDeductionsData, ThrowOnError>): RequestResult<ListDeductionsResponses, ListDeductionsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListDeductionsResponses, ListDeductionsErrors, ThrowOnError, 'data'>({
@@ -993,6 +1041,8 @@ export class Operations extends HeyApiClient {
      * Returns the documents behind a total, newest first: their amounts add up to it exactly. A page may have fewer entries
      * than limit while has_more is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list
      * what data_quality counts.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listDeductionEntries<ThrowOnError extends boolean = true>(options: Options<ListDeductionEntriesData, ThrowOnError>): RequestResult<ListDeductionEntriesResponses, ListDeductionEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListDeductionEntriesResponses, ListDeductionEntriesErrors, ThrowOnError, 'data'>({
@@ -1008,6 +1058,8 @@ export class Operations extends HeyApiClient {
      *
      * Returns what is withheld of the RFC and by it, and what should be, by the day of cash: a row for each event and tax, the
      * latest first. totals adds up each month of the range, whatever the filters are.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listWithholdings<ThrowOnError extends boolean = true>(options?: Options<ListWithholdingsData, ThrowOnError>): RequestResult<ListWithholdingsResponses, ListWithholdingsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListWithholdingsResponses, ListWithholdingsErrors, ThrowOnError, 'data'>({
@@ -1023,6 +1075,8 @@ export class Operations extends HeyApiClient {
      *
      * Returns the documents behind a figure of totals, newest first. Their amounts add up to the figure exactly. A page may
      * have fewer entries than limit while has_more is true.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listWithholdingEntries<ThrowOnError extends boolean = true>(options: Options<ListWithholdingEntriesData, ThrowOnError>): RequestResult<ListWithholdingEntriesResponses, ListWithholdingEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListWithholdingEntriesResponses, ListWithholdingEntriesErrors, ThrowOnError, 'data'>({
@@ -1038,6 +1092,8 @@ export class Operations extends HeyApiClient {
      *
      * Returns twelve indicators of the risk of a fiscal entity: compliance, lists, concentration, cash, cancellations,
      * overdue balances and specialized services. Each has its formula, its threshold and how much it rests on.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getRiskIndicators<ThrowOnError extends boolean = true>(options?: Options<GetRiskIndicatorsData, ThrowOnError>): RequestResult<GetRiskIndicatorsResponses, GetRiskIndicatorsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetRiskIndicatorsResponses, GetRiskIndicatorsErrors, ThrowOnError, 'data'>({
@@ -1053,6 +1109,8 @@ export class Operations extends HeyApiClient {
      *
      * Returns the documents behind an indicator, newest first: those of its numerator. Their net amounts, totals for
      * cash_share, add up to it. A page may have fewer entries than limit while has_more is true.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listRiskIndicatorEntries<ThrowOnError extends boolean = true>(options: Options<ListRiskIndicatorEntriesData, ThrowOnError>): RequestResult<ListRiskIndicatorEntriesResponses, ListRiskIndicatorEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListRiskIndicatorEntriesResponses, ListRiskIndicatorEntriesErrors, ThrowOnError, 'data'>({
@@ -1069,6 +1127,8 @@ export class Operations extends HeyApiClient {
      * Returns the VAT position of each month on a cash basis: what was collected and paid by rate, what was withheld, what
      * cannot be credited, what is pending, and what the return of the month declares. basis has the formulas. drilldown of a row leads to the
      * documents behind each figure.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getVatPosition<ThrowOnError extends boolean = true>(options?: Options<GetVatPositionData, ThrowOnError>): RequestResult<GetVatPositionResponses, GetVatPositionErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetVatPositionResponses, GetVatPositionErrors, ThrowOnError, 'data'>({
@@ -1085,6 +1145,8 @@ export class Operations extends HeyApiClient {
      * Returns the documents behind a figure, newest first. Their amounts add up to the figure exactly. A page may have fewer
      * entries than limit while has_more is true. Amounts of the counts of data_quality are the documents' totals in their own currency; the number
      * of entries is the count.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listVatEntries<ThrowOnError extends boolean = true>(options: Options<ListVatEntriesData, ThrowOnError>): RequestResult<ListVatEntriesResponses, ListVatEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListVatEntriesResponses, ListVatEntriesErrors, ThrowOnError, 'data'>({
@@ -1100,6 +1162,8 @@ export class Operations extends HeyApiClient {
      *
      * Computes the provisional payment of ISR of a month, line by line, and compares it with the return of the month. basis has the
      * formulas, source says of each line where it comes from, and questions says what no CFDI decides. drilldown leads to the documents of a line.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getIsrPayment<ThrowOnError extends boolean = true>(options: Options<GetIsrPaymentData, ThrowOnError>): RequestResult<GetIsrPaymentResponses, GetIsrPaymentErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetIsrPaymentResponses, GetIsrPaymentErrors, ThrowOnError, 'data'>({
@@ -1111,10 +1175,29 @@ export class Operations extends HeyApiClient {
     }
     
     /**
+     * Download the provisional payment of ISR with its documents
+     *
+     * Returns the payment as a PDF to print or as a workbook: its lines with formulas, what is to be decided, and the latest 2,000 documents of each line.
+     * The PDF is a PDF/A-3 with tags for screen readers, and has the answer of `GET /v1/analytics/isr-provisional` attached as JSON.
+     *
+     * Needs the scope `insight:read`, which every role has.
+     */
+    public getIsrFile<ThrowOnError extends boolean = true>(options: Options<GetIsrFileData, ThrowOnError>): RequestResult<GetIsrFileResponses, GetIsrFileErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetIsrFileResponses, GetIsrFileErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/analytics/isr-provisional/file',
+            ...options
+        });
+    }
+    
+    /**
      * List the documents behind a line of the payment of ISR
      *
      * Returns the documents behind a line, newest first. Their amounts add up to the line exactly. A page may have fewer entries
      * than limit while has_more is true.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listIsrEntries<ThrowOnError extends boolean = true>(options: Options<ListIsrEntriesData, ThrowOnError>): RequestResult<ListIsrEntriesResponses, ListIsrEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListIsrEntriesResponses, ListIsrEntriesErrors, ThrowOnError, 'data'>({
@@ -1131,6 +1214,8 @@ export class Operations extends HeyApiClient {
      * Returns what was bought or sold, by segment, family, class or key of c_ClaveProdServ, or by description, the largest
      * amount first. Amounts are importe − descuento in MXN, net of credit notes. Quantities, prices, the mix of IVA and outliers need the lines of
      * the documents: when the range has more than 5,000 documents they are null, with has_line_figures false, and level=description is refused.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getConcepts<ThrowOnError extends boolean = true>(options?: Options<GetConceptsData, ThrowOnError>): RequestResult<GetConceptsResponses, GetConceptsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetConceptsResponses, GetConceptsErrors, ThrowOnError, 'data'>({
@@ -1147,6 +1232,8 @@ export class Operations extends HeyApiClient {
      * Returns the documents behind a figure, newest first: their amounts add up to it exactly. A page may have fewer entries than
      * limit while has_more is true. The figures missing_rate, dof_rate and not_counted list what data_quality counts, with totals in the
      * document’s own currency.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listConceptsEntries<ThrowOnError extends boolean = true>(options: Options<ListConceptsEntriesData, ThrowOnError>): RequestResult<ListConceptsEntriesResponses, ListConceptsEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListConceptsEntriesResponses, ListConceptsEntriesErrors, ThrowOnError, 'data'>({
@@ -1163,6 +1250,8 @@ export class Operations extends HeyApiClient {
      * Returns what was invoiced with counterparties on the list of article 69-B (EFOS), the largest amount first, as the list and
      * the documents stood at the end of as_of. The range has the last ten years by default. Presumptions and cleared counterparties are told too;
      * is_active says which of them count in share_of_purchases.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getEfosExposure<ThrowOnError extends boolean = true>(options?: Options<GetEfosExposureData, ThrowOnError>): RequestResult<GetEfosExposureResponses, GetEfosExposureErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetEfosExposureResponses, GetEfosExposureErrors, ThrowOnError, 'data'>({
@@ -1179,6 +1268,8 @@ export class Operations extends HeyApiClient {
      * Returns the documents behind a figure of a counterparty, or of all (active_amount, total_purchases, total_sales), newest first: their amounts add up to it exactly. A page may have fewer
      * entries than limit while has_more is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list
      * what data_quality counts, with amounts in the document’s own currency.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listEfosEntries<ThrowOnError extends boolean = true>(options: Options<ListEfosEntriesData, ThrowOnError>): RequestResult<ListEfosEntriesResponses, ListEfosEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListEfosEntriesResponses, ListEfosEntriesErrors, ThrowOnError, 'data'>({
@@ -1195,6 +1286,8 @@ export class Operations extends HeyApiClient {
      * Returns what customers owe and what is owed to suppliers at the end of a day: how late it is, when it is expected, how
      * long payments take, and which issued invoices could be sold or lent upon. Debtors are in data, the largest first. Only PPD invoices are owed;
      * receivables, payables and pool are about all of them and stand in every page. from and to are the months whose payments are looked at.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getFinancing<ThrowOnError extends boolean = true>(options?: Options<GetFinancingData, ThrowOnError>): RequestResult<GetFinancingResponses, GetFinancingErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetFinancingResponses, GetFinancingErrors, ThrowOnError, 'data'>({
@@ -1211,6 +1304,8 @@ export class Operations extends HeyApiClient {
      * Returns the documents behind a figure, newest first: their amounts, in MXN, add up to it exactly. A page may have fewer entries than
      * limit while has_more is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list what data_quality counts, in the
      * currency that the document states.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listFinancingEntries<ThrowOnError extends boolean = true>(options: Options<ListFinancingEntriesData, ThrowOnError>): RequestResult<ListFinancingEntriesResponses, ListFinancingEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListFinancingEntriesResponses, ListFinancingEntriesErrors, ThrowOnError, 'data'>({
@@ -1227,6 +1322,8 @@ export class Operations extends HeyApiClient {
      * Returns a row for each currency other than MXN: what was invoiced in it, what is open at the end of a day, at the exchange
      * rates of the invoices and of that day, and what exchange rates gained on the payments of the range. The range is up to the month of as_of by
      * default; documents and payments after as_of do not count.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getFxExposure<ThrowOnError extends boolean = true>(options?: Options<GetFxExposureData, ThrowOnError>): RequestResult<GetFxExposureResponses, GetFxExposureErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetFxExposureResponses, GetFxExposureErrors, ThrowOnError, 'data'>({
@@ -1244,6 +1341,8 @@ export class Operations extends HeyApiClient {
      * open_payable are in the currency of the row, the others in MXN. A page may have fewer entries than limit while has_more
      * is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list what data_quality counts, in the currency that the
      * document states.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listFxExposureEntries<ThrowOnError extends boolean = true>(options: Options<ListFxExposureEntriesData, ThrowOnError>): RequestResult<ListFxExposureEntriesResponses, ListFxExposureEntriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListFxExposureEntriesResponses, ListFxExposureEntriesErrors, ThrowOnError, 'data'>({
@@ -1258,6 +1357,8 @@ export class Operations extends HeyApiClient {
      * Download the file of the DIOT of a month
      *
      * Returns the file that the portal of the SAT takes: a line for each supplier and kind of operation, of 54 fields between 53 pipes, in whole pesos, with the line end CRLF. It is computed from what your windows show now. `GET /v1/reports/diot/check` says what is missing in it.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getDiotFile<ThrowOnError extends boolean = true>(options: Options<GetDiotFileData, ThrowOnError>): RequestResult<GetDiotFileResponses, GetDiotFileErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetDiotFileResponses, GetDiotFileErrors, ThrowOnError, 'data'>({
@@ -1272,6 +1373,8 @@ export class Operations extends HeyApiClient {
      * Check the file of the DIOT of a month
      *
      * Returns the lines of the file with findings by field, what was supposed where nothing is set, and how the sums of its fields tie to the VAT position of the month. It answers for months that are not complete too. `ties` and `findings` are of the whole file, and stand in each page.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public checkDiot<ThrowOnError extends boolean = true>(options: Options<CheckDiotData, ThrowOnError>): RequestResult<CheckDiotResponses, CheckDiotErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<CheckDiotResponses, CheckDiotErrors, ThrowOnError, 'data'>({
@@ -1286,6 +1389,8 @@ export class Operations extends HeyApiClient {
      * List the reports
      *
      * The reports that can be asked for, with what each one is made of.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listReports<ThrowOnError extends boolean = true>(options?: Options<ListReportsData, ThrowOnError>): RequestResult<ListReportsResponses, ListReportsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListReportsResponses, ListReportsErrors, ThrowOnError, 'data'>({
@@ -1300,6 +1405,8 @@ export class Operations extends HeyApiClient {
      * Get a report on the whole history of an RFC, or on some months of it
      *
      * A report is made when it is first asked for, and brought up to date after each download or import that changes something: only the months are read again that changed. It covers what your windows show, up to `through`: the downloads of others change nothing in it. Returns 202 while it is made for the first time. Repeat the request after the delay. A report by counterparty can have several pages, all of which show the same state of it; the others have one.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getReport<ThrowOnError extends boolean = true>(options: Options<GetReportData, ThrowOnError>): RequestResult<GetReportResponses, GetReportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetReportResponses, GetReportErrors, ThrowOnError, 'data'>({
@@ -1315,7 +1422,7 @@ export class Operations extends HeyApiClient {
      *
      * Queues the work, at most once in ten minutes for each report of an RFC. `GET /v1/reports/{key}` returns the report.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `insight:write`, which the roles owner and admin have.
      */
     public refreshReport<ThrowOnError extends boolean = true>(options: Options<RefreshReportData, ThrowOnError>): RequestResult<RefreshReportResponses, RefreshReportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<RefreshReportResponses, RefreshReportErrors, ThrowOnError, 'data'>({
@@ -1330,6 +1437,8 @@ export class Operations extends HeyApiClient {
      * List the compliance opinions of all RFCs
      *
      * Returns the latest opinion (32-D) that you can read of each RFC whose connection is active, by fiscal_entity_id. `sense=negativo` lists those that need somebody. A page looks at `limit` connections, so that it can be short while has_more is true.
+     *
+     * Needs the scope `documents:read`, which every role has.
      */
     public listPortfolioOpinions<ThrowOnError extends boolean = true>(options?: Options<ListPortfolioOpinionsData, ThrowOnError>): RequestResult<ListPortfolioOpinionsResponses, ListPortfolioOpinionsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListPortfolioOpinionsResponses, ListPortfolioOpinionsErrors, ThrowOnError, 'data'>({
@@ -1344,6 +1453,8 @@ export class Operations extends HeyApiClient {
      * List the obligations of all RFCs that are due soon
      *
      * Returns the obligations of RFCs whose connection is active that are due within `days` and that no downloaded return files. A page looks at `limit` connections, so that it can be short, or have more items than that, and has_more says whether there are more connections.
+     *
+     * Needs the scope `documents:read`, which every role has.
      */
     public listPortfolioObligations<ThrowOnError extends boolean = true>(options?: Options<ListPortfolioObligationsData, ThrowOnError>): RequestResult<ListPortfolioObligationsResponses, ListPortfolioObligationsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListPortfolioObligationsResponses, ListPortfolioObligationsErrors, ThrowOnError, 'data'>({
@@ -1358,6 +1469,8 @@ export class Operations extends HeyApiClient {
      * List the IVA of a month of all RFCs
      *
      * Returns what the VAT position of a month was for each RFC whose connection is active, when its reports were last brought up to date. Each RFC of which somebody has asked for a report keeps it, for the current month and the one before. Where nothing is kept, `saldo` is null and `reason` says why: nothing is guessed. A page looks at `limit` connections.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listPortfolioVat<ThrowOnError extends boolean = true>(options?: Options<ListPortfolioVatData, ThrowOnError>): RequestResult<ListPortfolioVatResponses, ListPortfolioVatErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListPortfolioVatResponses, ListPortfolioVatErrors, ThrowOnError, 'data'>({
@@ -1372,6 +1485,8 @@ export class Operations extends HeyApiClient {
      * List tax documents, newest first
      *
      * Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can read a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier floor of your windows. A document whose content changes gets another version; the versions before stay.
+     *
+     * Needs the scope `documents:read`, which every role has.
      */
     public listDocuments<ThrowOnError extends boolean = true>(options: Options<ListDocumentsData, ThrowOnError>): RequestResult<ListDocumentsResponses, ListDocumentsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListDocumentsResponses, ListDocumentsErrors, ThrowOnError, 'data'>({
@@ -1386,6 +1501,8 @@ export class Operations extends HeyApiClient {
      * Get what the latest tax documents say
      *
      * Joins the latest tax status certificate, compliance opinion, registered obligations and list of certificates that you can read, each with the document that it comes from and with what changed since the version before.
+     *
+     * Needs the scope `documents:read`, which every role has.
      */
     public getTaxProfile<ThrowOnError extends boolean = true>(options: Options<GetTaxProfileData, ThrowOnError>): RequestResult<GetTaxProfileResponses, GetTaxProfileErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetTaxProfileResponses, GetTaxProfileErrors, ThrowOnError, 'data'>({
@@ -1400,6 +1517,8 @@ export class Operations extends HeyApiClient {
      * Get a tax document
      *
      * Returns the document as the list has it, under the `document_id` that events, alerts, obligations, the tax profile and manifests name.
+     *
+     * Needs the scope `documents:read`, which every role has.
      */
     public getDocument<ThrowOnError extends boolean = true>(options: Options<GetDocumentData, ThrowOnError>): RequestResult<GetDocumentResponses, GetDocumentErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetDocumentResponses, GetDocumentErrors, ThrowOnError, 'data'>({
@@ -1414,6 +1533,8 @@ export class Operations extends HeyApiClient {
      * Download a document
      *
      * Returns the file byte for byte as the tax authority delivered it, in the media type that `content_type` of the document names: `application/pdf`, `application/json` for what the authority shows as a list (`obligations`, `registration`, `certificates`, `rug`), or `application/octet-stream` for another format. Its ETag is the SHA-256 of the content. The header Range may ask for one part of it, If-Range for the part only if the ETag is still the same, and If-None-Match for the file only if it is not.
+     *
+     * Needs the scope `documents:read`, which every role has.
      */
     public readDocument<ThrowOnError extends boolean = true>(options: Options<ReadDocumentData, ThrowOnError>): RequestResult<ReadDocumentResponses, ReadDocumentErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ReadDocumentResponses, ReadDocumentErrors, ThrowOnError, 'data'>({
@@ -1428,6 +1549,8 @@ export class Operations extends HeyApiClient {
      * List the tax obligations of an RFC by period
      *
      * Returns each registered obligation for its last twelve months that are over, or its last three years, and for the current period: when it is due, and whether a return that you can read shows that it was filed. The rows are in the order of their due dates.
+     *
+     * Needs the scope `documents:read`, which every role has.
      */
     public listObligations<ThrowOnError extends boolean = true>(options: Options<ListObligationsData, ThrowOnError>): RequestResult<ListObligationsResponses, ListObligationsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListObligationsResponses, ListObligationsErrors, ThrowOnError, 'data'>({
@@ -1442,6 +1565,8 @@ export class Operations extends HeyApiClient {
      * Get the settings of the DIOT of an RFC
      *
      * Returns the proportion, and the use of purchases from suppliers of whom nothing else is set.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public getDiotSettings<ThrowOnError extends boolean = true>(options: Options<GetDiotSettingsData, ThrowOnError>): RequestResult<GetDiotSettingsResponses, GetDiotSettingsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetDiotSettingsResponses, GetDiotSettingsErrors, ThrowOnError, 'data'>({
@@ -1457,7 +1582,7 @@ export class Operations extends HeyApiClient {
      *
      * Replaces both: a member that is left out is null. The VAT position takes them, with those of suppliers, under `prorrateo=attributed`.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `insight:write`, which the roles owner and admin have.
      */
     public setDiotSettings<ThrowOnError extends boolean = true>(options: Options<SetDiotSettingsData, ThrowOnError>): RequestResult<SetDiotSettingsResponses, SetDiotSettingsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).put<SetDiotSettingsResponses, SetDiotSettingsErrors, ThrowOnError, 'data'>({
@@ -1476,6 +1601,8 @@ export class Operations extends HeyApiClient {
      * List the suppliers with settings for the DIOT
      *
      * Returns what is set of suppliers because CFDIs cannot tell it, by RFC.
+     *
+     * Needs the scope `insight:read`, which every role has.
      */
     public listDiotSuppliers<ThrowOnError extends boolean = true>(options: Options<ListDiotSuppliersData, ThrowOnError>): RequestResult<ListDiotSuppliersResponses, ListDiotSuppliersErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListDiotSuppliersResponses, ListDiotSuppliersErrors, ThrowOnError, 'data'>({
@@ -1489,7 +1616,7 @@ export class Operations extends HeyApiClient {
     /**
      * Delete what is set of a supplier for the DIOT
      *
-     * Needs the role owner or admin.
+     * Needs the scope `insight:write`, which the roles owner and admin have.
      */
     public deleteDiotSupplier<ThrowOnError extends boolean = true>(options: Options<DeleteDiotSupplierData, ThrowOnError>): RequestResult<DeleteDiotSupplierResponses, DeleteDiotSupplierErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<DeleteDiotSupplierResponses, DeleteDiotSupplierErrors, ThrowOnError, 'data'>({
@@ -1505,7 +1632,7 @@ export class Operations extends HeyApiClient {
      *
      * Replaces everything that is set of the supplier: a member that is left out is null.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `insight:write`, which the roles owner and admin have.
      */
     public setDiotSupplier<ThrowOnError extends boolean = true>(options: Options<SetDiotSupplierData, ThrowOnError>): RequestResult<SetDiotSupplierResponses, SetDiotSupplierErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).put<SetDiotSupplierResponses, SetDiotSupplierErrors, ThrowOnError, 'data'>({
@@ -1524,6 +1651,8 @@ export class Operations extends HeyApiClient {
      * List the notifications of the tax mailbox, latest first
      *
      * Lists what the tax authority sent to the mailbox (buzón tributario). You can read a notification when one of your own runs listed it and it was not sent before the earlier floor of your windows. Listing never opens a notification.
+     *
+     * Needs the scope `tax_mailbox:read`, which every role has.
      */
     public listNotifications<ThrowOnError extends boolean = true>(options: Options<ListNotificationsData, ThrowOnError>): RequestResult<ListNotificationsResponses, ListNotificationsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListNotificationsResponses, ListNotificationsErrors, ThrowOnError, 'data'>({
@@ -1538,6 +1667,8 @@ export class Operations extends HeyApiClient {
      * Get a notification of the tax mailbox
      *
      * Returns the notification as the list has it, under the `notification_id` that events and alerts name. Never opens it.
+     *
+     * Needs the scope `tax_mailbox:read`, which every role has.
      */
     public getNotification<ThrowOnError extends boolean = true>(options: Options<GetNotificationData, ThrowOnError>): RequestResult<GetNotificationResponses, GetNotificationErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetNotificationResponses, GetNotificationErrors, ThrowOnError, 'data'>({
@@ -1552,6 +1683,8 @@ export class Operations extends HeyApiClient {
      * Download the document of a notification
      *
      * Returns the file byte for byte. A `pending` notification would take effect by being opened. It is opened only with `acknowledge_notification=true`, by an owner or admin, and the audit events record who asked for it. The answer is 202 until the tax authority has delivered the document: repeat the request, without the acknowledgement if you like. If the authority cannot be reached for more than an hour, the request lapses. HEAD, and a request that is marked as made in advance (Sec-Purpose: prefetch), open nothing, have nothing fetched, and ignore the acknowledgement. It is also ignored when a browser says that another site or a part of a page made it send the request (Sec-Fetch-Site, Sec-Fetch-Dest). The waiting opening is withdrawn when the credential that acknowledged it is revoked, expires or becomes a member’s, and when the connection stops being active. Range, If-Range and If-None-Match mean what they do for other documents; the ETag is the SHA-256.
+     *
+     * Needs the scope `tax_mailbox:read`, which every role has.
      */
     public readNotificationDocument<ThrowOnError extends boolean = true>(options: Options<ReadNotificationDocumentData, ThrowOnError>): RequestResult<ReadNotificationDocumentResponses, ReadNotificationDocumentErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ReadNotificationDocumentResponses, ReadNotificationDocumentErrors, ThrowOnError, 'data'>({
@@ -1575,6 +1708,8 @@ export class Operations extends HeyApiClient {
      *
      * payment_status, paid_amount, credited_amount, balance, last_payment_at and fully_paid_at, and the filters on them, count the payment
      * complements and credit notes that count and were issued up to the ceiling of the invoice's direction. To follow what changes, use `GET /v1/cfdi/changes`.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public searchCfdi<ThrowOnError extends boolean = true>(options?: Options<SearchCfdiData, ThrowOnError>): RequestResult<SearchCfdiResponses, SearchCfdiErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<SearchCfdiResponses, SearchCfdiErrors, ThrowOnError, 'data'>({
@@ -1594,6 +1729,8 @@ export class Operations extends HeyApiClient {
      * these alone, with is_partial true and data_status missing. A row inside its window without documents has zeros, which count only when its
      * data_status is complete. from and to may also be days: then the first and the last month are summed from and to these days. drilldown is
      * the search that returns the documents of a row.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public summarizeCfdiMonths<ThrowOnError extends boolean = true>(options?: Options<SummarizeCfdiMonthsData, ThrowOnError>): RequestResult<SummarizeCfdiMonthsResponses, SummarizeCfdiMonthsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<SummarizeCfdiMonthsResponses, SummarizeCfdiMonthsErrors, ThrowOnError, 'data'>({
@@ -1608,6 +1745,8 @@ export class Operations extends HeyApiClient {
      * Get a CFDI with its lines, taxes and complements
      *
      * The document as your windows show it. Lines, taxes and complements need the XML: without it they are empty.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public getCfdi<ThrowOnError extends boolean = true>(options: Options<GetCfdiData, ThrowOnError>): RequestResult<GetCfdiResponses, GetCfdiErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetCfdiResponses, GetCfdiErrors, ThrowOnError, 'data'>({
@@ -1625,6 +1764,8 @@ export class Operations extends HeyApiClient {
      * Addenda, codes with their names, the total in words, the QR code with which the authority verifies it, the seals and the cadena original. A cancelled
      * document says so on every page. It is a PDF/A-3 with the XML attached and tags for screen readers. The same document in the same state and language has the
      * same bytes, which ETag names.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public getCfdiPdf<ThrowOnError extends boolean = true>(options: Options<GetCfdiPdfData, ThrowOnError>): RequestResult<GetCfdiPdfResponses, GetCfdiPdfErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetCfdiPdfResponses, GetCfdiPdfErrors, ThrowOnError, 'data'>({
@@ -1643,6 +1784,8 @@ export class Operations extends HeyApiClient {
      * applied to the invoice, and not_counted_reason why not: it is cancelled, its parties are not the invoice’s, its MonedaDR is not the invoice’s
      * currency, it is a credit note that cannot be converted to it, or another vigente document substitutes it. A payment with the invoice’s issuer and another receiver counts, with the warning
      * receiver_differs.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public listCfdiPayments<ThrowOnError extends boolean = true>(options: Options<ListCfdiPaymentsData, ThrowOnError>): RequestResult<ListCfdiPaymentsResponses, ListCfdiPaymentsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListCfdiPaymentsResponses, ListCfdiPaymentsErrors, ThrowOnError, 'data'>({
@@ -1657,6 +1800,8 @@ export class Operations extends HeyApiClient {
      * Get the XML of a CFDI
      *
      * Returns the XML byte for byte as it was downloaded or imported.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public getCfdiXml<ThrowOnError extends boolean = true>(options: Options<GetCfdiXmlData, ThrowOnError>): RequestResult<GetCfdiXmlResponses, GetCfdiXmlErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetCfdiXmlResponses, GetCfdiXmlErrors, ThrowOnError, 'data'>({
@@ -1673,6 +1818,8 @@ export class Operations extends HeyApiClient {
      * Lists first the documents that the CFDI names, then those that name it, each by relation and uuid. A document that
      * the CFDI names is listed even if your windows do not show it, then without its contents. A document that names the CFDI is listed only if your
      * windows show it.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public listCfdiRelations<ThrowOnError extends boolean = true>(options: Options<ListCfdiRelationsData, ThrowOnError>): RequestResult<ListCfdiRelationsResponses, ListCfdiRelationsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListCfdiRelationsResponses, ListCfdiRelationsErrors, ThrowOnError, 'data'>({
@@ -1689,6 +1836,8 @@ export class Operations extends HeyApiClient {
      * Returns what happened to the CFDI and since when you could know of it. It does not say when another organization
      * downloaded the CFDI before your own run reached it. The service knows when a document was stored for 90 days, and only while nothing else has
      * happened to the document.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public getCfdiHistory<ThrowOnError extends boolean = true>(options: Options<GetCfdiHistoryData, ThrowOnError>): RequestResult<GetCfdiHistoryResponses, GetCfdiHistoryErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetCfdiHistoryResponses, GetCfdiHistoryErrors, ThrowOnError, 'data'>({
@@ -1708,6 +1857,8 @@ export class Operations extends HeyApiClient {
      * as if a download had said so: its events, sums and balances follow within seconds, without time and reason until a download states them.
      * No other answer changes estatus: a document that is cancelled stays so. While a cancellation is en_proceso (for 30 days), or the authority
      * does not find the document (for 7 days), it is asked again every day.
+     *
+     * Needs the scope `cfdi:check`, which every role has.
      */
     public checkCfdiStatus<ThrowOnError extends boolean = true>(options: Options<CheckCfdiStatusData, ThrowOnError>): RequestResult<CheckCfdiStatusResponses, CheckCfdiStatusErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CheckCfdiStatusResponses, CheckCfdiStatusErrors, ThrowOnError, 'data'>({
@@ -1726,6 +1877,8 @@ export class Operations extends HeyApiClient {
      * those that are large, recent, not paid or just paid, and can be cancelled with acceptance only, within a number of questions for each RFC and day.
      * A request that your own status check shows is listed too. Some requests are therefore seen late, and some not at all. The document of a request is
      * its identifier, and has only its last one.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public listCancellationRequests<ThrowOnError extends boolean = true>(options?: Options<ListCancellationRequestsData, ThrowOnError>): RequestResult<ListCancellationRequestsResponses, ListCancellationRequestsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListCancellationRequestsResponses, ListCancellationRequestsErrors, ThrowOnError, 'data'>({
@@ -1740,6 +1893,8 @@ export class Operations extends HeyApiClient {
      * Get the request to cancel a CFDI
      *
      * Returns the request with what was paid or credited of the CFDI.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
      */
     public getCancellationRequest<ThrowOnError extends boolean = true>(options: Options<GetCancellationRequestData, ThrowOnError>): RequestResult<GetCancellationRequestResponses, GetCancellationRequestErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetCancellationRequestResponses, GetCancellationRequestErrors, ThrowOnError, 'data'>({
@@ -1757,7 +1912,7 @@ export class Operations extends HeyApiClient {
      * cannot be taken back. `status` changes when the authority says so, some time later. Without an answer the authority takes the request for accepted
      * after three business days.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `cfdi:write`, which the roles owner and admin have.
      */
     public answerCancellationRequest<ThrowOnError extends boolean = true>(options: Options<AnswerCancellationRequestData, ThrowOnError>): RequestResult<AnswerCancellationRequestResponses, AnswerCancellationRequestErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<AnswerCancellationRequestResponses, AnswerCancellationRequestErrors, ThrowOnError, 'data'>({
@@ -1776,6 +1931,8 @@ export class Operations extends HeyApiClient {
      * List the alerts, newest first or by weight
      *
      * What needs a person: a login that was refused, a webhook that cannot be reached. Marking one as read changes nothing else.
+     *
+     * Needs the scope `alerts:read`, which every role has.
      */
     public listAlerts<ThrowOnError extends boolean = true>(options?: Options<ListAlertsData, ThrowOnError>): RequestResult<ListAlertsResponses, ListAlertsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListAlertsResponses, ListAlertsErrors, ThrowOnError, 'data'>({
@@ -1791,7 +1948,7 @@ export class Operations extends HeyApiClient {
      *
      * Marks every unread alert that passes the filters, or all of them without any.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `alerts:write`, which the roles owner and admin have.
      */
     public readAlerts<ThrowOnError extends boolean = true>(options?: Options<ReadAlertsData, ThrowOnError>): RequestResult<ReadAlertsResponses, ReadAlertsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).post<ReadAlertsResponses, ReadAlertsErrors, ThrowOnError, 'data'>({
@@ -1807,7 +1964,7 @@ export class Operations extends HeyApiClient {
      *
      * An alert that is already read keeps its `read_at`.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `alerts:write`, which the roles owner and admin have.
      */
     public readAlert<ThrowOnError extends boolean = true>(options: Options<ReadAlertData, ThrowOnError>): RequestResult<ReadAlertResponses, ReadAlertErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<ReadAlertResponses, ReadAlertErrors, ThrowOnError, 'data'>({
@@ -1822,6 +1979,8 @@ export class Operations extends HeyApiClient {
      * List the events that a webhook can subscribe to
      *
      * Each available event comes with the JSON Schema of its payload and a sample.
+     *
+     * Needs the scope `webhooks:read`, which every role has.
      */
     public getEventCatalog<ThrowOnError extends boolean = true>(options?: Options<GetEventCatalogData, ThrowOnError>): RequestResult<GetEventCatalogResponses, GetEventCatalogErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetEventCatalogResponses, GetEventCatalogErrors, ThrowOnError, 'data'>({
@@ -1836,6 +1995,8 @@ export class Operations extends HeyApiClient {
      * List the webhooks, oldest first
      *
      * Signing secrets are never shown again.
+     *
+     * Needs the scope `webhooks:read`, which every role has.
      */
     public listWebhooks<ThrowOnError extends boolean = true>(options?: Options<ListWebhooksData, ThrowOnError>): RequestResult<ListWebhooksResponses, ListWebhooksErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListWebhooksResponses, ListWebhooksErrors, ThrowOnError, 'data'>({
@@ -1851,7 +2012,7 @@ export class Operations extends HeyApiClient {
      *
      * The webhook is enabled at once. Store the signing secret: no later response shows it again.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `webhooks:write`, which the roles owner and admin have.
      */
     public createWebhook<ThrowOnError extends boolean = true>(options: Options<CreateWebhookData, ThrowOnError>): RequestResult<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError, 'data'>({
@@ -1871,7 +2032,7 @@ export class Operations extends HeyApiClient {
      *
      * Pending deliveries are not sent. The delivery log is deleted with the webhook.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `webhooks:write`, which the roles owner and admin have.
      */
     public deleteWebhook<ThrowOnError extends boolean = true>(options: Options<DeleteWebhookData, ThrowOnError>): RequestResult<DeleteWebhookResponses, DeleteWebhookErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<DeleteWebhookResponses, DeleteWebhookErrors, ThrowOnError, 'data'>({
@@ -1886,6 +2047,8 @@ export class Operations extends HeyApiClient {
      * Get a webhook
      *
      * The signing secret is never shown again.
+     *
+     * Needs the scope `webhooks:read`, which every role has.
      */
     public getWebhook<ThrowOnError extends boolean = true>(options: Options<GetWebhookData, ThrowOnError>): RequestResult<GetWebhookResponses, GetWebhookErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetWebhookResponses, GetWebhookErrors, ThrowOnError, 'data'>({
@@ -1901,7 +2064,7 @@ export class Operations extends HeyApiClient {
      *
      * Changes only the members that you send. Deliveries that are due when you enable the webhook again are sent at once, the others at their time; events that occurred while it was disabled are only in the feed (`GET /v1/events`).
      *
-     * Needs the role owner or admin.
+     * Needs the scope `webhooks:write`, which the roles owner and admin have.
      */
     public updateWebhook<ThrowOnError extends boolean = true>(options: Options<UpdateWebhookData, ThrowOnError>): RequestResult<UpdateWebhookResponses, UpdateWebhookErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).patch<UpdateWebhookResponses, UpdateWebhookErrors, ThrowOnError, 'data'>({
@@ -1921,7 +2084,7 @@ export class Operations extends HeyApiClient {
      *
      * The current secret signs deliveries until you commit the new one with `…/rotate-secret/commit`: give your receiver the new secret first. If you repeat this request before the commit, the latest secret counts.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `webhooks:write`, which the roles owner and admin have.
      */
     public rotateSecret<ThrowOnError extends boolean = true>(options: Options<RotateSecretData, ThrowOnError>): RequestResult<RotateSecretResponses, RotateSecretErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<RotateSecretResponses, RotateSecretErrors, ThrowOnError, 'data'>({
@@ -1937,7 +2100,7 @@ export class Operations extends HeyApiClient {
      *
      * From now on, the new secret signs every delivery, retries included. The old secret signs nothing any more.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `webhooks:write`, which the roles owner and admin have.
      */
     public commitSecret<ThrowOnError extends boolean = true>(options: Options<CommitSecretData, ThrowOnError>): RequestResult<CommitSecretResponses, CommitSecretErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CommitSecretResponses, CommitSecretErrors, ThrowOnError, 'data'>({
@@ -1953,7 +2116,7 @@ export class Operations extends HeyApiClient {
      *
      * Without a body, the event has the key `webhook.test`. With `event_key`, the webhook gets the sample of that event, with the header `Service-Test: true`: its RFC and documents are made up, and in `GET /v1/events` it is a `webhook.test` with `sample_of`. It is sent whatever the webhook subscribes to. See its outcome in the delivery log.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `webhooks:write`, which the roles owner and admin have.
      */
     public testWebhook<ThrowOnError extends boolean = true>(options: Options<TestWebhookData, ThrowOnError>): RequestResult<TestWebhookResponses, TestWebhookErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<TestWebhookResponses, TestWebhookErrors, ThrowOnError, 'data'>({
@@ -1974,6 +2137,8 @@ export class Operations extends HeyApiClient {
      * The delivery log shows every attempt with the answer of your server. Deliveries are kept as long as their events.
      *
      * With a filter, a page can be shorter than `limit`, or empty, while `has_more` is true. This happens only when the service has examined 5,000 deliveries for the page.
+     *
+     * Needs the scope `webhooks:read`, which every role has.
      */
     public listDeliveries<ThrowOnError extends boolean = true>(options: Options<ListDeliveriesData, ThrowOnError>): RequestResult<ListDeliveriesResponses, ListDeliveriesErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<ListDeliveriesResponses, ListDeliveriesErrors, ThrowOnError, 'data'>({
@@ -1989,7 +2154,7 @@ export class Operations extends HeyApiClient {
      *
      * Creates a new delivery of each lost event since a time, at most 1,000 with one request; you can include failed ones. When your server is back, include `pending` too: what still waits for its next attempt is then sent at once.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `webhooks:write`, which the roles owner and admin have.
      */
     public redeliverAll<ThrowOnError extends boolean = true>(options: Options<RedeliverAllData, ThrowOnError>): RequestResult<RedeliverAllResponses, RedeliverAllErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<RedeliverAllResponses, RedeliverAllErrors, ThrowOnError, 'data'>({
@@ -2009,7 +2174,7 @@ export class Operations extends HeyApiClient {
      *
      * Creates a new delivery of the same event, whatever became of the last one. It has the same `Service-Delivery-Id`, and its attempts count from 1.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `webhooks:write`, which the roles owner and admin have.
      */
     public redeliver<ThrowOnError extends boolean = true>(options: Options<RedeliverData, ThrowOnError>): RequestResult<RedeliverResponses, RedeliverErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<RedeliverResponses, RedeliverErrors, ThrowOnError, 'data'>({
@@ -2025,7 +2190,7 @@ export class Operations extends HeyApiClient {
      *
      * The next attempt of the pending delivery is made at once, however long it would wait otherwise. The numbers of the attempts and the waits after them go on as they would have.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `webhooks:write`, which the roles owner and admin have.
      */
     public sendDeliveryNow<ThrowOnError extends boolean = true>(options: Options<SendDeliveryNowData, ThrowOnError>): RequestResult<SendDeliveryNowResponses, SendDeliveryNowErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<SendDeliveryNowResponses, SendDeliveryNowErrors, ThrowOnError, 'data'>({
@@ -2044,6 +2209,8 @@ export class Operations extends HeyApiClient {
      * To follow the feed, store `next_cursor` and send it with the next request. Every page has one, the last and an empty one too: with it you list the events that occur later. `has_more` alone says whether to ask again at once.
      *
      * With a filter, a page can be shorter than `limit`, or empty, while `has_more` is true. This happens only when the service has examined 5,000 events for the page.
+     *
+     * Needs the scope `events:read`, which every role has.
      */
     public listEvents<ThrowOnError extends boolean = true>(options?: Options<ListEventsData, ThrowOnError>): RequestResult<ListEventsResponses, ListEventsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListEventsResponses, ListEventsErrors, ThrowOnError, 'data'>({
@@ -2058,6 +2225,8 @@ export class Operations extends HeyApiClient {
      * Get an event
      *
      * The event exactly as webhooks deliver it.
+     *
+     * Needs the scope `events:read`, which every role has.
      */
     public getEvent<ThrowOnError extends boolean = true>(options: Options<GetEventData, ThrowOnError>): RequestResult<GetEventResponses, GetEventErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetEventResponses, GetEventErrors, ThrowOnError, 'data'>({
@@ -2072,6 +2241,8 @@ export class Operations extends HeyApiClient {
      * Compare suppliers with REPSE
      *
      * Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers, with `blacklist` all that are on a list; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 500 suppliers whose answer is missing or older than a day, which go on in the background until all of them are done. Nothing else does: the flags of fiscal insight about specialized services rest on these answers.
+     *
+     * Needs the scope `repse:read`, which every role has.
      */
     public reportRepseSuppliers<ThrowOnError extends boolean = true>(options?: Options<ReportRepseSuppliersData, ThrowOnError>): RequestResult<ReportRepseSuppliersResponses, ReportRepseSuppliersErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ReportRepseSuppliersResponses, ReportRepseSuppliersErrors, ThrowOnError, 'data'>({
@@ -2086,6 +2257,8 @@ export class Operations extends HeyApiClient {
      * Get the REPSE status of an RFC
      *
      * Returns the last answer of the registry of providers of specialized services. Returns 202 while the registry has not answered for the first time. Repeat the request after the delay, and do not take 202 for “not registered”.
+     *
+     * Needs the scope `repse:read`, which every role has.
      */
     public getRepse<ThrowOnError extends boolean = true>(options: Options<GetRepseData, ThrowOnError>): RequestResult<GetRepseResponses, GetRepseErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetRepseResponses, GetRepseErrors, ThrowOnError, 'data'>({
@@ -2100,6 +2273,8 @@ export class Operations extends HeyApiClient {
      * Refresh the REPSE status of an RFC
      *
      * Queues a look-up, at most once an hour per RFC across all organizations. `GET …/repse` returns the answer. Every role may ask for it, members too.
+     *
+     * Needs the scope `repse:write`, which every role has.
      */
     public refreshRepse<ThrowOnError extends boolean = true>(options: Options<RefreshRepseData, ThrowOnError>): RequestResult<RefreshRepseResponses, RefreshRepseErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<RefreshRepseResponses, RefreshRepseErrors, ThrowOnError, 'data'>({
@@ -2114,6 +2289,8 @@ export class Operations extends HeyApiClient {
      * List your own blacklists
      *
      * Only your organization sees and uses them.
+     *
+     * Needs the scope `blacklists:read`, which every role has.
      */
     public listCustomBlacklists<ThrowOnError extends boolean = true>(options?: Options<ListCustomBlacklistsData, ThrowOnError>): RequestResult<ListCustomBlacklistsResponses, ListCustomBlacklistsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListCustomBlacklistsResponses, ListCustomBlacklistsErrors, ThrowOnError, 'data'>({
@@ -2129,7 +2306,7 @@ export class Operations extends HeyApiClient {
      *
      * The list is empty until its content is sent with PUT. Only your organization sees it: in look-ups, in `counterparty.blacklist` of CFDIs, and in the events `blacklist.changed`, under the source `custom:<slug>`.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `blacklists:write`, which the roles owner and admin have.
      */
     public createCustomBlacklist<ThrowOnError extends boolean = true>(options: Options<CreateCustomBlacklistData, ThrowOnError>): RequestResult<CreateCustomBlacklistResponses, CreateCustomBlacklistErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CreateCustomBlacklistResponses, CreateCustomBlacklistErrors, ThrowOnError, 'data'>({
@@ -2147,7 +2324,7 @@ export class Operations extends HeyApiClient {
     /**
      * Delete a blacklist of your own
      *
-     * Needs the role owner or admin.
+     * Needs the scope `blacklists:write`, which the roles owner and admin have.
      */
     public deleteCustomBlacklist<ThrowOnError extends boolean = true>(options: Options<DeleteCustomBlacklistData, ThrowOnError>): RequestResult<DeleteCustomBlacklistResponses, DeleteCustomBlacklistErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<DeleteCustomBlacklistResponses, DeleteCustomBlacklistErrors, ThrowOnError, 'data'>({
@@ -2163,7 +2340,7 @@ export class Operations extends HeyApiClient {
      *
      * Send the whole list: as CSV with a header line with `rfc` and, if you like, `name`, or as JSON `{"entries": [{"rfc", "name"}]}`. What the body does not name leaves the list. A body with an invalid row changes nothing.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `blacklists:write`, which the roles owner and admin have.
      */
     public replaceCustomBlacklist<ThrowOnError extends boolean = true>(options: Options<ReplaceCustomBlacklistData, ThrowOnError>): RequestResult<ReplaceCustomBlacklistResponses, ReplaceCustomBlacklistErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).put<ReplaceCustomBlacklistResponses, ReplaceCustomBlacklistErrors, ThrowOnError, 'data'>({
@@ -2183,6 +2360,8 @@ export class Operations extends HeyApiClient {
      * List the suppliers and customers of all RFCs that a list newly names, oldest first
      *
      * Lists the events `blacklist.changed` of the last 90 days whose `change` is `listed`, each with the RFC that it concerns and with what was bought from the counterparty and sold to it. `since` narrows them. A page may hold fewer items than `limit`, or none, although `has_more` is true.
+     *
+     * Needs the scope `blacklists:read`, which every role has.
      */
     public listPortfolioListed<ThrowOnError extends boolean = true>(options?: Options<ListPortfolioListedData, ThrowOnError>): RequestResult<ListPortfolioListedResponses, ListPortfolioListedErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListPortfolioListedResponses, ListPortfolioListedErrors, ThrowOnError, 'data'>({
@@ -2197,6 +2376,8 @@ export class Operations extends HeyApiClient {
      * Look an RFC up on blacklists
      *
      * Each hit has the machine-readable `source` of its list and the Spanish `list_label` to display. `checked_sources` names the lists that were checked, with their dates. A list that it does not name is not loaded and was not checked.
+     *
+     * Needs the scope `blacklists:read`, which every role has.
      */
     public lookUpBlacklists<ThrowOnError extends boolean = true>(options: Options<LookUpBlacklistsData, ThrowOnError>): RequestResult<LookUpBlacklistsResponses, LookUpBlacklistsErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<LookUpBlacklistsResponses, LookUpBlacklistsErrors, ThrowOnError, 'data'>({
@@ -2211,6 +2392,8 @@ export class Operations extends HeyApiClient {
      * Look up to 500 RFCs up on blacklists
      *
      * Open to credentials of every role. Each hit has the machine-readable `source` of its list and the Spanish `list_label` to display. `checked_sources` names the lists that were checked, with their dates. A list that it does not name is not loaded and was not checked.
+     *
+     * Needs the scope `blacklists:read`, which every role has.
      */
     public lookUpBlacklistsBatch<ThrowOnError extends boolean = true>(options: Options<LookUpBlacklistsBatchData, ThrowOnError>): RequestResult<LookUpBlacklistsBatchResponses, LookUpBlacklistsBatchErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<LookUpBlacklistsBatchResponses, LookUpBlacklistsBatchErrors, ThrowOnError, 'data'>({
@@ -2229,6 +2412,8 @@ export class Operations extends HeyApiClient {
      * List what changed on blacklists about your counterparties, oldest first
      *
      * Lists the events `blacklist.changed` of the last 90 days: a counterparty of a document that your windows show came onto a list, left it, or got another situation, with a new version of that list. The first load of a list changes nothing. A page may hold fewer items than `limit`, or none, although `has_more` is true. The list ends with `next_cursor: null`. To follow the changes, ask `GET /v1/events` with `event_key=blacklist.changed`, whose last page has a cursor for what comes later; or ask again here with `since`, the time of your last request less a minute, and leave out each `event_id` that you have.
+     *
+     * Needs the scope `blacklists:read`, which every role has.
      */
     public watchBlacklists<ThrowOnError extends boolean = true>(options?: Options<WatchBlacklistsData, ThrowOnError>): RequestResult<WatchBlacklistsResponses, WatchBlacklistsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<WatchBlacklistsResponses, WatchBlacklistsErrors, ThrowOnError, 'data'>({
@@ -2243,6 +2428,8 @@ export class Operations extends HeyApiClient {
      * Get the organization
      *
      * The organization of the credential.
+     *
+     * Needs the scope `organization:read`, which every role has.
      */
     public getOrganization<ThrowOnError extends boolean = true>(options?: Options<GetOrganizationData, ThrowOnError>): RequestResult<GetOrganizationResponses, GetOrganizationErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetOrganizationResponses, GetOrganizationErrors, ThrowOnError, 'data'>({
@@ -2258,7 +2445,7 @@ export class Operations extends HeyApiClient {
      *
      * Members that are omitted or null keep their value. An empty `logo_url` removes the logo.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `organization:write`, which the roles owner and admin have.
      */
     public updateOrganization<ThrowOnError extends boolean = true>(options: Options<UpdateOrganizationData, ThrowOnError>): RequestResult<UpdateOrganizationResponses, UpdateOrganizationErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).patch<UpdateOrganizationResponses, UpdateOrganizationErrors, ThrowOnError, 'data'>({
@@ -2277,6 +2464,8 @@ export class Operations extends HeyApiClient {
      * List the active members, in the order in which they joined
      *
      * Members who were removed are not listed.
+     *
+     * Needs the scope `team:read`, which every role has.
      */
     public listMembers<ThrowOnError extends boolean = true>(options?: Options<ListMembersData, ThrowOnError>): RequestResult<ListMembersResponses, ListMembersErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListMembersResponses, ListMembersErrors, ThrowOnError, 'data'>({
@@ -2290,9 +2479,9 @@ export class Operations extends HeyApiClient {
     /**
      * Invite a person
      *
-     * The token is shown only in this answer and can be used once, within seven days. No e-mail is sent. A new invitation replaces a pending one of the same address. Only an owner can invite owners. Addresses at disposable domains are refused with 422.
+     * Where the service sends mail, the person gets a link. The token does the same: it is shown only in this answer. One of them can be used, once, within seven days. A new invitation replaces a pending one of the same address, so that inviting again sends another mail. Only an owner can invite owners. Addresses at disposable domains are refused with 422.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `team:write`, which the roles owner and admin have.
      */
     public inviteMember<ThrowOnError extends boolean = true>(options: Options<InviteMemberData, ThrowOnError>): RequestResult<InviteMemberResponses, InviteMemberErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<InviteMemberResponses, InviteMemberErrors, ThrowOnError, 'data'>({
@@ -2312,7 +2501,7 @@ export class Operations extends HeyApiClient {
      *
      * The member’s credentials fail from their next request on, and the pending invitations that the member sent are withdrawn. So do the credentials that the member made, directly or through other credentials, unless `keep_credentials` is true: integrations may use them. Openings of notifications that were acknowledged with a revoked credential and wait are withdrawn. The answer lists what was revoked. Only an owner can remove an owner.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `team:write`, which the roles owner and admin have.
      */
     public removeMember<ThrowOnError extends boolean = true>(options: Options<RemoveMemberData, ThrowOnError>): RequestResult<RemoveMemberResponses, RemoveMemberErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<RemoveMemberResponses, RemoveMemberErrors, ThrowOnError, 'data'>({
@@ -2328,7 +2517,7 @@ export class Operations extends HeyApiClient {
      *
      * The member’s credentials take a new role at once. Those that the member made are lowered to it where theirs is higher, and pending invitations, and openings of notifications that wait, are withdrawn where it does not allow them. Only an owner can change an owner or give the role owner.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `team:write`, which the roles owner and admin have.
      */
     public updateMember<ThrowOnError extends boolean = true>(options: Options<UpdateMemberData, ThrowOnError>): RequestResult<UpdateMemberResponses, UpdateMemberErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).patch<UpdateMemberResponses, UpdateMemberErrors, ThrowOnError, 'data'>({
@@ -2347,6 +2536,8 @@ export class Operations extends HeyApiClient {
      * List the pending invitations, oldest first
      *
      * Expired, accepted and withdrawn ones are not listed.
+     *
+     * Needs the scope `team:read`, which every role has.
      */
     public listInvitations<ThrowOnError extends boolean = true>(options?: Options<ListInvitationsData, ThrowOnError>): RequestResult<ListInvitationsResponses, ListInvitationsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListInvitationsResponses, ListInvitationsErrors, ThrowOnError, 'data'>({
@@ -2362,7 +2553,7 @@ export class Operations extends HeyApiClient {
      *
      * Its token fails at once. Only an owner can withdraw the invitation of an owner.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `team:write`, which the roles owner and admin have.
      */
     public withdrawInvitation<ThrowOnError extends boolean = true>(options: Options<WithdrawInvitationData, ThrowOnError>): RequestResult<WithdrawInvitationResponses, WithdrawInvitationErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<WithdrawInvitationResponses, WithdrawInvitationErrors, ThrowOnError, 'data'>({
@@ -2377,6 +2568,8 @@ export class Operations extends HeyApiClient {
      * List the credentials that are not revoked, oldest first
      *
      * Secrets are never shown again.
+     *
+     * Needs the scope `credentials:read`, which every role has.
      */
     public listCredentials<ThrowOnError extends boolean = true>(options?: Options<ListCredentialsData, ThrowOnError>): RequestResult<ListCredentialsResponses, ListCredentialsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListCredentialsResponses, ListCredentialsErrors, ThrowOnError, 'data'>({
@@ -2390,9 +2583,9 @@ export class Operations extends HeyApiClient {
     /**
      * Create a credential
      *
-     * The credential has at most the role and the life of the one that creates it: only an owner can create a credential with the role owner.
+     * The credential has at most the role, the scopes, the RFCs, the addresses and the life of the one that creates it: only an owner can create a credential with the role owner.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `credentials:write`, which the roles owner and admin have.
      */
     public createCredential<ThrowOnError extends boolean = true>(options: Options<CreateCredentialData, ThrowOnError>): RequestResult<CreateCredentialResponses, CreateCredentialErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CreateCredentialResponses, CreateCredentialErrors, ThrowOnError, 'data'>({
@@ -2408,9 +2601,31 @@ export class Operations extends HeyApiClient {
     }
     
     /**
+     * Give a credential another secret
+     *
+     * The api_key stays. The secret from before stays valid for `overlap_hours`, so that you can change it where it is used. Rolled again in that time, it keeps its end, and the secret of the first roll ends: send the request again when its answer was lost. Sessions of the console that began with the credential end with the secret from before. Only a credential that may do as much, and lives as long, can roll another one.
+     *
+     * Needs the scope `credentials:write`, which the roles owner and admin have.
+     */
+    public rollCredential<ThrowOnError extends boolean = true>(options: Options<RollCredentialData, ThrowOnError>): RequestResult<RollCredentialResponses, RollCredentialErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<RollCredentialResponses, RollCredentialErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/credentials/{api_key}/roll',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
      * Count members and active connections
      *
      * Two numbers for a start page.
+     *
+     * Needs the scope `organization:read`, which every role has.
      */
     public getOrganizationStats<ThrowOnError extends boolean = true>(options?: Options<GetOrganizationStatsData, ThrowOnError>): RequestResult<GetOrganizationStatsResponses, GetOrganizationStatsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetOrganizationStatsResponses, GetOrganizationStatsErrors, ThrowOnError, 'data'>({
@@ -2426,7 +2641,7 @@ export class Operations extends HeyApiClient {
      *
      * The credential fails from its next request on, and pending invitations that were sent with it are withdrawn. So are openings of notifications that were acknowledged with it and wait. Only an owner can revoke a credential with the role owner.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `credentials:write`, which the roles owner and admin have.
      */
     public revokeCredential<ThrowOnError extends boolean = true>(options: Options<RevokeCredentialData, ThrowOnError>): RequestResult<RevokeCredentialResponses, RevokeCredentialErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<RevokeCredentialResponses, RevokeCredentialErrors, ThrowOnError, 'data'>({
@@ -2442,7 +2657,7 @@ export class Operations extends HeyApiClient {
      *
      * Changes are kept for two years and then deleted. To keep them longer, read all pages of a time with `since`, `until` and `cursor`.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `audit:read`, which the roles owner and admin have.
      */
     public listAuditEvents<ThrowOnError extends boolean = true>(options?: Options<ListAuditEventsData, ThrowOnError>): RequestResult<ListAuditEventsResponses, ListAuditEventsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListAuditEventsResponses, ListAuditEventsErrors, ThrowOnError, 'data'>({
@@ -2457,6 +2672,8 @@ export class Operations extends HeyApiClient {
      * Get the subscription status and the amount due
      *
      * The state follows from the plan, the paid seats and the dates; it decides whether downloads go on. `GET /v1/billing/plans` has the links where a plan or a seat can be bought, `GET /v1/billing/invoices` what is to be paid.
+     *
+     * Needs the scope `billing:read`, which every role has.
      */
     public getBilling<ThrowOnError extends boolean = true>(options?: Options<GetBillingData, ThrowOnError>): RequestResult<GetBillingResponses, GetBillingErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetBillingResponses, GetBillingErrors, ThrowOnError, 'data'>({
@@ -2471,6 +2688,8 @@ export class Operations extends HeyApiClient {
      * Get the plan with its limits, seats and prices
      *
      * A limit of null means that there is none.
+     *
+     * Needs the scope `billing:read`, which every role has.
      */
     public getBillingPlan<ThrowOnError extends boolean = true>(options?: Options<GetBillingPlanData, ThrowOnError>): RequestResult<GetBillingPlanResponses, GetBillingPlanErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetBillingPlanResponses, GetBillingPlanErrors, ThrowOnError, 'data'>({
@@ -2485,6 +2704,8 @@ export class Operations extends HeyApiClient {
      * List all plans with their prices
      *
      * Each plan comes with its seats, limits and prices, and with a link where your organization can buy what it can buy now.
+     *
+     * Needs the scope `billing:read`, which every role has.
      */
     public listBillingPlans<ThrowOnError extends boolean = true>(options?: Options<ListBillingPlansData, ThrowOnError>): RequestResult<ListBillingPlansResponses, ListBillingPlansErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListBillingPlansResponses, ListBillingPlansErrors, ThrowOnError, 'data'>({
@@ -2499,6 +2720,8 @@ export class Operations extends HeyApiClient {
      * Get the current usage of the plan
      *
      * Lists every quota with what is used of it and its limit.
+     *
+     * Needs the scope `billing:read`, which every role has.
      */
     public getBillingUsage<ThrowOnError extends boolean = true>(options?: Options<GetBillingUsageData, ThrowOnError>): RequestResult<GetBillingUsageResponses, GetBillingUsageErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetBillingUsageResponses, GetBillingUsageErrors, ThrowOnError, 'data'>({
@@ -2513,6 +2736,8 @@ export class Operations extends HeyApiClient {
      * List the invoices, newest first
      *
      * Invoices are issued monthly in advance, for the plan and the RFCs that are active at that time. They are due on the day of issue.
+     *
+     * Needs the scope `billing:read`, which every role has.
      */
     public listInvoices<ThrowOnError extends boolean = true>(options?: Options<ListInvoicesData, ThrowOnError>): RequestResult<ListInvoicesResponses, ListInvoicesErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListInvoicesResponses, ListInvoicesErrors, ThrowOnError, 'data'>({
@@ -2545,6 +2770,8 @@ export class Operations extends HeyApiClient {
      * List the RFCs with their seats
      *
      * Each RFC that is connected, and whether it uses a seat.
+     *
+     * Needs the scope `billing:read`, which every role has.
      */
     public listBillingRfcs<ThrowOnError extends boolean = true>(options?: Options<ListBillingRfcsData, ThrowOnError>): RequestResult<ListBillingRfcsResponses, ListBillingRfcsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListBillingRfcsResponses, ListBillingRfcsErrors, ThrowOnError, 'data'>({
@@ -2560,7 +2787,7 @@ export class Operations extends HeyApiClient {
      *
      * Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the tax authority is first asked about the stored CIEC and e.firma: if it accepts one, the extractors for reactivated connections run; if not, the status is `invalid_ciec`.
      *
-     * Needs the role owner or admin.
+     * Needs the scope `billing:write`, which the roles owner and admin have.
      */
     public changeBillingRfc<ThrowOnError extends boolean = true>(options: Options<ChangeBillingRfcData, ThrowOnError>): RequestResult<ChangeBillingRfcResponses, ChangeBillingRfcErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).patch<ChangeBillingRfcResponses, ChangeBillingRfcErrors, ThrowOnError, 'data'>({
@@ -2580,7 +2807,7 @@ export class Operations extends HeyApiClient {
      *
      * 202 while a move goes on. `happened` then counts what has happened so far.
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:read`, which the role owner has.
      */
     public getClock<ThrowOnError extends boolean = true>(options?: Options<GetClockData, ThrowOnError>): RequestResult<GetClockResponses, GetClockErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetClockResponses, GetClockErrors, ThrowOnError, 'data'>({
@@ -2596,7 +2823,7 @@ export class Operations extends HeyApiClient {
      *
      * Everything that would have happened in that time happens, in order: scheduled runs at each local midnight, retries, ends of trials and of days of grace, invoices, checks of lists and of REPSE, deadlines, e.firmas that end. The answer comes at once; GET says how far the move is. The clock never goes back, and is the same for the whole service. Signatures of webhooks keep the real time.
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public moveClock<ThrowOnError extends boolean = true>(options: Options<MoveClockData, ThrowOnError>): RequestResult<MoveClockResponses, MoveClockErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<MoveClockResponses, MoveClockErrors, ThrowOnError, 'data'>({
@@ -2614,7 +2841,7 @@ export class Operations extends HeyApiClient {
     /**
      * Set the organization’s plan, seats or end of trial
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public arrangeOrganization<ThrowOnError extends boolean = true>(options: Options<ArrangeOrganizationData, ThrowOnError>): RequestResult<ArrangeOrganizationResponses, ArrangeOrganizationErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<ArrangeOrganizationResponses, ArrangeOrganizationErrors, ThrowOnError, 'data'>({
@@ -2634,7 +2861,7 @@ export class Operations extends HeyApiClient {
      *
      * Takes effect with the next download or status check. With a `cancelled_at` after now the cancellation is in process until then: status checks say `en_proceso`, and downloads report it later: so a request for cancellation is arranged (`GET /v1/cancellation-requests`).
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public cancelAtAuthority<ThrowOnError extends boolean = true>(options: Options<CancelAtAuthorityData, ThrowOnError>): RequestResult<CancelAtAuthorityResponses, CancelAtAuthorityErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CancelAtAuthorityResponses, CancelAtAuthorityErrors, ThrowOnError, 'data'>({
@@ -2654,7 +2881,7 @@ export class Operations extends HeyApiClient {
      *
      * Takes effect when the authority is next asked about it, at a login or a verification. Any other CIEC is accepted.
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public expireCiec<ThrowOnError extends boolean = true>(options: Options<ExpireCiecData, ThrowOnError>): RequestResult<ExpireCiecResponses, ExpireCiecErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<ExpireCiecResponses, ExpireCiecErrors, ThrowOnError, 'data'>({
@@ -2670,7 +2897,7 @@ export class Operations extends HeyApiClient {
      *
      * Takes effect when the authority is next asked about it, at a login or a verification, as if it were revoked. Any other one is accepted.
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public expireEfirma<ThrowOnError extends boolean = true>(options: Options<ExpireEfirmaData, ThrowOnError>): RequestResult<ExpireEfirmaResponses, ExpireEfirmaErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<ExpireEfirmaResponses, ExpireEfirmaErrors, ThrowOnError, 'data'>({
@@ -2686,7 +2913,7 @@ export class Operations extends HeyApiClient {
      *
      * Ends a job that is queued or waiting as failed, as after its last attempt: `sync.failed` is sent, and `extraction.failed` once the other jobs of its run have ended. With a CIEC such as `slow3600`, jobs wait for the sandbox authority for so many seconds, so that there is time to fail them. The job fails for every organization of the sandbox that asked for it.
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public failSyncJob<ThrowOnError extends boolean = true>(options: Options<FailSyncJobData, ThrowOnError>): RequestResult<FailSyncJobResponses, FailSyncJobErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<FailSyncJobResponses, FailSyncJobErrors, ThrowOnError, 'data'>({
@@ -2706,7 +2933,7 @@ export class Operations extends HeyApiClient {
      *
      * Previous answers stay as they are until the RFC is looked up again.
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public publishAtRegistry<ThrowOnError extends boolean = true>(options: Options<PublishAtRegistryData, ThrowOnError>): RequestResult<PublishAtRegistryResponses, PublishAtRegistryErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<PublishAtRegistryResponses, PublishAtRegistryErrors, ThrowOnError, 'data'>({
@@ -2726,7 +2953,7 @@ export class Operations extends HeyApiClient {
      *
      * Look-ups show it at once. The event `blacklist.changed` follows for each connection whose windows show a CFDI of the RFC. The lists of the sandbox are the same for all organizations in it.
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public publishOnBlacklist<ThrowOnError extends boolean = true>(options: Options<PublishOnBlacklistData, ThrowOnError>): RequestResult<PublishOnBlacklistResponses, PublishOnBlacklistErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<PublishOnBlacklistResponses, PublishOnBlacklistErrors, ThrowOnError, 'data'>({
@@ -2746,7 +2973,7 @@ export class Operations extends HeyApiClient {
      *
      * The next run of an extractor, all of which include the source `sat_miinformacion`, receives it.
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public sendToMailbox<ThrowOnError extends boolean = true>(options: Options<SendToMailboxData, ThrowOnError>): RequestResult<SendToMailboxResponses, SendToMailboxErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<SendToMailboxResponses, SendToMailboxErrors, ThrowOnError, 'data'>({
@@ -2766,7 +2993,7 @@ export class Operations extends HeyApiClient {
      *
      * The invoice is due today unless the body states a day, which may be in the past.
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public arrangeInvoice<ThrowOnError extends boolean = true>(options: Options<ArrangeInvoiceData, ThrowOnError>): RequestResult<ArrangeInvoiceResponses, ArrangeInvoiceErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<ArrangeInvoiceResponses, ArrangeInvoiceErrors, ThrowOnError, 'data'>({
@@ -2784,7 +3011,7 @@ export class Operations extends HeyApiClient {
     /**
      * Pay an invoice
      *
-     * Needs the role owner.
+     * Needs the scope `sandbox:write`, which the role owner has.
      */
     public arrangePayment<ThrowOnError extends boolean = true>(options: Options<ArrangePaymentData, ThrowOnError>): RequestResult<ArrangePaymentResponses, ArrangePaymentErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<ArrangePaymentResponses, ArrangePaymentErrors, ThrowOnError, 'data'>({

@@ -3129,7 +3129,7 @@ export type ExportContent = 'xml' | 'pdf';
 
 export type CfdiFilters = {
     /**
-     * Text in the name of the issuer or the receiver, or in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
+     * Words of the name of the issuer or of the receiver, or parts of them, in any order; or text in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
      */
     q?: string;
     /**
@@ -3228,6 +3228,10 @@ export type CfdiFilters = {
      * Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.
      */
     balance_min?: string | number;
+    /**
+     * As in the search of CFDIs.
+     */
+    overdue_days_min?: number;
     /**
      * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
      */
@@ -3524,6 +3528,22 @@ export type NewCredential = {
      */
     expires_at: string | null;
     /**
+     * The scopes that it has, of those of its role. Null: all of them.
+     */
+    scopes: Array<CredentialScope> | null;
+    /**
+     * The fiscal entities that it is bound to: for it, the organization has no others. Null: all, and those that you connect later. What concerns the whole organization, such as the team, it may do only if `scopes` names it.
+     */
+    fiscal_entity_ids: Array<string> | null;
+    /**
+     * The networks from which it may be used, as IPv4 or IPv6 addresses or in CIDR notation; requests from elsewhere are refused with 403. Null: all.
+     */
+    allowed_addresses: Array<string> | null;
+    /**
+     * Until when the secret from before the last roll is valid as well. Null when there is none.
+     */
+    overlap_until: string | null;
+    /**
      * The last day, in UTC, on which a request was sent with it. Null before the first one.
      */
     last_used_on: string | null;
@@ -3532,6 +3552,11 @@ export type NewCredential = {
      */
     api_secret: string;
 };
+
+/**
+ * What a credential may do. Each operation names the one that it needs.
+ */
+export type CredentialScope = 'alerts:read' | 'alerts:write' | 'audit:read' | 'billing:read' | 'billing:write' | 'blacklists:read' | 'blacklists:write' | 'cfdi:read' | 'cfdi:check' | 'cfdi:write' | 'credentials:read' | 'credentials:write' | 'documents:read' | 'downloads:read' | 'events:read' | 'exports:read' | 'exports:write' | 'extractions:read' | 'extractions:write' | 'extractors:list' | 'extractors:read' | 'extractors:write' | 'fiscal_entities:read' | 'fiscal_entities:write' | 'fiscal_entities:connect' | 'imports:read' | 'imports:write' | 'insight:read' | 'insight:write' | 'organization:read' | 'organization:write' | 'repse:read' | 'repse:write' | 'sandbox:read' | 'sandbox:write' | 'storage_connectors:read' | 'storage_connectors:write' | 'tax_mailbox:read' | 'tax_mailbox:open' | 'team:read' | 'team:write' | 'webhooks:read' | 'webhooks:write';
 
 export type EmailConfirmation = {
     /**
@@ -3605,6 +3630,18 @@ export type InvitationDraft = {
      * Suggested name; the invited person chooses the final name.
      */
     name?: string;
+    /**
+     * The scopes that it has, of those of its role. Null: all of them. If omitted, it has those of the credential that makes it, and never more.
+     */
+    scopes?: Array<CredentialScope> | null;
+    /**
+     * The fiscal entities that it is bound to: for it, the organization has no others. Null: all, and those that you connect later. What concerns the whole organization, such as the team, it may do only if `scopes` names it. If omitted, it has those of the credential that makes it, and never more.
+     */
+    fiscal_entity_ids?: Array<string> | null;
+    /**
+     * The networks from which it may be used, as IPv4 or IPv6 addresses or in CIDR notation; requests from elsewhere are refused with 403. Null: all. If omitted, it has those of the credential that makes it, and never more.
+     */
+    allowed_addresses?: Array<string> | null;
 };
 
 export type NewInvitation = {
@@ -3625,6 +3662,18 @@ export type NewInvitation = {
      */
     name: string | null;
     /**
+     * The scopes that it has, of those of its role. Null: all of them.
+     */
+    scopes: Array<CredentialScope> | null;
+    /**
+     * The fiscal entities that it is bound to: for it, the organization has no others. Null: all, and those that you connect later. What concerns the whole organization, such as the team, it may do only if `scopes` names it.
+     */
+    fiscal_entity_ids: Array<string> | null;
+    /**
+     * The networks from which it may be used, as IPv4 or IPv6 addresses or in CIDR notation; requests from elsewhere are refused with 403. Null: all.
+     */
+    allowed_addresses: Array<string> | null;
+    /**
      * The api_key of the credential that sent it.
      */
     invited_by: string;
@@ -3637,9 +3686,13 @@ export type NewInvitation = {
      */
     expires_at: string;
     /**
-     * Shown only in this answer; the service stores a keyed hash of it. Pass it on to the invited person: no e-mail is sent.
+     * Shown only in this answer; the service stores a keyed hash of it. Pass it on to the invited person where no mail is sent.
      */
     token: string;
+    /**
+     * Whether the invited person gets a mail with a link of its own, which can be used in place of the token: where the service sends mail and the address of your sign-up is confirmed.
+     */
+    is_mailed: boolean;
 };
 
 export type MemberChanges = {
@@ -3681,6 +3734,18 @@ export type Invitation = {
      * A name, which people read.
      */
     name: string | null;
+    /**
+     * The scopes that it has, of those of its role. Null: all of them.
+     */
+    scopes: Array<CredentialScope> | null;
+    /**
+     * The fiscal entities that it is bound to: for it, the organization has no others. Null: all, and those that you connect later. What concerns the whole organization, such as the team, it may do only if `scopes` names it.
+     */
+    fiscal_entity_ids: Array<string> | null;
+    /**
+     * The networks from which it may be used, as IPv4 or IPv6 addresses or in CIDR notation; requests from elsewhere are refused with 403. Null: all.
+     */
+    allowed_addresses: Array<string> | null;
     /**
      * The api_key of the credential that sent it.
      */
@@ -3725,6 +3790,22 @@ export type Credential = {
      */
     expires_at: string | null;
     /**
+     * The scopes that it has, of those of its role. Null: all of them.
+     */
+    scopes: Array<CredentialScope> | null;
+    /**
+     * The fiscal entities that it is bound to: for it, the organization has no others. Null: all, and those that you connect later. What concerns the whole organization, such as the team, it may do only if `scopes` names it.
+     */
+    fiscal_entity_ids: Array<string> | null;
+    /**
+     * The networks from which it may be used, as IPv4 or IPv6 addresses or in CIDR notation; requests from elsewhere are refused with 403. Null: all.
+     */
+    allowed_addresses: Array<string> | null;
+    /**
+     * Until when the secret from before the last roll is valid as well. Null when there is none.
+     */
+    overlap_until: string | null;
+    /**
      * The last day, in UTC, on which a request was sent with it. Null before the first one.
      */
     last_used_on: string | null;
@@ -3743,6 +3824,25 @@ export type CredentialDraft = {
      * Must be in the future, and not after the expiry of the credential that makes this one. If omitted, both expire at the same time. Null: it never expires.
      */
     expires_at?: string | null;
+    /**
+     * The scopes that it has, of those of its role. Null: all of them. If omitted, it has those of the credential that makes it, and never more.
+     */
+    scopes?: Array<CredentialScope> | null;
+    /**
+     * The fiscal entities that it is bound to: for it, the organization has no others. Null: all, and those that you connect later. What concerns the whole organization, such as the team, it may do only if `scopes` names it. If omitted, it has those of the credential that makes it, and never more.
+     */
+    fiscal_entity_ids?: Array<string> | null;
+    /**
+     * The networks from which it may be used, as IPv4 or IPv6 addresses or in CIDR notation; requests from elsewhere are refused with 403. Null: all. If omitted, it has those of the credential that makes it, and never more.
+     */
+    allowed_addresses?: Array<string> | null;
+};
+
+export type CredentialRoll = {
+    /**
+     * For how long the secret from before stays valid. 0: it ends at once, as when somebody else may have it.
+     */
+    overlap_hours: number;
 };
 
 export type OrganizationStats = {
@@ -6347,7 +6447,7 @@ export type Run = {
      */
     status: RunStatus;
     /**
-     * How many RFCs the run is for.
+     * How many RFCs the run covers. To a credential that is bound to RFCs, the numbers of a run over all of them are shown as 0.
      */
     connections: number;
     /**
@@ -6612,7 +6712,7 @@ export type CancelledRun = {
      */
     status: RunStatus;
     /**
-     * How many RFCs the run is for.
+     * How many RFCs the run covers. To a credential that is bound to RFCs, the numbers of a run over all of them are shown as 0.
      */
     connections: number;
     /**
@@ -6717,7 +6817,7 @@ export type RunProgress = {
      */
     status: RunStatus;
     /**
-     * How many RFCs the run is for.
+     * How many RFCs the run covers. To a credential that is bound to RFCs, the numbers of a run over all of them are shown as 0.
      */
     connections: number;
     /**
@@ -12609,6 +12709,10 @@ export type GetVatPositionNoObjeto = 'not_taxed' | 'left_out';
 
 export type ListVatEntriesFigure = 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.base_no_objeto' | 'cobrado.base_sin_traslado' | 'cobrado.retenido_por_clientes' | 'terceros.base_16' | 'terceros.iva_16' | 'terceros.base_8' | 'terceros.iva_8' | 'terceros.base_0' | 'terceros.base_exento' | 'terceros.base_no_objeto' | 'proporcion.gravado' | 'proporcion.exento' | 'proporcion.no_objeto' | 'proporcion.fuera' | 'proporcion.por_revisar' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.base_no_objeto' | 'pagado.base_sin_traslado' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'por_revisar' | 'retenido_acreditable' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties' | 'credit_notes_of_unpaid';
 
+export type GetIsrFileFormat = 'pdf' | 'xlsx';
+
+export type GetIsrFileLanguage = 'es' | 'en';
+
 export type ListIsrEntriesFigure = 'ingresos' | 'anticipos_aplicados' | 'notas_de_credito' | 'deducciones' | 'no_deducible' | 'inversiones' | 'retenido' | 'unreconciled_payments' | 'other_parties' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
 export type ListConceptsEntriesFigure = 'total' | 'amount' | 'invoice_count' | 'unclassified_amount' | 'outliers' | 'missing_rate' | 'dof_rate' | 'not_counted';
@@ -13166,8 +13270,6 @@ export type ImportSummaryPage = {
 
 export type SearchCfdiSort = '-issued_at' | 'issued_at' | '-total' | 'total';
 
-export type GetCfdiPdfLanguage = 'es' | 'en';
-
 export type CancellationRequestPage = {
     /**
      * The items.
@@ -13608,7 +13710,7 @@ export type ResendConfirmationErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -13698,6 +13800,10 @@ export type ListDataSourcesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -13756,6 +13862,10 @@ export type ListFiscalEntitiesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -13803,7 +13913,7 @@ export type ConnectFiscalEntityErrors = {
      */
     402: Problem;
     /**
-     * The role of the credential does not permit this (`credential.role`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).
+     * The credential may not do this (`credential.role`, `credential.scope`), or it does not come from one of its addresses (`credential.address`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).
      */
     403: Problem;
     /**
@@ -13866,7 +13976,7 @@ export type ConnectFiscalEntitiesErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this (`credential.role`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).
+     * The credential may not do this (`credential.role`, `credential.scope`), or it does not come from one of its addresses (`credential.address`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).
      */
     403: Problem;
     /**
@@ -13928,7 +14038,7 @@ export type UnlinkFiscalEntityErrors = {
      */
     402: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -13982,6 +14092,10 @@ export type GetFiscalEntityErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to this fiscal entity.
      */
     404: Problem;
@@ -14032,7 +14146,7 @@ export type UpdateFiscalEntityErrors = {
      */
     402: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14102,6 +14216,10 @@ export type ListExportsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -14145,7 +14263,7 @@ export type CreateExportErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14207,7 +14325,7 @@ export type DeleteExportErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14257,6 +14375,10 @@ export type GetExportErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * There is no such export.
      */
     404: Problem;
@@ -14302,6 +14424,10 @@ export type ReadExportErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * There is no such export, its content is not ready yet (`export.not_ready`) or deleted (`export.expired`), or the connection to the fiscal entity is not active any more (`fiscal_entity.not_active`).
      */
@@ -14361,6 +14487,10 @@ export type ListStorageConnectorsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -14408,7 +14538,7 @@ export type CreateStorageConnectorErrors = {
      */
     402: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14466,7 +14596,7 @@ export type DeleteStorageConnectorErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14515,6 +14645,10 @@ export type GetStorageConnectorErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The storage connector does not exist or belongs to another organization.
      */
@@ -14566,7 +14700,7 @@ export type UpdateStorageConnectorErrors = {
      */
     402: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14637,6 +14771,10 @@ export type ListRefusedDocumentsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The storage connector does not exist or belongs to another organization.
      */
     404: Problem;
@@ -14689,7 +14827,7 @@ export type TestStorageConnectorErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14753,7 +14891,7 @@ export type BackfillStorageConnectorErrors = {
      */
     402: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14798,6 +14936,10 @@ export type ListExtractorsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -14841,7 +14983,7 @@ export type CreateExtractorErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14899,7 +15041,7 @@ export type DeleteExtractorErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14949,7 +15091,7 @@ export type GetExtractorErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -14999,7 +15141,7 @@ export type UpdateExtractorErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -15056,7 +15198,7 @@ export type PreviewExtractorErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -15120,7 +15262,7 @@ export type RunExtractorErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -15183,7 +15325,7 @@ export type ListRunsErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -15239,7 +15381,7 @@ export type CancelRunErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -15293,7 +15435,7 @@ export type GetRunErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -15356,7 +15498,7 @@ export type ListRunJobsErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -15412,7 +15554,7 @@ export type CreateExtractionErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -15483,7 +15625,7 @@ export type ListEntityRunsErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -15536,6 +15678,10 @@ export type ListPortfolioAttentionErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -15591,6 +15737,10 @@ export type ListSyncErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity of the filter.
      */
     404: Problem;
@@ -15636,6 +15786,10 @@ export type GetSyncErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to this fiscal entity.
      */
@@ -15695,6 +15849,10 @@ export type ListSyncJobsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to this fiscal entity.
      */
@@ -15763,6 +15921,10 @@ export type ListCoverageErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -15826,6 +15988,10 @@ export type ListLackingDocumentsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no active connection to the fiscal entity, or its window does not show the month.
      */
     404: Problem;
@@ -15880,6 +16046,10 @@ export type ListImportsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity.
      */
@@ -15936,7 +16106,7 @@ export type ImportCfdiErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this (`credential.role`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).
+     * The credential may not do this (`credential.role`, `credential.scope`), or it does not come from one of its addresses (`credential.address`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).
      */
     403: Problem;
     /**
@@ -16002,7 +16172,7 @@ export type DeleteImportErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -16055,6 +16225,10 @@ export type GetImportErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity, or no such import.
      */
@@ -16117,6 +16291,10 @@ export type ListCfdiChangesErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -16191,6 +16369,10 @@ export type GetConcentrationErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -16278,6 +16460,10 @@ export type ListConcentrationEntriesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -16359,6 +16545,10 @@ export type ListRiskErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -16446,6 +16636,10 @@ export type ListRiskEntriesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -16519,6 +16713,10 @@ export type ListDeductionsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -16606,6 +16804,10 @@ export type ListDeductionEntriesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -16692,6 +16894,10 @@ export type ListWithholdingsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -16766,6 +16972,10 @@ export type ListWithholdingEntriesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -16819,6 +17029,10 @@ export type GetRiskIndicatorsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -16889,6 +17103,10 @@ export type ListRiskIndicatorEntriesErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -16967,6 +17185,10 @@ export type GetVatPositionErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -17054,6 +17276,10 @@ export type ListVatEntriesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -17128,6 +17354,10 @@ export type GetIsrPaymentErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -17151,6 +17381,92 @@ export type GetIsrPaymentResponses = {
 };
 
 export type GetIsrPaymentResponse = GetIsrPaymentResponses[keyof GetIsrPaymentResponses];
+
+export type GetIsrFileData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The month of the payment, from 2018-01 on, of 626 from 2022-01 on. The default is the current month in America/Mexico_City.
+         */
+        period?: string;
+        /**
+         * 601 for companies by coefficient, 612 for persons with a business or profession, or 626 (RESICO) for both. No other regime is computed.
+         */
+        regimen: IsrPaymentRegimen;
+        /**
+         * The coefficient of utility of 601 (LISR 14-I). Without it nothing after `ingresos_nominales` is computed.
+         */
+        coefficient?: string;
+        /**
+         * What 612 and companies of 626 deduct since January and no invoice of a supplier states. The default is 0.
+         */
+        other_deductions?: string;
+        /**
+         * Losses of earlier years that are still to be deducted. The default is 0.
+         */
+        losses?: string;
+        /**
+         * Workers’ profit sharing that was paid in the year. The default is 0.
+         */
+        ptu?: string;
+        /**
+         * Provisional payments of the earlier months of the year. The default is what the visible returns of these months declare, or 0.
+         */
+        earlier_payments?: string;
+        /**
+         * A document to print, or a workbook with a sheet of lines and one of documents.
+         */
+        format: GetIsrFileFormat;
+        /**
+         * The language of the file.
+         */
+        language?: GetIsrFileLanguage;
+    };
+    url: '/v1/analytics/isr-provisional/file';
+};
+
+export type GetIsrFileErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type GetIsrFileError = GetIsrFileErrors[keyof GetIsrFileErrors];
+
+export type GetIsrFileResponses = {
+    /**
+     * The file
+     */
+    200: Blob | File;
+};
+
+export type GetIsrFileResponse = GetIsrFileResponses[keyof GetIsrFileResponses];
 
 export type ListIsrEntriesData = {
     body?: never;
@@ -17197,6 +17513,10 @@ export type ListIsrEntriesErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -17275,6 +17595,10 @@ export type GetConceptsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -17366,6 +17690,10 @@ export type ListConceptsEntriesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -17439,6 +17767,10 @@ export type GetEfosExposureErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -17522,6 +17854,10 @@ export type ListEfosEntriesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -17595,6 +17931,10 @@ export type GetFinancingErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -17682,6 +18022,10 @@ export type ListFinancingEntriesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -17739,6 +18083,10 @@ export type GetFxExposureErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -17818,6 +18166,10 @@ export type ListFxExposureEntriesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -17871,6 +18223,10 @@ export type GetDiotFileErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -17938,6 +18294,10 @@ export type CheckDiotErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -17974,6 +18334,10 @@ export type ListReportsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -18046,6 +18410,10 @@ export type GetReportErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * There is no such report, or no active connection to the fiscal entity.
      */
     404: Problem;
@@ -18115,7 +18483,7 @@ export type RefreshReportErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -18177,6 +18545,10 @@ export type ListPortfolioOpinionsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -18227,6 +18599,10 @@ export type ListPortfolioObligationsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -18276,6 +18652,10 @@ export type ListPortfolioVatErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -18348,6 +18728,10 @@ export type ListDocumentsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -18393,6 +18777,10 @@ export type GetTaxProfileErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -18444,6 +18832,10 @@ export type GetDocumentErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * There is no active connection to the fiscal entity, or no such document that you can read.
      */
     404: Problem;
@@ -18493,6 +18885,10 @@ export type ReadDocumentErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * There is no active connection to the fiscal entity, or no such document that you can read.
      */
@@ -18548,6 +18944,10 @@ export type ListObligationsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -18593,6 +18993,10 @@ export type GetDiotSettingsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -18640,7 +19044,7 @@ export type SetDiotSettingsErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -18707,6 +19111,10 @@ export type ListDiotSuppliersErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -18757,7 +19165,7 @@ export type DeleteDiotSupplierErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -18811,7 +19219,7 @@ export type SetDiotSupplierErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -18894,6 +19302,10 @@ export type ListNotificationsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -18943,6 +19355,10 @@ export type GetNotificationErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * There is no active connection to the fiscal entity, or no such notification that you can read.
      */
@@ -19064,7 +19480,7 @@ export type SearchCfdiData = {
          */
         cursor?: string;
         /**
-         * Text in the name of the issuer or the receiver, or in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
+         * Words of the name of the issuer or of the receiver, or parts of them, in any order; or text in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
          */
         q?: string;
         /**
@@ -19172,6 +19588,10 @@ export type SearchCfdiData = {
          */
         balance_min?: string;
         /**
+         * Invoices (I) that have been due for at least so many days, today or on the day of `as_of`: from their due_date or, where they state no terms, from the day that the rule `financing.default_terms_days` gives, 30 days after `fecha`. Unless these filters say otherwise, it also means `estatus=vigente`, `is_substituted=false`, `to_itself=false`, `metodo_pago=PPD` and `payment_status=unpaid,partially_paid`.
+         */
+        overdue_days_min?: number;
+        /**
          * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
         as_of?: string;
@@ -19220,6 +19640,10 @@ export type SearchCfdiErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -19278,6 +19702,10 @@ export type SummarizeCfdiMonthsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -19338,6 +19766,10 @@ export type GetCfdiErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
      */
     404: Problem;
@@ -19386,7 +19818,7 @@ export type GetCfdiPdfData = {
         /**
          * The language of the headings. What the XML states stays as it is.
          */
-        language?: GetCfdiPdfLanguage;
+        language?: GetIsrFileLanguage;
         /**
          * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
@@ -19404,6 +19836,10 @@ export type GetCfdiPdfErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
      */
@@ -19464,6 +19900,10 @@ export type ListCfdiPaymentsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
      */
     404: Problem;
@@ -19518,6 +19958,10 @@ export type GetCfdiXmlErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI. With the code cfdi.xml_not_available, only the metadata of the CFDI is known so far.
      */
@@ -19582,6 +20026,10 @@ export type ListCfdiRelationsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
      */
     404: Problem;
@@ -19636,6 +20084,10 @@ export type GetCfdiHistoryErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
      */
@@ -19697,6 +20149,10 @@ export type CheckCfdiStatusErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
      */
@@ -19772,6 +20228,10 @@ export type ListCancellationRequestsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -19826,6 +20286,10 @@ export type GetCancellationRequestErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * There is no active connection to the fiscal entity, or no request about a CFDI that your visibility windows show.
      */
@@ -19888,7 +20352,7 @@ export type AnswerCancellationRequestErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -19990,6 +20454,10 @@ export type ListAlertsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -20054,7 +20522,7 @@ export type ReadAlertsErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20110,7 +20578,7 @@ export type ReadAlertErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20154,6 +20622,10 @@ export type GetEventCatalogErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -20201,6 +20673,10 @@ export type ListWebhooksErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -20244,7 +20720,7 @@ export type CreateWebhookErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20302,7 +20778,7 @@ export type DeleteWebhookErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20352,6 +20828,10 @@ export type GetWebhookErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The webhook does not exist or belongs to another organization.
      */
     404: Problem;
@@ -20398,7 +20878,7 @@ export type UpdateWebhookErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20462,7 +20942,7 @@ export type RotateSecretErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20522,7 +21002,7 @@ export type CommitSecretErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20582,7 +21062,7 @@ export type TestWebhookErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20661,6 +21141,10 @@ export type ListDeliveriesErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The webhook does not exist or belongs to another organization.
      */
     404: Problem;
@@ -20713,7 +21197,7 @@ export type RedeliverAllErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20785,7 +21269,7 @@ export type RedeliverErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20849,7 +21333,7 @@ export type SendDeliveryNowErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -20923,6 +21407,10 @@ export type ListEventsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity of the filter.
      */
     404: Problem;
@@ -20968,6 +21456,10 @@ export type GetEventErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The event does not exist, belongs to another organization, or is about an RFC that is no longer linked.
      */
@@ -21027,6 +21519,10 @@ export type ReportRepseSuppliersErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
     404: Problem;
@@ -21072,6 +21568,10 @@ export type GetRepseErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
      */
@@ -21129,6 +21629,10 @@ export type RefreshRepseErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * There is no active connection to the fiscal entity.
      */
     404: Problem;
@@ -21169,6 +21673,10 @@ export type ListCustomBlacklistsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -21213,7 +21721,7 @@ export type CreateCustomBlacklistErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -21271,7 +21779,7 @@ export type DeleteCustomBlacklistErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -21324,7 +21832,7 @@ export type ReplaceCustomBlacklistErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -21394,6 +21902,10 @@ export type ListPortfolioListedErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -21436,6 +21948,10 @@ export type LookUpBlacklistsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -21472,6 +21988,10 @@ export type LookUpBlacklistsBatchErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body is too large.
      */
@@ -21531,6 +22051,10 @@ export type WatchBlacklistsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -21563,6 +22087,10 @@ export type GetOrganizationErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -21601,7 +22129,7 @@ export type UpdateOrganizationErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -21659,6 +22187,10 @@ export type ListMembersErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -21702,7 +22234,7 @@ export type InviteMemberErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -21722,7 +22254,7 @@ export type InviteMemberErrors = {
      */
     422: Problem;
     /**
-     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     * Too many invitations were mailed to this address, or by your organization, within a day (`invitation.mail_limit`). The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
      */
     429: Problem;
 };
@@ -21765,7 +22297,7 @@ export type RemoveMemberErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -21819,7 +22351,7 @@ export type UpdateMemberErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -21885,6 +22417,10 @@ export type ListInvitationsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -21927,7 +22463,7 @@ export type WithdrawInvitationErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -21981,6 +22517,10 @@ export type ListCredentialsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -22024,7 +22564,7 @@ export type CreateCredentialErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -22060,6 +22600,74 @@ export type CreateCredentialResponses = {
 
 export type CreateCredentialResponse = CreateCredentialResponses[keyof CreateCredentialResponses];
 
+export type RollCredentialData = {
+    body: CredentialRoll;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The public half of the credential.
+         */
+        api_key: string;
+    };
+    query?: never;
+    url: '/v1/credentials/{api_key}/roll';
+};
+
+export type RollCredentialErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * There is no such credential.
+     */
+    404: Problem;
+    /**
+     * The credential, or the one of the request, was rolled, revoked or given another role in the meantime. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type RollCredentialError = RollCredentialErrors[keyof RollCredentialErrors];
+
+export type RollCredentialResponses = {
+    /**
+     * The credential with its new secret, which is shown only in this answer
+     */
+    200: NewCredential;
+};
+
+export type RollCredentialResponse = RollCredentialResponses[keyof RollCredentialResponses];
+
 export type GetOrganizationStatsData = {
     body?: never;
     path?: never;
@@ -22072,6 +22680,10 @@ export type GetOrganizationStatsErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -22115,7 +22727,7 @@ export type RevokeCredentialErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -22193,7 +22805,7 @@ export type ListAuditEventsErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -22230,6 +22842,10 @@ export type GetBillingErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -22262,6 +22878,10 @@ export type GetBillingPlanErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -22296,6 +22916,10 @@ export type ListBillingPlansErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -22328,6 +22952,10 @@ export type GetBillingUsageErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -22374,6 +23002,10 @@ export type ListInvoicesErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
     /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
@@ -22473,6 +23105,10 @@ export type ListBillingRfcsErrors = {
      */
     401: Problem;
     /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
      * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
@@ -22519,7 +23155,7 @@ export type ChangeBillingRfcErrors = {
      */
     402: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -22576,7 +23212,7 @@ export type GetClockErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -22627,7 +23263,7 @@ export type MoveClockErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -22686,7 +23322,7 @@ export type ArrangeOrganizationErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -22750,7 +23386,7 @@ export type CancelAtAuthorityErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -22818,7 +23454,7 @@ export type ExpireCiecErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -22878,7 +23514,7 @@ export type ExpireEfirmaErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -22938,7 +23574,7 @@ export type FailSyncJobErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -23001,7 +23637,7 @@ export type PublishAtRegistryErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -23060,7 +23696,7 @@ export type PublishOnBlacklistErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -23119,7 +23755,7 @@ export type SendToMailboxErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -23182,7 +23818,7 @@ export type ArrangeInvoiceErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**
@@ -23246,7 +23882,7 @@ export type ArrangePaymentErrors = {
      */
     401: Problem;
     /**
-     * The role of the credential does not permit this.
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
      */
     403: Problem;
     /**

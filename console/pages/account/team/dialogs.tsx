@@ -20,10 +20,7 @@ const textOf = (form: FormData, name: string): string => String(form.get(name) ?
 
 /** Invites a person. Inviting an address again sends its invitation again. */
 export const useInvite = () =>
-  useSend(
-    (body: InvitationDraft, headers) => answer(api.POST('/v1/team/members/invite', { body, headers })),
-    ['invitations', 'billing'],
-  )
+  useSend((body: InvitationDraft, headers) => answer(api.POST('/v1/team/members/invite', { body, headers })), ['invitations', 'billing'])
 
 export function Invite({ close, made }: { close: () => void; made: (one: NewInvitation) => void }) {
   const t = useWords(words)

@@ -66,7 +66,8 @@ const en: typeof es = {
   send: 'Create the invitation',
   ready: (email) => `Invitation for ${email}`,
   readyLead: (role, until) => `Send this link in the way you prefer. Role: ${role}. It works once, until ${until}`,
-  mailedLead: (role, until) => `We sent a mail with a link. If it does not arrive, send this one. Role: ${role}. The invitation works once, until ${until}`,
+  mailedLead: (role, until) =>
+    `We sent a mail with a link. If it does not arrive, send this one. Role: ${role}. The invitation works once, until ${until}`,
   copyLink: 'Copy the link',
 }
 export const words = { es, en }
