@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { commit, jsonChunks } from '../../platform/db/commit.ts'
-import { bare } from '../../platform/db/statement.ts'
 import type { Chunk } from '../chunks/chunks.ts'
 import { type CfdiRow, cfdiAs, countOfRelated, listOf, type MicrosColumn, relatedIn } from '../columns.ts'
 import type { PartKey } from '../supplier-totals.ts'
@@ -153,33 +152,33 @@ const selectApplications =
       select ${c.uuid} as source, ${SOURCE}, ${countOfRelated(c)} as names
         from (select distinct source from a) d cross join ${cfdi} ${c} where ${c.entity} = ${entity} and ${c.uuid} = d.source)
     select * from a cross join s using (source)`
-/** With `isAlso`, also the documents `j` of which this is true, without a source where nothing names them. */
+/** With `also`, also the documents of which it selects something by their UUID, without a source. */
 const selectLinked =
   (
     table: SQL,
     relations: { entity: SQLiteColumn; source: SQLiteColumn },
     named: SQLiteColumn,
-    isAlso: ((entity: number) => SQL) | null = null,
+    also: ((entity: number, uuid: SQL) => SQL) | null = null,
   ): Select =>
   (entity, json) => {
     const from = sql`${table} where ${relations.entity} = ${entity}`
-    const join = sql.raw(isAlso ? 'left' : 'cross')
-    return sql`with recursive linked (uuid) as (
+    return sql`with recursive linked (uuid) as materialized (
       select j.value from json_each(${json}) j
         where exists (select 1 from ${from} and ${named} = j.value) or exists (select 1 from ${from} and ${relations.source} = j.value)
-          ${isAlso ? sql`or exists (${isAlso(entity)})` : sql``}
+          ${also ? sql`or exists (${also(entity, sql`j.value`)})` : sql``}
       union select ${relations.source} from linked cross join ${from} and ${named} = linked.uuid
       union select ${named} from linked cross join ${from} and ${relations.source} = linked.uuid
       limit ${sql.raw(String(MOST_LED_TO))})
-    select linked.uuid as ${bare(named)}, ${relations.source} from linked ${join} join ${table} on ${relations.entity} = ${entity} and ${named} = linked.uuid limit ${sql.raw(String(MOST_RELATIONS))}`
+    select * from (select ${named}, ${relations.source} from linked cross join ${from} and ${named} = linked.uuid limit ${sql.raw(String(MOST_RELATIONS))})
+      ${also ? sql`union all select uuid, null from linked where exists (${also(entity, sql`linked.uuid`)})` : sql``}`
   }
 const selectAdvances = selectLinked(sql`${cfdiAdvances} ${a}`, a, a.advance)
-/** One look-up says both what substitutes documents and whether others name them in relation 07, because every document has it. */
+/** One look-up says both what substitutes documents and which of them others name in relation 07, because every document has it. */
 const selectSubstitutions = selectLinked(
   sql`${cfdiSubstitutions} ${s}`,
   s,
   s.substituted,
-  (entity) => sql`select 1 from ${cfdiAdvances} ${a} where ${a.entity} = ${entity} and ${a.advance} = j.value`,
+  (entity, uuid) => sql`select 1 from ${cfdiAdvances} ${a} where ${a.entity} = ${entity} and ${a.advance} = ${uuid}`,
 )
 const selectMonths: Select = (entity, json) =>
   sql`select ${listOf([m.month, m.direction, m.cells, m.products])} from json_each(${json}) j cross join ${cfdiMonths} ${m}
@@ -250,7 +249,7 @@ export interface AffectedRows {
   applications: StoredApplication[]
   substitutions: Substitution[]
   advances: Advance[]
-  /** The linked documents that others may name in relation 07. */
+  /** The linked documents that others name in relation 07. */
   applied_by_others: string[]
   months: StoredMonth[]
   suppliers: StoredSuppliers[]

@@ -283,12 +283,14 @@ export function returnedOf(world: World, note: Document, part: Micros, invoice: 
 function eventOf(pago: Pago, docto: Docto, paid: Micros, invoice: Document, own: Tax[], convert: (amount: Micros) => Micros) {
   const [stated, total] = [micros(docto.imp_pagado), micros(invoice.total)]
   const share = (amount: Micros) => portion(amount, paid, total)
-  const ofMoney = own.map((tax) => scaled(tax, (amount) => portion(amount, paid, stated)))
-  const taxes = own.length > 0 || docto.objeto_imp_dr === '01' ? ofMoney : taxesOf(invoice).map((tax) => scaled(tax, share))
+  const taxes =
+    own.length > 0 || docto.objeto_imp_dr === '01'
+      ? own.map((tax) => scaled(tax, (amount) => portion(convert(amount), paid, stated)))
+      : taxesOf(invoice).map((tax) => scaled(tax, (amount) => convert(share(amount))))
   return {
     ...{ source: 'pago' as const, direction: invoice.direction, document: invoice, forma: pago.forma_pago_p, refund: null },
     pesos: paymentOf(pago, docto) ?? convert(stated),
-    ...{ paid: convert(paid), own: paid, net: convert(share(netOf(invoice))), taxes: taxes.map((tax) => scaled(tax, convert)) },
+    ...{ paid: convert(paid), own: paid, net: convert(share(netOf(invoice))), taxes },
     lines: linesOf(invoice, (amount) => convert(share(amount))),
   }
 }
