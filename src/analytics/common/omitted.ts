@@ -187,7 +187,7 @@ export function pageOfUnreconciled(
   const { span } = insight
   const isOthers = query.figure === 'other_parties'
   const sidesOf = (partition: Partition, direction: DirectionNumber): SQL[] => {
-    const parts = paidParts(partition, direction, span, past)
+    const parts = paidParts(partition, direction, span, past, isRated)
     const notes = isOthers ? creditsOfOthers(partition, direction, span, past) : null
     const unrated = isRated ? sql` or (reason is null and exactRow is not null and not ${sql.raw(inPesos('currency'))})` : sql``
     const where = isOthers ? sql`reason = 'other_parties'` : sql`reason <> 'not_counted'${unrated}`

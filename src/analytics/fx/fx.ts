@@ -182,7 +182,7 @@ interface RealizedEntry extends EntryRow {
 function pageOfRealized({ insight, days }: FxAsOf, query: Asked): Promise<EntriesPage> {
   const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null => {
     const sides = ([0, 1] as const).flatMap((direction) => {
-      const parts = paidParts(partition, direction, days, null)
+      const parts = paidParts(partition, direction, days, null, true)
       return parts ? [sql`select *, ${sql.raw(String(direction))} as direction from (${parts})`] : []
     })
     const columns = sql`max(direction) as direction, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,

@@ -73,7 +73,7 @@ export interface RealizedRow {
 }
 
 export function realizedByCurrency(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
-  const parts = paidParts(partition, direction, days, null)
+  const parts = paidParts(partition, direction, days, null, true)
   return (
     parts &&
     sql`select iif(reason is null, currency, null) as currency, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,

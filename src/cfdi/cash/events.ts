@@ -101,8 +101,12 @@ export const settledOf = (partition: Partition, direction: DirectionNumber): SQL
       (select json_group_array(json_array(${columns}, ${money})) ${countedApplications(partition, null, i)}))`
 }
 
+/** What of the payment `p` of the invoice `i` is money beside the advance that it moves; null where it moves none. */
+export const moneyBeside = (partition: Partition, direction: DirectionNumber): SQL =>
+  sql`iif(${isAdvance(p.forma_pago, i)}, ${beyondOf(partition, direction)}, null)`
+
 /** The condition that the payment `p` of the invoice `i` is money, or a part of it, or that it is none for a `reason`. */
-const isMoney = (partition: Partition, direction: DirectionNumber): SQL =>
+export const isMoney = (partition: Partition, direction: DirectionNumber): SQL =>
   sql`(not ${isAdvance(p.forma_pago, i)} or ${beyondOf(partition, direction)} is not null or reason is not null)`
 
 /** The condition that an invoice is paid at once with money: not with an advance that no credit note takes off. */
