@@ -26,7 +26,8 @@ export const inRow = <Row extends Pick<CfdiRow, 'related'>>(row: Row): Row =>
   isLong(row.related) ? { ...row, related: String(countIn(row.related)) } : row
 
 type Naming = Pick<ReturnType<typeof cfdiAs>, 'entity' | 'uuid' | 'related'>
-const isBeside = ({ related }: Pick<Naming, 'related'>): SQL => sql`${related} < '['`
+/** The condition that they stand beside the row; null for a document that names none. */
+export const isBeside = ({ related }: Pick<Naming, 'related'>): SQL => sql`${related} < '['`
 
 /** The UUIDs that a document pays or lowers, as JSON, wherever they stand. */
 export const relatedIn = (row: Naming): SQL => sql`iif(${isBeside(row)}, (select ${cfdiRelated.related} from ${cfdiRelated}

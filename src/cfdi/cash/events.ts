@@ -5,7 +5,7 @@ import { inPesos } from '../../platform/money.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../taxpayers/visibility/window.ts'
 import { countedOn, isSeen } from '../applied/applied.ts'
-import { type CfdiRow, cfdiAs, listOf, relatedIn } from '../columns.ts'
+import { type CfdiRow, cfdiAs, isBeside, listOf, relatedIn } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import {
   type Days,
@@ -225,8 +225,11 @@ function whole(
   return sql`select ${selected} from (select own.*, ${isRough} or own.money is not null as is_rough from (${shown}) own) own`
 }
 
-/** The invoice `i` that the part `p` of a credit note `own` lowers, if it is shown. */
-const isLowered = (partition: Partition): SQL => sql`${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')} and ${i.version} is not null
+/** The invoice `i` that a credit note `own` lowers, if it is shown. */
+const isLowered = (
+  partition: Partition,
+  invoice: SQL,
+): SQL => sql`${i.uuid} = ${invoice} and ${isVisible(partition, 'i')} and ${i.version} is not null
   and ${i.tipo_comprobante} = 'I' and ${i.kind} = 'cfdi' and ${i.emisor_rfc} = ${own.emisor_rfc} and ${i.receptor_rfc} = ${own.receptor_rfc}`
 
 /** The condition that the note of an advance `own` applies it to `i`, which is not the advance that it names. */
@@ -277,6 +280,14 @@ export function refunds(
   ]
   const sums = steps.reduce((from, step) => sql`${step} from (${from})`)
   const day = sql`substr(${own.fecha}, 1, 10)`
+  // What a note of many takes off invoices that are not shown is one row, its last one, and their parts are not read: they can be thousands.
+  const isRest = sql`(${isBeside(own)} and related.value is null)`
+  const isPart = (invoice: SQL) =>
+    sql`${p.entity} = ${partition.number} and ${p.invoice} = ${invoice} and ${p.source} = ${own.uuid} and ${isSeen(partition, 'own')}`
+  const rest = sql`(select cast(${own.total_micros} - coalesce(sum(${p.amount} + 0), 0) as text)
+    from json_each(${relatedIn(own)}) one cross join ${cfdi} ${i} cross join ${cfdiPayments} ${p}
+    where ${isLowered(partition, sql`one.value`)} and ${isPart(sql`one.value`)})`
+  const names = sql`iif(${isBeside(own)}, json_insert(${relatedIn(own)}, '$[#]', null), coalesce(${own.related}, '[null]'))`
   const named = { ...of('own', more) }
   const ofInvoice = of('i', more)
   const inner = columns({
@@ -288,7 +299,7 @@ export function refunds(
     fecha_note: day,
     counterparty: own.counterparty_rfc,
     forma_note: sql`iif(${i.uuid} is null, ${own.forma_pago}, ${i.forma_pago})`,
-    part: sql`coalesce(${p.amount}, ${own.total_micros})`,
+    part: sql`iif(${isRest}, ${rest}, coalesce(${p.amount}, ${own.total_micros}))`,
     whole: own.total_micros,
     total: i.total_micros,
     payment_whole: i.total_mxn,
@@ -305,12 +316,13 @@ export function refunds(
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, sql`-(${sql.raw(taxOf('own', name))})`])),
     ...Object.fromEntries(Object.entries(named).map(([name, value]) => [name, sql`iif(${i.uuid} is null, ${value}, ${ofInvoice[name]!})`])),
   })
-  const from = sql`left join ${cfdiPayments} ${p} on ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${isSeen(partition, 'own')}
-      left join ${cfdi} ${i} on ${isLowered(partition)}`
+  const from = sql`left join ${cfdi} ${i} on ${isLowered(partition, sql`related.value`)}
+      left join ${cfdiPayments} ${p} on ${isPart(sql`iif(${isBeside(own)} and ${i.uuid} is null, null, related.value)`)}`
   const rows = sql`select ${inner} from (select ${own}.* ${notes} union all select ${own}.* ${elsewhere(partition, direction, days, 'E', conditions)}) own
-      cross join json_each(coalesce(${relatedIn(own)}, '[null]')) related ${from}
-    where (${own.related} is null or ${p.n} is not null)
-      and (${i.uuid} is null or (${i.cancelled} = 0 and not ${isSubstituted(partition, 'i')} and not coalesce(${sql.raw(NOT_COUNTED('i'))}, 0)))`
+      cross join json_each(${names}) related ${from}
+    where (${own.related} is null or ${p.n} is not null or ${isRest})
+      and case when ${i.uuid} is not null then ${i.cancelled} = 0 and not ${isSubstituted(partition, 'i')} and not coalesce(${sql.raw(NOT_COUNTED('i'))}, 0)
+        when ${isBeside(own)} then related.value is null else 1 end`
   const paidBefore = sql`from paid where paid.invoice = applies_to and paid.fecha_pago <= noted_at`
   // A note in another currency is not divided among days.
   const dated = sql`select note.*, at_once, is_any_odd, of_all, paid_until,

@@ -23,9 +23,13 @@ export async function ingestYear(target: IngestTarget, year: Year): Promise<void
   await namedBeside(target)
 }
 
-/** Puts what half of the documents name beside their rows, as it stands of a document that names more than 100. */
+/**
+ * Puts what half of the documents name beside their rows, as it stands of one that names more than 100. A credit note of several stays as it is:
+ * of those, what it takes off invoices that are not shown is added up, and rounded once.
+ */
 async function namedBeside({ ledger, entity }: IngestTarget): Promise<void> {
-  const isMeant = 'entity = ? and related is not null and unicode(substr(uuid, -1)) % 2 = 0'
+  const isMeant =
+    "entity = ? and unicode(substr(uuid, -1)) % 2 = 0 and (json_array_length(related) = 1 or (related is not null and tipo_comprobante = 'P'))"
   await ledger.batch(
     [
       `insert into cfdi_related select entity, uuid, related from cfdi where ${isMeant}`,
