@@ -3,7 +3,8 @@ import { reserveQuota } from '../../accounts/plans/reserve-quota.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { recordsOf, textsOf } from '../../platform/csv.ts'
-import { isUniqueViolation, retryOnConflict } from '../../platform/db/guard.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
+import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { readFirst, readRows } from '../../platform/db/statement.ts'
 import { Failure, type Fault, invalid, MOST_FAULTS, notFound, refuseFaults } from '../../platform/failures.ts'
 import { WHOLE } from '../../platform/paging/cursor.ts'
@@ -12,8 +13,9 @@ import { letOthersGoOn } from '../../platform/work/pause.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { forgetListed } from '../listed/counterparties.ts'
+import { replacingList } from '../loading/load.ts'
 import type { ListEntry } from '../loading/read-list.ts'
-import { findList, loadStatements } from '../loading/store.ts'
+import { findList, loadParts } from '../loading/store.ts'
 import type { ListState } from '../tables.ts'
 import { type CustomList, type CustomListDraft, type CustomLists, EntryName, MOST_CHARACTERS } from './contract.ts'
 import { deleteCustomList, entriesUsed, findCustomLists, insertCustomList, listsUsed } from './store.ts'
@@ -163,28 +165,38 @@ export async function replaceCustomList(ctx: Ctx, slug: string, bytes: Uint8Arra
   await requireList(ctx, source)
   const entries = await readCustomList(bytes, isJson)
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
-  await retryOnConflict(
-    () => attemptReplace(ctx, slug, entries, digest),
+  await replacingList(
+    ctx.db.$client,
+    digest,
+    () => requireList(ctx, source),
+    (list) => attemptReplace(ctx, slug, list, entries, digest),
     () => new Failure('contention', 'blacklist.changed', 'Other requests keep replacing the list at the same time. Try again.'),
   )
   await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'notifyListings', at: ctx.now.getTime(), cursor: '' } }])
   return view(await requireList(ctx, source))
 }
 
-async function attemptReplace(ctx: Ctx, slug: string, entries: readonly ListEntry[], digest: string): Promise<void> {
-  const source = sourceOf(slug)
+/** Replaces a long list in parts, between which the database answers others. One that ends before its last part is finished by a repetition. */
+async function attemptReplace(ctx: Ctx, slug: string, list: ListState, entries: readonly ListEntry[], digest: string): Promise<void> {
   const { organization, now } = ctx
-  const { version, label, digest: stored } = await requireList(ctx, source)
-  if (stored === digest) return
+  const { source, version, label } = list
+  if (list.digest === digest && list.loading === null) return
   const list_date = localDayOf(now, organization.timezone)
   const row = { organization_id: organization.id, source, version, label }
   const load = { ...row, digest, list_date, fetched_at: now.getTime(), row_count: entries.length }
   // The last of the entries takes a place behind all others.
   const others = sql`${entries.length - 1} + (${entriesUsed(organization.id, source)})`
-  await reserveQuota(ctx, 'blacklist_entries', sql`select ${others}`, (reserved) =>
+  const reserving = <T>(make: (reserved: readonly Statement[]) => Promise<T>) =>
+    reserveQuota(ctx, 'blacklist_entries', sql`select ${others}`, make)
+  const parts = [...loadParts(load, entries)]
+  const last = parts.pop()!
+  // What does not fit is refused before anything of it is written.
+  for (const [n, part] of parts.entries())
+    await (n === 0 ? reserving((reserved) => commit(ctx.db.$client, [...reserved, ...part])) : commit(ctx.db.$client, part))
+  await reserving((reserved) =>
     change(ctx, { action: 'blacklist.replaced', resource_id: slug, changed: ['entries'] }, [
       ...reserved,
-      ...loadStatements(load, entries),
+      ...last,
       forgetListed(organization.id),
     ]),
   )

@@ -185,17 +185,29 @@ export async function loadList(
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
   const file = { source, digest, fetched_at, day: modified_at.toISOString().slice(0, 10) }
   const contention = () => new Failure('contention', 'list.changed', 'Other loads keep replacing the list at the same time. Try again.')
+  const find = () => readFirst(system.db.$client, findList(PUBLIC, source))
+  return replacingList(system.db.$client, digest, find, (loaded) => attemptLoad(system, file, bytes, loaded), contention)
+}
+
+/** Repeats an attempt to replace a list by a file, and gives up the unfinished load of another one before it. */
+export function replacingList<List extends ListState | null, T>(
+  d1: D1Database,
+  digest: string,
+  find: () => Promise<List>,
+  attempt: (list: List) => Promise<T>,
+  contention: () => Failure,
+): Promise<T> {
   let isFirst = true
   return retryOnConflict(async () => {
-    let loaded = await readFirst(system.db.$client, findList(PUBLIC, source))
-    if (loaded?.loading != null && loaded.loading !== digest) {
+    let list = await find()
+    if (list?.loading != null && list.loading !== digest) {
       // Two loads of different files would give each other up without end.
       if (!isFirst) throw contention()
-      await commit(system.db.$client, [abandonStatement(loaded)])
-      loaded = await readFirst(system.db.$client, findList(PUBLIC, source))
+      await commit(d1, [abandonStatement(list)])
+      list = await find()
     }
     isFirst = false
-    return attemptLoad(system, file, bytes, loaded)
+    return attempt(list)
   }, contention)
 }
 

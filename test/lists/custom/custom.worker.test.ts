@@ -101,6 +101,42 @@ describe('an organization’s own list', () => {
     await ours.ask('DELETE', `${LISTS}/lineas`)
   })
 
+  it('of many is replaced in parts, and a replacement that died between them is finished by the same content or given up by another', async () => {
+    await ours.ask('POST', LISTS, { slug: 'larga', label: 'Larga' })
+    const csvOf = (from: number, to: number) =>
+      `rfc,name\n${Array.from({ length: to - from }, (_, n) => `${rfcOf(from + n)},${'NOMBRE LARGO '.repeat(10)}`).join('\n')}\n`
+    const entries = async () =>
+      (
+        await env.DB.prepare("select rfc from blacklist_entries where organization_id = ? and source = 'custom:larga' order by rfc")
+          .bind(ours.id)
+          .all<{ rfc: string }>()
+      ).results.map(({ rfc }) => rfc)
+    const rfcs = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => rfcOf(from + n)).sort()
+    const audits = async () => (await audited(ours, 'blacklist.replaced')).length
+    const before = await audits()
+    /** Refuses the commit that ends a load. */
+    const dying = async (body: string) => {
+      await env.DB.prepare(
+        "create trigger dies before update of version on blacklist_lists when new.digest is not null begin select raise(abort, 'died'); end",
+      ).run()
+      await expect(upload(ours, 'larga', body)).rejects.toThrow('→ 500')
+      await env.DB.prepare('drop trigger dies').run()
+    }
+    await dying(csvOf(0, 16_100))
+    expect(await audits()).toBe(before)
+    expect((await entries()).length).toBeGreaterThan(0)
+    expect((await entries()).length).toBeLessThan(16_100)
+    expect((await upload(ours, 'larga', csvOf(0, 16_100))).body).toMatchObject({ row_count: 16_100, version: 2 })
+    expect([await entries(), await audits()]).toEqual([rfcs(0, 16_100), before + 1])
+    await dying(csvOf(500, 16_800))
+    expect((await upload(ours, 'larga', csvOf(3, 16_100))).body).toMatchObject({ row_count: 16_097, version: 4 })
+    expect(await entries()).toEqual(rfcs(3, 16_100))
+    // What is beyond the plan is refused before any of it is written.
+    expect((await upload(ours, 'larga', csvOf(0, 20_001))).body.code).toBe('blacklist_entry.plan_limit')
+    expect(await entries()).toEqual(rfcs(3, 16_100))
+    await ours.ask('DELETE', `${LISTS}/larga`)
+  })
+
   it('is nobody else’s: the same slug is another list, and what others do touches none of ours', async () => {
     await ours.ask('POST', LISTS, { slug: 'propia', label: 'Nuestra' })
     await upload(ours, 'propia', `rfc\n${ONE}\n`)
