@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { isSeen } from '../../cfdi/applied/applied.ts'
-import { settledOf } from '../../cfdi/cash/events.ts'
+import { refundedInvoice } from '../../cfdi/cash/events.ts'
 import { listOf, relatedIn } from '../../cfdi/columns.ts'
 import { cfdi, cfdiPayments, i, own, p } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted, NOT_COUNTED, populationOf, sumOf } from '../../cfdi/population/population.ts'
@@ -127,7 +127,7 @@ export interface BusinessTotals {
  */
 const bought = (partition: Partition): SQL => {
   return sql`(select json_group_array(json_array(${listOf([i.products, i.total_mxn, i.net_mxn, i.uso_cfdi, i.fecha, i.lugar_expedicion, i.receptor_domicilio_fiscal])},
-      json(${paymentsOf(partition, i)}), ${p.amount}, ${i.metodo_pago}, ${settledOf(partition, 1)}, ${i.issued_at}, ${i.uuid}))
+      json(${paymentsOf(partition, i)}), ${p.amount}, ${i.metodo_pago}, ${refundedInvoice(partition, 1)}, ${i.issued_at}, ${i.uuid}))
     from json_each(${relatedIn(own)}) r cross join ${cfdiPayments} ${p} cross join ${cfdi} ${i} where ${p.entity} = ${own.entity} and ${p.invoice} = r.value and ${p.source} = ${own.uuid} and ${isSeen(partition, 'own')}
       and ${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')} and ${i.tipo_comprobante} = 'I' and ${i.emisor_rfc} = ${own.emisor_rfc} and ${i.receptor_rfc} = ${own.receptor_rfc})`
 }

@@ -94,7 +94,7 @@ const beyondItself = (partition: Partition, direction: DirectionNumber): SQL =>
   sql`(select b.value->>2 ${beyondIn(partition, direction, own)} and b.value->>1 = 0)`
 
 /** How the invoice `i` was settled, as JSON for `returnedPart`. */
-export const settledOf = (partition: Partition, direction: DirectionNumber): SQL => {
+export const refundedInvoice = (partition: Partition, direction: DirectionNumber): SQL => {
   const columns = listOf([p.kind, p.fecha_pago, p.source, p.amount, p.currency, p.tipo_cambio])
   const money = sql`iif(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)}, ifnull(${beyondOf(partition, direction)}, '0'), null)`
   return sql`json_array(${i.total_micros}, ${i.currency}, ${i.tipo_cambio},
@@ -258,7 +258,7 @@ export function refunds(
   const isOther = sql`(${p.kind} = 'E' and coalesce(${p.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN'))`
   const isMoved = sql`(${p.kind} = 'P' and ${isAdvance(p.forma_pago, i)})`
   // It is as long as what is applied to the invoice, and read only where SQL cannot tell what a note returns.
-  const settled = sql`(select ${settledOf(partition, direction)} from ${cfdi} ${i}
+  const settled = sql`(select ${refundedInvoice(partition, direction)} from ${cfdi} ${i}
     where ${i.entity} = ${partition.number} and ${i.uuid} = applies_to)`
   // Each invoice is read once with what is applied to it, whatever the number of its notes.
   const lowered = sql`select ${i}.*, ${isPaidAtOnce(partition, i)} as at_once from (select distinct applies_to from note) cross join ${cfdi} ${i}

@@ -2,7 +2,7 @@ import type { Micros } from '../../platform/money.ts'
 import { APPLIED_ADVANCE } from '../cash/credits.ts'
 import type { ApplicationRow } from '../columns.ts'
 import { creditOf, notCountedReason } from '../totals.ts'
-import { type AfterSlice, type AppliedBy, type Invoice, reachedAmong } from './credit-notes.ts'
+import { type AfterSlice, type AppliedBy, type RelatedInvoice, reachedAmong } from './credit-notes.ts'
 import type { SliceWrites } from './writes.ts'
 
 /**
@@ -31,7 +31,7 @@ interface Taking {
   source: string
   n: number
   amount: Micros
-  of: Invoice
+  of: RelatedInvoice
   /** A credit note on an advance gives it back; a note (07) and a payment in form 30 apply it. */
   kind: 'returned' | 'note' | 'payment'
 }
@@ -41,11 +41,11 @@ interface Taking {
  * documents are issued. Where both a note and a payment in form 30 say that an invoice applies its advance, it is applied once.
  */
 export function beyondAdvances({ documents, stored, advances, substitutions, applied }: AfterSlice): SliceWrites['beyond'] {
-  const rows: Invoice[] = [...stored, ...documents.map(({ row }) => row)]
+  const rows: RelatedInvoice[] = [...stored, ...documents.map(({ row }) => row)]
   const invoices = new Map(rows.map((row) => [row.uuid, row]))
   const named = Map.groupBy(advances, ({ source }) => source)
   const appliers = rows.filter(({ uuid, tipo_comprobante }) => tipo_comprobante === 'I' && named.has(uuid))
-  const isMeant = (one: Invoice): boolean => paysItself(one) || (applied.get(one.uuid) ?? []).some(isInForm30)
+  const isMeant = (one: RelatedInvoice): boolean => paysItself(one) || (applied.get(one.uuid) ?? []).some(isInForm30)
   if (!appliers.some((one) => one.beyond_advances !== null || isMeant(one))) return []
   const reached = reachedAmong(invoices, advances, substitutions)
   const groups = groupsAmong(appliers, ({ uuid }) => named.get(uuid)!.flatMap(({ advance }) => [...reached(advance).itself]))
@@ -72,12 +72,12 @@ export function beyondAdvances({ documents, stored, advances, substitutions, app
 }
 
 /** Invoices that share advances, directly or through others. */
-function groupsAmong(appliers: readonly Invoice[], advancesOf: (one: Invoice) => readonly string[]): Invoice[][] {
+function groupsAmong(appliers: readonly RelatedInvoice[], advancesOf: (one: RelatedInvoice) => readonly string[]): RelatedInvoice[][] {
   const byAdvance = Map.groupBy(
     appliers.flatMap((one) => advancesOf(one).map((advance) => ({ one, advance }))),
     ({ advance }) => advance,
   )
-  const seen = new Set<Invoice>()
+  const seen = new Set<RelatedInvoice>()
   return appliers.flatMap((first) => {
     if (seen.has(first)) return []
     const group = new Set([first])
@@ -97,20 +97,20 @@ export const paysItself = ({
   tipo_comprobante,
   metodo_pago,
   forma_pago,
-}: Pick<Invoice, 'tipo_comprobante' | 'metodo_pago' | 'forma_pago'>): boolean =>
+}: Pick<RelatedInvoice, 'tipo_comprobante' | 'metodo_pago' | 'forma_pago'>): boolean =>
   tipo_comprobante === 'I' && metodo_pago === 'PUE' && forma_pago === APPLIED_ADVANCE
 
 interface Known {
-  appliedTo: (invoice: Invoice) => readonly AppliedBy[]
+  appliedTo: (invoice: RelatedInvoice) => readonly AppliedBy[]
   /** By each advance that an invoice names: that document and what substitutes it, as far as they are known. */
-  advancesOf: (applier: Invoice) => readonly Invoice[][]
+  advancesOf: (applier: RelatedInvoice) => readonly RelatedInvoice[][]
   /** Whether a credit note applies an advance. */
   isOfAdvance: (source: string) => boolean
 }
 
 const END = Number.POSITIVE_INFINITY
 
-function beyondOf(group: readonly Invoice[], known: Known): Map<string, Beyond[]> {
+function beyondOf(group: readonly RelatedInvoice[], known: Known): Map<string, Beyond[]> {
   const { appliedTo, advancesOf } = known
   const members = new Set(group.flatMap(advancesOf).flat())
   const payments = group.flatMap((one) => appliedTo(one).filter(isInForm30))
@@ -140,20 +140,20 @@ function beyondOf(group: readonly Invoice[], known: Known): Map<string, Beyond[]
 }
 
 /** What payments in form 30 move beyond the advances, as far as a ceiling shows. */
-function beyondAt(group: readonly Invoice[], ceiling: number, { appliedTo, advancesOf, isOfAdvance }: Known) {
-  const isShown = ({ issued_at, substituted_from }: Pick<Invoice, 'issued_at' | 'substituted_from'>): boolean =>
+function beyondAt(group: readonly RelatedInvoice[], ceiling: number, { appliedTo, advancesOf, isOfAdvance }: Known) {
+  const isShown = ({ issued_at, substituted_from }: Pick<RelatedInvoice, 'issued_at' | 'substituted_from'>): boolean =>
     issued_at <= ceiling && (substituted_from === null || substituted_from > ceiling)
-  const isCounted = (one: Invoice): boolean =>
+  const isCounted = (one: RelatedInvoice): boolean =>
     one.tipo_comprobante === 'I' && one.version !== null && one.cancelled === 0 && one.total_micros !== null && isShown(one)
-  const countedOn = (invoice: Invoice): AppliedBy[] =>
+  const countedOn = (invoice: RelatedInvoice): AppliedBy[] =>
     appliedTo(invoice).filter((one) => isShown(one) && (notCountedReason(invoice, one) ?? 'substituted') === 'substituted')
-  const left = new Map<Invoice, Micros>()
+  const left = new Map<RelatedInvoice, Micros>()
   const appliers = group.filter(isCounted)
   /** The advances of an invoice that count; null where one is not known, which may cover anything. */
   const pools = new Map(
     appliers.map((applier) => {
       const lists = advancesOf(applier).map((list) => list.filter(({ issued_at }) => issued_at <= ceiling))
-      const isKnown = (list: Invoice[]) =>
+      const isKnown = (list: RelatedInvoice[]) =>
         list.length > 0 && !list.some((one) => one.version === null && one.cancelled === 0 && isShown(one))
       const counted = lists
         .flat()
@@ -179,7 +179,7 @@ function beyondAt(group: readonly Invoice[], ceiling: number, { appliedTo, advan
     if (paysItself(applier) && !counted.some(({ kind, source }) => kind === 'P' || isOfAdvance(source)))
       takings.push({ kind: 'payment', at: applier.issued_at, source: applier.uuid, n: 0, of: applier, amount: applier.total_micros! })
   }
-  const noted = new Map<Invoice, Micros>()
+  const noted = new Map<RelatedInvoice, Micros>()
   const found: { invoice: string; source: string; n: number; beyond: Micros }[] = []
   for (const { kind, of, amount, source, n } of takings.sort(byTurn)) {
     if (kind === 'returned') {
@@ -199,7 +199,7 @@ function beyondAt(group: readonly Invoice[], ceiling: number, { appliedTo, advan
 }
 
 /** Takes an amount of an invoice from its advances, and returns how much they give. What cannot be converted may cover anything. */
-function take(left: Map<Invoice, Micros>, pools: readonly Invoice[] | null, invoice: Invoice, amount: Micros): Micros {
+function take(left: Map<RelatedInvoice, Micros>, pools: readonly RelatedInvoice[] | null, invoice: RelatedInvoice, amount: Micros): Micros {
   let rest = atLeast0(amount)
   for (const advance of pools ?? []) {
     const given = left.get(advance)!
@@ -214,5 +214,5 @@ function take(left: Map<Invoice, Micros>, pools: readonly Invoice[] | null, invo
 
 const least = (a: Micros, b: Micros): Micros => (a < b ? a : b)
 const atLeast0 = (amount: Micros): Micros => (amount > 0n ? amount : 0n)
-const byIssue = (a: Invoice, b: Invoice): number => a.issued_at - b.issued_at || (a.uuid < b.uuid ? -1 : 1)
+const byIssue = (a: RelatedInvoice, b: RelatedInvoice): number => a.issued_at - b.issued_at || (a.uuid < b.uuid ? -1 : 1)
 const byTurn = (a: Taking, b: Taking): number => a.at - b.at || (a.source === b.source ? a.n - b.n : a.source < b.source ? -1 : 1)

@@ -64,7 +64,7 @@ interface Note {
   incoming: Incoming | null
 }
 
-export type Invoice = Payable &
+export type RelatedInvoice = Payable &
   Pick<
     CfdiRow,
     'uuid' | 'fecha' | 'issued_at' | 'cancelled' | 'substituted_from' | 'tipo_relacion' | 'taxes' | 'forma_pago' | 'beyond_advances'
@@ -82,7 +82,7 @@ const MOST_SHARING = 10
  * of each. Sets the applications of incoming notes, and returns the stored ones that change.
  */
 export function directNotes({ documents, stored, applications, advances, substitutions, applied }: AfterSlice): SliceWrites['redirected'] {
-  const invoices = new Map<string, Invoice>([...stored, ...documents.map(({ row }) => row)].map((row) => [row.uuid, row]))
+  const invoices = new Map<string, RelatedInvoice>([...stored, ...documents.map(({ row }) => row)].map((row) => [row.uuid, row]))
   const notes = [...incomingNotes(documents), ...storedNotes(applications, invoices, advances)]
   if (notes.length === 0) return []
   const named = Map.groupBy(advances, ({ source }) => source)
@@ -149,7 +149,7 @@ interface Reached {
 }
 
 export function reachedAmong(
-  invoices: ReadonlyMap<string, Invoice>,
+  invoices: ReadonlyMap<string, RelatedInvoice>,
   advances: readonly Advance[],
   substitutions: readonly Substitution[],
 ): (uuid: string) => Reached {
@@ -190,8 +190,8 @@ interface Candidate {
 }
 
 /** Of the invoices that count for a ceiling, those that apply what is named before itself; of these the newest that was there before the note, else the first one after. */
-function candidatesOf(note: Note, { itself, applying, others }: Reached, invoices: ReadonlyMap<string, Invoice>): Candidate[] {
-  const rank = ({ issued_at }: Invoice): number => (issued_at <= note.issued_at ? note.issued_at - issued_at : issued_at)
+function candidatesOf(note: Note, { itself, applying, others }: Reached, invoices: ReadonlyMap<string, RelatedInvoice>): Candidate[] {
+  const rank = ({ issued_at }: RelatedInvoice): number => (issued_at <= note.issued_at ? note.issued_at - issued_at : issued_at)
   const preferred = (uuids: Iterable<string>): Candidate[] => {
     const found = [...uuids].flatMap((uuid) => invoices.get(uuid) ?? []).filter((one) => isLowered(note, one))
     const sorted = found.sort((a, b) => rank(a) - rank(b) || (a.uuid < b.uuid ? 1 : -1))
@@ -208,7 +208,7 @@ function candidatesOf(note: Note, { itself, applying, others }: Reached, invoice
 }
 
 /** Whether a note can lower an invoice, for a ceiling that shows it and no substitute. */
-const isLowered = (note: Note, invoice: Invoice): boolean =>
+const isLowered = (note: Note, invoice: RelatedInvoice): boolean =>
   invoice.tipo_comprobante === 'I' &&
   invoice.version !== null &&
   invoice.cancelled === 0 &&
@@ -296,7 +296,11 @@ const incomingNotes = (documents: readonly Incoming[]): Note[] =>
     })
 
 /** The stored notes of which every part has been read. */
-function storedNotes(applications: readonly StoredApplication[], rows: ReadonlyMap<string, Invoice>, advances: readonly Advance[]): Note[] {
+function storedNotes(
+  applications: readonly StoredApplication[],
+  rows: ReadonlyMap<string, RelatedInvoice>,
+  advances: readonly Advance[],
+): Note[] {
   const advanced = new Set(advances.map(({ source }) => source))
   const meant = applications.filter((one) => one.kind === 'E' && (advanced.has(one.source) || (one.names > 1 && !isTurning(one))))
   return [...Map.groupBy(meant, ({ source }) => source)].flatMap(([uuid, before]): Note[] => {
