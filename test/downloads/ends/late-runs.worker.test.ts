@@ -33,7 +33,7 @@ it.each([
   await work(rfc)
   await relay(rfc)
   expect(await extractionEvents(one)).toHaveLength(2)
-  expect(await countedIn(one, 'readable_count')).toBe(await readableCfdis(one))
+  expect([await countedIn(one, 'readable_count'), await countedIn(one, 'document_count')]).toEqual([await readableCfdis(one), 1])
 })
 
 /** What breaks without it: an organization with many runs is told twice of what a slow download brought to the first and to the last of them. */
@@ -48,5 +48,5 @@ it('counts no CFDI twice when a run joins a download that many runs before it di
   }
   await work(rfc)
   await relay(rfc)
-  expect(await countedIn(one, 'readable_count')).toBe(await readableCfdis(one))
+  expect([await countedIn(one, 'readable_count'), await countedIn(one, 'document_count')]).toEqual([await readableCfdis(one), 1])
 })
