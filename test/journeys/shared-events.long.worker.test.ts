@@ -91,7 +91,7 @@ it('organizations that share an RFC are each told of what they can read of it', 
     const own = new Map((await read(one)).map((cfdi) => [cfdi.uuid, cfdi]))
     const expected = cancelled.filter(({ uuid }) => one !== narrow || visible.has(uuid)).map(({ uuid }) => own.get(uuid)!)
     expect(events.map(({ cfdi_uuid }) => cfdi_uuid).sort()).toEqual(expected.map(({ uuid }) => uuid).sort())
-    for (const { event_id, occurred_at, severity, ...event } of events) {
+    for (const { event_id, occurred_at, severity, ordering, ...event } of events) {
       const cfdi = expected.find(({ uuid }) => uuid === event.cfdi_uuid)!
       const { direction, payment_status, total, currency, emisor_rfc, receptor_rfc, issued_at, cancelled_at, cancellation_reason } = cfdi
       expect(event).toEqual({
@@ -105,8 +105,9 @@ it('organizations that share an RFC are each told of what they can read of it', 
         ...{ direction, total, currency: currency ?? 'XXX', emisor_rfc, receptor_rfc, issued_at, cancelled_at, cancellation_reason },
         payment_status,
       })
-      expect([event_id, occurred_at, severity]).toEqual([
+      expect([event_id, ordering, occurred_at, severity]).toEqual([
         expect.stringMatching(/^evt_/),
+        expect.any(Number),
         '2026-03-20T20:30:00.000Z',
         expect.stringMatching(/^(critical|warning)$/),
       ])
