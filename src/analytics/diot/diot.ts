@@ -21,6 +21,7 @@ import {
   GROUPS,
   isFiled,
   ivaFields,
+  type LineFinding,
   lineOf,
   NOTHING_SET,
   type PurchaseUse,
@@ -229,9 +230,12 @@ export async function checkDiot(ctx: Ctx, { month, limit, cursor }: DiotCheckQue
   const rest = after === undefined ? lines : lines.filter((line) => keyOf(line) > String(after))
   const page = rest.slice(0, limit)
   const has_more = rest.length > limit
-  const linkOf = (rfc: string | null, figure: string | null) =>
+  const linkOf = (rfc: string | null, { code, figure }: LineFinding) =>
     figure &&
-    `/v1/analytics/vat-position/entries?${new URLSearchParams({ fiscal_entity_id, period: month, figure, ...(rfc !== null && { rfc }) })}`
+    `/v1/analytics/vat-position/entries?${new URLSearchParams({
+      ...{ fiscal_entity_id, period: month, figure, ...(rfc !== null && { rfc }) },
+      ...(code === 'region_unknown' && { border_region: 'unknown', returned: 'false' }),
+    })}`
   return {
     ...{ fiscal_entity_id, month, file_name: nameOf(insight, month), basis: { rules: insight.rules.basis(), ...BASIS }, data_quality },
     ...{ incomplete, proportion, line_count: numbers.size, findings: fileFindings(reading), ties: tiesOf(reading) },
@@ -240,8 +244,8 @@ export async function checkDiot(ctx: Ctx, { month, limit, cursor }: DiotCheckQue
       return {
         ...{ line: numbers.get(line) ?? null, tipo_tercero, tipo_operacion, rfc, name, fields: [...fields] },
         ...{ exact: exactIn(line), supposed: [...supposed] },
-        findings: findings.map(({ code, field, amount, figure }) => ({
-          ...{ code, field, amount: amount === null ? null : money(amount), drilldown: linkOf(rfc, figure) },
+        findings: findings.map((one) => ({
+          ...{ code: one.code, field: one.field, amount: one.amount === null ? null : money(one.amount), drilldown: linkOf(rfc, one) },
         })),
       }
     }),

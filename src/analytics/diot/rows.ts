@@ -23,43 +23,54 @@ const GLOBAL = { tercero: '15', operacion: '87', before: '85', since: '2025-01' 
 /** What the border regions tell apart, of the rate of 8 %. */
 const REGIONAL = ['base_8', 'iva_8', 'devuelto_base_8', 'devuelto_iva_8'] as const
 
+/** The cells of a third party and kind of operation in a month. */
+interface Operations {
+  period: string
+  /** Null for suppliers that are grouped as global. */
+  rfc: string | null
+  tipo_operacion: string
+  cells: Of<'cash'>[]
+}
+
+function operationsIn(cells: readonly Of<'cash'>[], global: readonly string[]): Operations[] {
+  const found = new Map<string, Operations>()
+  for (const cell of cells) {
+    const [period, operacion, of] = [String(cell.of), String(cell.operacion), String(cell.rfc)]
+    const rfc = global.includes(of) ? null : of
+    const tipo_operacion = rfc === null ? (period < GLOBAL.since ? GLOBAL.before : GLOBAL.operacion) : operacion
+    const key = `${period}|${rfc ?? ''}|${tipo_operacion}`
+    const operations = found.get(key) ?? { period, rfc, tipo_operacion, cells: [] }
+    operations.cells.push(cell)
+    found.set(key, operations)
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, operations]) => operations)
+}
+
 /** The operations with each supplier in a month. Nothing of `definitive` suppliers can be credited; those in `global` are one third party. */
 export const diot = (cells: readonly Of<'cash'>[], definitive: ReadonlySet<string>, global: readonly string[]) =>
-  [
-    ...Map.groupBy(cells, ({ of, rfc, operacion }) =>
-      global.includes(String(rfc)) ? `${of}||${of < GLOBAL.since ? GLOBAL.before : GLOBAL.operacion}` : `${of}|${rfc}|${operacion}`,
-    ),
-  ]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, list]) => {
-      const [period = '', rfc = '', tipo_operacion = ''] = key.split('|')
-      const creditsOf = (name: (typeof IVA_FIGURES)[number], some: readonly Of<'cash'>[], suffix = '') => {
-        const whole = addUp(some, name) - addUp(some, `devuelto_${name}`)
-        const lost = some.reduce(
-          (all, cell) =>
-            all +
-            (definitive.has(String(cell.rfc))
-              ? BigInt(cell[name]) - BigInt(cell[`devuelto_${name}`])
-              : BigInt(cell[`no_acreditable_${name}`])),
-          0n,
-        )
-        return { [`no_acreditable_${name}${suffix}`]: decimal(lost), [`acreditable_${name}${suffix}`]: decimal(whole - lost) }
-      }
-      const regional = REGIONS.map((region) => {
-        const some = list.filter((cell) => cell.region === region)
-        const sums = REGIONAL.map((name) => [`${name}_${region}`, decimal(addUp(some, name))])
-        return { ...Object.fromEntries(sums), ...creditsOf('iva_8', some, `_${region}`) }
-      })
-      return {
-        ...{ period, rfc: rfc || null, name: rfc === '' ? null : nameOf(list) },
-        ...{ tipo_tercero: rfc === '' ? GLOBAL.tercero : rfc === FOREIGN.rfc ? FOREIGN.tercero : NATIONAL, tipo_operacion },
-        ...(Object.fromEntries(CASH_FIGURES.map((name) => [name, decimal(addUp(list, name))])) as Record<
-          (typeof CASH_FIGURES)[number],
-          string
-        >),
-        ...Object.assign({}, ...IVA_FIGURES.map((name) => creditsOf(name, list)), ...regional),
-      }
+  operationsIn(cells, global).map(({ period, rfc, tipo_operacion, cells: all }) => {
+    const lostOf = (cell: Of<'cash'>, name: (typeof IVA_FIGURES)[number]): bigint =>
+      definitive.has(String(cell.rfc)) ? BigInt(cell[name]) - BigInt(cell[`devuelto_${name}`]) : BigInt(cell[`no_acreditable_${name}`])
+    const creditsOf = (name: (typeof IVA_FIGURES)[number], some: readonly Of<'cash'>[], suffix = '') => {
+      const whole = addUp(some, name) - addUp(some, `devuelto_${name}`)
+      const lost = some.reduce((sum, cell) => sum + lostOf(cell, name), 0n)
+      return { [`no_acreditable_${name}${suffix}`]: decimal(lost), [`acreditable_${name}${suffix}`]: decimal(whole - lost) }
+    }
+    const regional = REGIONS.map((region) => {
+      const some = all.filter((cell) => cell.region === region)
+      const sums = REGIONAL.map((name) => [`${name}_${region}`, decimal(addUp(some, name))])
+      return { ...Object.fromEntries(sums), ...creditsOf('iva_8', some, `_${region}`) }
     })
+    return {
+      ...{ period, rfc, name: rfc === null ? null : nameOf(all) },
+      ...{ tipo_tercero: rfc === null ? GLOBAL.tercero : rfc === FOREIGN.rfc ? FOREIGN.tercero : NATIONAL, tipo_operacion },
+      ...(Object.fromEntries(CASH_FIGURES.map((name) => [name, decimal(addUp(all, name))])) as Record<
+        (typeof CASH_FIGURES)[number],
+        string
+      >),
+      ...Object.assign({}, ...IVA_FIGURES.map((name) => creditsOf(name, all)), ...regional),
+    }
+  })
 
 const ZERO = '0.00'
 

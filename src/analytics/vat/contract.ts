@@ -118,11 +118,16 @@ export const VatEntriesQuery = z
     returned: z.enum(['true', 'false']).optional().meta({
       description: 'Only what credit notes return, as positive amounts (true), or only the rest (false).',
     }),
+    border_region: z.enum(['norte', 'sur', 'unknown']).optional().meta({
+      description:
+        'Only what was billed at a place in this border region of the DIOT (the dated rule vat.border_regions), or in neither (unknown).',
+    }),
     ...Choices,
     ...Paging,
   })
   .superRefine(requireFiscalEntity)
   .superRefine(onePeriod)
+  .superRefine(keyOfRow('border_region', ['pagado.base_8', 'pagado.iva_8'], 'optional'))
   .superRefine(
     keyOfRow(
       'rfc',

@@ -1,8 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
+import type { Rules } from '../../authority/rules/dated.ts'
 import { accruedEvents, creditsOfUnpaid } from '../../cfdi/cash/events.ts'
 import { type ExactEvent, shareOf } from '../../cfdi/cash/exact-amounts.ts'
 import { exactBalanceOn, partOf } from '../../cfdi/open/applications.ts'
 import { openThrough } from '../../cfdi/open/open-through.ts'
+import { cfdi, i } from '../../cfdi/population/aliases.ts'
 import type { StatusOf } from '../../cfdi/summary/summary.ts'
 import type { ReturnRow } from '../../documents/returns.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -424,6 +426,7 @@ interface Figure {
   /** The supplier whose part is meant. */
   rfc: string | undefined
   returned: VatEntriesQuery['returned']
+  border_region: VatEntriesQuery['border_region']
   withoutThirdParties: boolean
   insight: Insight
   exclusions: Exclusions
@@ -458,9 +461,17 @@ const columnsOfEntries = ({ name, withoutThirdParties, returned }: Figure): Sign
 
 const isSplit = (part: ProportionFigure | null): part is (typeof SPLIT)[number] => (SPLIT as readonly unknown[]).includes(part)
 
+/** The condition that an invoice is of a place in a border region, or in none. */
+function isBilledIn(region: NonNullable<Figure['border_region']>, rules: Rules, { number }: Partition): SQL {
+  const { norte, sur } = rules.get('vat.border_regions')
+  const place = sql`coalesce((select substr(${i.lugar_expedicion}, 1, 2) from ${cfdi} ${i} where ${i.entity} = ${number} and ${i.uuid} = invoice), '')`
+  const isIn = (codes: readonly string[]) => sql`${place} in (select value from json_each(${JSON.stringify(codes)}))`
+  return region === 'unknown' ? sql`not ${isIn([...norte, ...sur])}` : isIn(region === 'norte' ? norte : sur)
+}
+
 /** The rows of a figure in a partition and direction; null when it has none there. */
 function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL | null {
-  const { name, rfc, returned, insight, exclusions, suppliers } = figure
+  const { name, rfc, returned, border_region, insight, exclusions, suppliers } = figure
   const { span, rules } = insight
   const side =
     /^(cobrado|terceros|proporcion)/.test(name) ||
@@ -480,7 +491,7 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
     const json = sql`json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source)`
     return events && rowsOf(sql`select *, ${json} as as_json from (${events})`, IVA, sql`reason is null`)
   }
-  const from = movements(partition, direction, { rules, days: span, exclusions, suppliers, uses: NO_USES })
+  const from = movements(partition, direction, { rules, days: span, exclusions, suppliers, uses: NO_USES }, ['counterparty', 'invoice'])
   if (from === null) return null
   if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, sql`stated`, sql`reason is not null or (needs_exact = 1 and tipo = 'P')`)
   const part = proportionPart(name)
@@ -490,6 +501,7 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
     ...(part === null ? [] : [whereOf(part)]),
     ...(rfc === undefined ? [] : [sql`counterparty = ${rfc}`]),
     ...(returned === undefined ? [] : [returned === 'true' ? sql`is_returned` : sql`not is_returned`]),
+    ...(border_region === undefined ? [] : [isBilledIn(border_region, rules.in('month', span.last), partition)]),
   ]
   const columns = RISKS.includes(name) ? [] : columnsOfEntries(figure)
   const whole = `0 ${columns.map(([sign, column]) => `${sign < 0 ? '-' : '+'} ${column}`).join(' ')}`
@@ -566,11 +578,11 @@ async function exactAll(figure: Figure, items: readonly Item[]): Promise<(item: 
 export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<EntriesPage> {
   const insight = await openInsight(ctx, rangeOf(query))
   const exclusions = exclusionsOf(insight.rules, insight.span)
-  const { figure: name, rfc, returned, terceros, limit, cursor } = query
-  const page = { figure: name, rfc, returned, terceros, from: insight.span.from, to: insight.span.to, limit, cursor }
+  const { figure: name, rfc, returned, border_region, terceros, limit, cursor } = query
+  const page = { figure: name, rfc, returned, border_region, terceros, from: insight.span.from, to: insight.span.to, limit, cursor }
   if (isLeftOut(name)) return pageOfLeftOut(insight, PATH, { ...page, figure: name })
   const suppliers = RISKS.includes(name) ? await knownSuppliers(insight) : UNKNOWN_SUPPLIERS
-  const figure: Figure = { name, rfc, returned, withoutThirdParties: terceros === 'exclude', insight, exclusions, suppliers }
+  const figure: Figure = { name, rfc, returned, border_region, withoutThirdParties: terceros === 'exclude', insight, exclusions, suppliers }
   return pageOfPairs(
     insight,
     PATH,

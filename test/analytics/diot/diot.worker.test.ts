@@ -100,8 +100,13 @@ describe('the file of the DIOT', () => {
     expect(lineOf(found, SHOP).findings).toMatchObject([{ code: 'sin_traslado', field: 52, amount: '40.00' }])
     expect(lineOf(found, BORDER).findings).toMatchObject([{ code: 'region_unknown', field: null, amount: '300.00' }])
     expect(await sumOf(lineOf(found, SHOP).findings[0].drilldown)).toBe(40)
-    // Everything at the border rate, of which the line has 300.
-    expect(await sumOf(lineOf(found, BORDER).findings[0].drilldown)).toBe(600)
+    const { drilldown } = lineOf(found, BORDER).findings[0]
+    expect(await sumOf(drilldown)).toBe(300)
+    for (const [region, base] of [
+      ['norte', 100],
+      ['sur', 200],
+    ] as const)
+      expect(await sumOf(drilldown.replace('unknown', region))).toBe(base)
     const fields = (await file()).body as string
     expect(found.data.map((line: Body) => line.fields.join('|'))).toEqual(fields.trim().split('\r\n'))
   })
