@@ -18,7 +18,7 @@ import { lists } from './lists.ts'
 import { type Figure, isMet, type Measure, targetOf } from './measures.ts'
 import { mirror } from './mirror.ts'
 import { pages } from './page.ts'
-import { parse } from './parse.ts'
+import { parse, print } from './parse.ts'
 import { PRICES } from './platform/prices.ts'
 import { repse } from './repse.ts'
 import { runningRigs, stopRigs } from './rig.ts'
@@ -37,6 +37,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   relayDelay,
   authority,
   parse,
+  print,
   bundle,
   start,
   ingest,
@@ -71,6 +72,7 @@ const ORDER = [
   'sat.',
   'mirror.',
   'parse.',
+  'print.',
   'bundle.',
   'start.',
 ]
