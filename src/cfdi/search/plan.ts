@@ -1,4 +1,4 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { all } from '../../platform/db/statement.ts'
 import { micros } from '../../platform/money.ts'
@@ -33,12 +33,20 @@ const REPLACED = new Map(SAME.flatMap(([letter, variants]) => [...variants].map(
 export const folded = (text: string): string =>
   [...text.replace(/[A-Z]/g, (one) => one.toLowerCase())].map((one) => REPLACED.get(one) ?? one).join('')
 
-/** The same in SQL, as far as it matters for finding a folded text. D1 allows few bytes in a pattern of LIKE or GLOB. */
-function foldedFor(searched: string, text: SQLWrapper): SQL {
+/** D1 allows a depth of 100, the conditions around included: as many letters are replaced in one expression. */
+const REPLACED_AT_ONCE = 16
+
+/** Selects the same in SQL as `folded`, as far as it matters for finding a folded text. D1 allows few bytes in a pattern of LIKE or GLOB. */
+function foldedFor(searched: string, text: SQL): SQL {
   const meant = [...REPLACED].filter(([, letter]) => letter === '' || searched.includes(letter))
-  const lower = sql`lower(${text})`
-  const replaced = meant.reduce((inner, [one, letter]) => sql`replace(${inner}, ${sql.raw(`'${one}', '${letter}'`)})`, lower)
-  return sql`case when length(${text}) = length(cast(${text} as blob)) then ${lower} else ${replaced} end`
+  let select = sql`select lower(text) as folded, length(text) <> length(cast(text as blob)) as is_marked from (select ${text} as text limit 1)`
+  for (let n = 0; n < meant.length; n += REPLACED_AT_ONCE) {
+    const some = meant.slice(n, n + REPLACED_AT_ONCE)
+    const replaced = some.reduce((inner, [one, letter]) => `replace(${inner}, '${one}', '${letter}')`, 'folded')
+    // With a limit, SQLite replaces once, and not once for each place that names the text.
+    select = sql`select case when is_marked then ${sql.raw(replaced)} else folded end as folded, is_marked from (${select} limit 1)`
+  }
+  return select
 }
 
 const { uuid, emisor_rfc, emisor_nombre, receptor_rfc, receptor_nombre, serie, folio } = cfdiAs('page')
@@ -51,14 +59,12 @@ const TEXT = sql`coalesce(${emisor_nombre}, '') || char(10) || coalesce(${recept
  */
 function hasText(q: string): SQL {
   const searched = folded(q)
-  const conditions = [sql`instr(${foldedFor(searched, TEXT)}, ${searched}) > 0`]
-  const words = [...new Set(searched.split(/\s+/))]
-  if (words.length > 1) {
-    // With a limit, SQLite folds a name once, and not once for each word.
-    const names = [emisor_nombre, receptor_nombre].map((name) => sql`select ${foldedFor(searched, name)} as name`)
-    const hasAll = sql`not exists (select 1 from json_each(${JSON.stringify(words)}) where instr(coalesce(name, ''), value) = 0)`
-    conditions.push(sql`exists (select 1 from (${sql.join(names, sql` union all `)} limit -1) where ${hasAll})`)
-  }
+  const words = JSON.stringify([...new Set(searched.split(/\s+/))])
+  const hasWords = (name: SQL) => sql`not exists (select 1 from json_each(${words}) where instr(${name}, value) = 0)`
+  const firstLine = (text: SQL) => sql`substr(${text}, 1, instr(${text}, char(10)) - 1)`
+  const [text, rest] = [sql.raw('folded'), sql.raw('substr(folded, instr(folded, char(10)) + 1)')]
+  const found = sql`instr(${text}, ${searched}) > 0 or ${hasWords(firstLine(text))} or ${hasWords(firstLine(rest))}`
+  const conditions = [sql`exists (select 1 from (${foldedFor(searched, TEXT)} limit 1) where ${found})`]
   if (/^[\da-f-]{2,36}$/.test(searched)) conditions.push(sql`substr(${uuid}, 1, ${searched.length}) = ${searched.toUpperCase()}`)
   const rfc = asRfc(q)
   if (isRfc(rfc)) conditions.push(sql`${rfc} in (${emisor_rfc}, ${receptor_rfc})`)
