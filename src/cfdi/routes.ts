@@ -23,8 +23,8 @@ import { Import, ImportPath, ImportQuery, ImportSummary } from './imports/contra
 import { deleteImport, getImport, importFiles, listImports, UPLOADS } from './imports/imports.ts'
 import { CfdiHistory, CfdiRelations, RelationsQuery } from './related/contract.ts'
 import { getHistory, listRelations } from './related/history.ts'
-import { CfdiPage, CfdiSearch } from './search/contract.ts'
-import { searchCfdi } from './search/search.ts'
+import { CfdiPage, CfdiSearch, CfdiSumQuery, CfdiSums } from './search/contract.ts'
+import { searchCfdi, sumCfdi } from './search/search.ts'
 import { MonthlySummary, MonthlySummaryQuery } from './summary/contract.ts'
 import { summarizeMonths } from './summary/summary.ts'
 
@@ -39,16 +39,29 @@ false. A sort by total looks at no more than 5,000 documents in all, and refuses
 payment_status, paid_amount, credited_amount, balance, last_payment_at and fully_paid_at, and the filters on them, count the payment
 complements and credit notes that count and were issued up to the ceiling of the invoice's direction. To follow what changes, use \`GET /v1/cfdi/changes\`.`
 
+const SUMS = `Returns how many documents a search finds, and what they add up to in their own currencies: a row for each direction, kind, type,
+status and currency, with substituted documents apart. It takes the filters of \`GET /v1/cfdi\`, and looks at the newest 5,000 documents
+that the indexed filters leave.`
+
 /** The search of CFDIs, under /v1/cfdi. */
-export const searchRoutes = new Hono<App>().get(
-  '/',
-  operation('searchCfdi', 'CFDI', 'Search CFDIs', SEARCH),
-  query(CfdiSearch),
-  returnsTable(CfdiPage),
-  refuses(404, NOT_READABLE),
-  refuses(422, '`cfdi.too_many_to_sort`: the indexed filters leave more than 5,000 documents to sort by total.'),
-  async (c) => c.json(await searchCfdi(c.var.ctx, c.req.valid('query'))),
-)
+export const searchRoutes = new Hono<App>()
+  .get(
+    '/',
+    operation('searchCfdi', 'CFDI', 'Search CFDIs', SEARCH),
+    query(CfdiSearch),
+    returnsTable(CfdiPage),
+    refuses(404, NOT_READABLE),
+    refuses(422, '`cfdi.too_many_to_sort`: the indexed filters leave more than 5,000 documents to sort by total.'),
+    async (c) => c.json(await searchCfdi(c.var.ctx, c.req.valid('query'))),
+  )
+  .get(
+    '/summary',
+    operation('sumCfdi', 'CFDI', 'Sum what a search finds', SUMS),
+    query(CfdiSumQuery),
+    returnsTable(CfdiSums),
+    refuses(404, NOT_READABLE),
+    async (c) => c.json(await sumCfdi(c.var.ctx, c.req.valid('query'))),
+  )
 
 const ByUuid = z.strictObject({ uuid: CfdiUuid })
 const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)

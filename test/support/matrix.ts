@@ -553,6 +553,7 @@ export const ROWS: Record<string, Row> = {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), figure: 'issued_amount', currency: 'USD' }),
   },
+  'GET /v1/cfdi/summary': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/pdf': { may: ALL, answers: 200, given: cfdi, query: ofEntity },

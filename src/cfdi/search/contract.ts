@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { isSituacion, isSource, SITUACIONES, SOURCE_FAULT } from '../../lists/catalog.ts'
-import { documented, GivenDay, GivenInstant, Paging, requireOrder, trimmedText } from '../../platform/http/shapes.ts'
+import { documented, GivenDay, GivenInstant, Paging, pageOf, requireOrder, trimmedText } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { AsOf, Cfdi, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
 import { CfdiDetail, Concepto } from '../detail/contract.ts'
@@ -229,6 +229,37 @@ export const CfdiFilters = z
   .superRefine(isInOrder)
   .meta({ id: 'CfdiFilters' })
 export type CfdiFilters = z.infer<typeof CfdiFilters>
+
+/** The query of GET /v1/cfdi/summary. */
+export const CfdiSumQuery = z
+  .strictObject({ ...ofFiscalEntity, ...FILTERS })
+  .superRefine(requireFiscalEntity)
+  .superRefine(isInOrder)
+export type CfdiSumQuery = z.infer<typeof CfdiSumQuery>
+
+const { direction, kind, tipo_comprobante, estatus, is_substituted, currency } = Cfdi.shape
+const CfdiSum = z
+  .strictObject({
+    ...{ direction, kind, tipo_comprobante, estatus, is_substituted, currency },
+    count: z.int().meta({ description: 'Number of these documents.' }),
+    total: z.string().meta({ description: 'Σ total of these documents, in `currency`. Decimal.' }),
+    balance: z.string().nullable().meta({ description: 'Σ balance of those that have one, in `currency`. Decimal; null where none has.' }),
+  })
+  .meta({ id: 'CfdiSum', description: 'Documents that are alike, so that nothing is added up that differs in kind.' })
+export type CfdiSum = z.infer<typeof CfdiSum>
+
+export const CfdiSums = z
+  .strictObject({
+    fiscal_entity_id: z.string(),
+    count: z.int().meta({ description: 'Number of the documents that match.' }),
+    scanned_through: z.iso.datetime().nullable().meta({
+      description:
+        'Set when more documents follow than are looked at, 5,000: count and sums are those of the newest, down to this issued_at. Null when they are of all.',
+    }),
+    ...pageOf(CfdiSum).shape,
+  })
+  .meta({ id: 'CfdiSums' })
+export type CfdiSums = z.infer<typeof CfdiSums>
 
 export const CfdiPage = z
   .strictObject({

@@ -1,8 +1,8 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Cfdi } from '../../../src/cfdi/contract.ts'
-import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
-import { searchCfdi } from '../../../src/cfdi/search/search.ts'
+import { CfdiSearch, CfdiSumQuery } from '../../../src/cfdi/search/contract.ts'
+import { searchCfdi, sumCfdi } from '../../../src/cfdi/search/search.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { shows, windowsOf } from '../../../src/taxpayers/visibility/window.ts'
 import { contextOf, FISCAL_ENTITY, RFC, reaching } from '../../support/context.ts'
@@ -165,6 +165,8 @@ function searchWith(next: () => number): Query {
     'la  pena, cafe',
     'agui uni',
     'cafe norte',
+    'fac 12',
+    'yucuná ceño øæ',
     '100%',
     'FAC1',
     'a12',
@@ -202,6 +204,21 @@ function searchWith(next: () => number): Query {
   }
 }
 
+/** The rows of the sums of documents, out of their amounts in cents. */
+function sumsOf(found: readonly Cfdi[]) {
+  const alike = ({ direction, kind, tipo_comprobante, estatus, is_substituted, currency }: Cfdi) =>
+    ({ direction, kind, tipo_comprobante, estatus, is_substituted, currency }) as const
+  const sum = (amounts: (string | null)[]) => (amounts.reduce((all, one) => all + Math.round(Number(one) * 100), 0) / 100).toFixed(2)
+  return [...Map.groupBy(found, (one) => JSON.stringify(Object.values(alike(one))))]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, own]) => ({
+      ...alike(own[0]!),
+      count: own.length,
+      total: sum(own.map(({ total }) => total)),
+      balance: own.some(({ balance }) => balance !== null) ? sum(own.map(({ balance }) => balance)) : null,
+    }))
+}
+
 describe('any search over a random history', () => {
   const next = randomOf(77)
   const contexts: [string, Ctx][] = [
@@ -213,10 +230,16 @@ describe('any search over a random history', () => {
   it.each(contexts)('pages of %s are what a plain search finds', { timeout: 240_000 }, async (_, ctx) => {
     for (let n = 0; n < SEARCHES / contexts.length; n++) {
       const query = searchWith(next)
+      const found = await walk(ctx, query)
       expect(
-        (await walk(ctx, query)).map(({ uuid }) => uuid),
+        found.map(({ uuid }) => uuid),
         JSON.stringify(query),
       ).toEqual(oracle(ctx, query))
+      const { limit: _, sort: __, ...filters } = query
+      expect(await sumCfdi(ctx, CfdiSumQuery.parse({ fiscal_entity_id: FISCAL_ENTITY, ...filters })), JSON.stringify(filters)).toEqual({
+        ...{ fiscal_entity_id: FISCAL_ENTITY, count: found.length, scanned_through: null, has_more: false, next_cursor: null },
+        data: sumsOf(found),
+      })
     }
   })
 })
@@ -290,6 +313,25 @@ it('finds what has been due for so many days, by its own terms or those of the r
   for (const days of ['0', '-1', '1.5', '10000', 'x'])
     expect(CfdiSearch.safeParse({ fiscal_entity_id: FISCAL_ENTITY, overdue_days_min: days }).success).toBe(false)
 })
+
+it.each(['a c e i n o u y ø æ çñÿ', Array.from({ length: 50 }, (_, n) => String.fromCharCode(0xe0 + (n % 30))).join(' ')])(
+  'takes all letters and many words: %s',
+  async (q) => {
+    // The past and a ceiling make the deepest statements.
+    const deep = { q, serie: 'A', tipo_relacion: '01', is_substituted: 'false', balance_min: '1', overdue_days_min: '1', total_min: '1' }
+    for (const ctx of [open, withImports, bounded(true)])
+      for (const more of [
+        {},
+        { as_of: '2026-02-20', paid_from: '2026-01-01' },
+        { paid_to: '2026-03-01', issued_to: '2026-02-20' },
+      ] as Query[]) {
+        expect((await walk(ctx, { ...deep, ...more })).map(({ uuid }) => uuid)).toEqual([])
+        const asked = { fiscal_entity_id: FISCAL_ENTITY, ...deep, ...more }
+        expect(await sumCfdi(ctx, CfdiSumQuery.parse(asked))).toMatchObject({ count: 0, data: [] })
+      }
+    expect((await walk(open, { q })).map(({ uuid }) => uuid)).toEqual(oracle(open, { q }))
+  },
+)
 
 describe('the data status of a search', () => {
   const AT = Date.parse('2026-02-20T18:00:00Z')
@@ -425,6 +467,23 @@ describe('more documents than a page looks at', () => {
     const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => searchCfdi(large, ask({ serie: 'A', limit: '100' })))
     expect([result.data.length, result.has_more, cost.d1_calls]).toEqual([100, true, 1])
     expect(cost.rows_read).toBeLessThanOrEqual(100 + 250 + 20)
+  })
+
+  it('the sums of a search are those of the newest 5,000, in one call', async () => {
+    const sums = (query: Query) => sumCfdi(large, CfdiSumQuery.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query }))
+    const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => sums({}))
+    expect([cost.d1_calls, result.scanned_through !== null, result.count]).toEqual([1, true, 5_001])
+    expect(cost.rows_read).toBeLessThanOrEqual(5_001 + 9)
+    const scanned = await costOf(env.LEDGER_0, env.FILES, () => sums({ serie: 'RARA' }))
+    expect([scanned.cost.d1_calls, scanned.result.scanned_through !== null, scanned.result.data]).toEqual([1, true, []])
+    expect(scanned.cost.rows_read + CONTROL_ROWS).toBeLessThanOrEqual(10_011)
+    // 2,100 of 10,500 are cancelled.
+    const cancelled = await sums({ estatus: 'cancelado' })
+    expect(cancelled).toMatchObject({ count: 2_100, scanned_through: null })
+    expect(cancelled.data.map(({ direction, count, total }) => [direction, count, total])).toEqual([
+      ['issued', 1_050, '121800.00'],
+      ['received', 1_050, '121800.00'],
+    ])
   })
 
   it('says nothing of more when exactly as many are there as are looked at', async () => {

@@ -122,6 +122,7 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
     details: await each(some, ({ uuid }) => get(`/v1/cfdi/${uuid}?fiscal_entity_id=${fe}`)),
     payments: await each(some, ({ uuid }) => get(`/v1/cfdi/${uuid}/payments?fiscal_entity_id=${fe}`)),
     changes: await changesOf(player),
+    sums: await get(`/v1/cfdi/summary?fiscal_entity_id=${fe}`),
     months: await get(`/v1/cfdi/summary/monthly?fiscal_entity_id=${fe}`),
     insight: await each(INSIGHT, (path) => surface(player, path)),
     suppliers: await get(`/v1/cfdi/repse-suppliers?fiscal_entity_id=${fe}&months=24`),
