@@ -15,7 +15,7 @@ const readStandings = () => everyPage<Standing>((query) => answer(api.GET('/v1/s
 export const isMoving = ({ state }: Standing): boolean => state === 'running'
 
 /** The sentence on how an RFC stands, in the language that is spoken. */
-export const sayOf = ({ message_es, summary }: Standing, zone: string): string =>
+export const sayOf = ({ message_es, summary }: Pick<Standing, 'message_es' | 'summary'>, zone: string): string =>
   withInstants(language() === 'es' ? message_es : summary, zone, instant)
 
 /** What an RFC is called: by the organization, else by its documents. */

@@ -22,7 +22,7 @@ import {
   FiscalEntityDraft,
   FiscalEntityQuery,
 } from './contract.ts'
-import { AttentionQuery, SyncQuery, SyncStatus } from './sync/contract.ts'
+import { AttentionQuery, PortfolioAttention, SyncQuery, SyncStatus } from './sync/contract.ts'
 import { getSync, listAttention, listSync } from './sync/sync.ts'
 
 const LOGIN_REFUSED =
@@ -198,7 +198,7 @@ export const attentionRoutes = new Hono<App>().get(
       'looks at `limit` connections, so that it can be short while has_more is true.',
   ),
   query(AttentionQuery),
-  returns(200, pageOf(SyncStatus)),
+  returns(200, pageOf(PortfolioAttention)),
   async (c) => c.json(await listAttention(c.var.ctx, c.req.valid('query'))),
 )
 

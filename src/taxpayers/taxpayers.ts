@@ -165,6 +165,17 @@ export const listConnections = (db: Database, tenant: Tenant, after: string | un
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
 
+/** The same with their granted ranges. */
+export const listWithGrantedRanges = (db: Database, tenant: Tenant, after: string | undefined, limit: number) => {
+  const { issued_granted_ranges, received_granted_ranges, asked_ranges } = connections
+  return db
+    .select({ ...connectionColumns, issued_granted_ranges, received_granted_ranges, asked_ranges })
+    .from(connections)
+    .where(listed(db, tenant, {}, after))
+    .orderBy(asc(connections.fiscal_entity_id))
+    .limit(limit)
+}
+
 /** A page of the connections of a filter, with metadata. */
 export const listShown = (db: Database, tenant: Tenant, filter: ConnectionFilter, after: string | undefined, limit: number) =>
   db

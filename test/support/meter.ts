@@ -19,8 +19,13 @@ const nothing = (): Cost => ({ d1_calls: 0, d1_statements: 0, rows_read: 0, rows
  * Counts what D1 and R2 do while `work` runs. The bindings' prototypes are patched inside this isolate, so everybody's calls count:
  * exact as long as nothing else runs meanwhile. D1 has no public place through which every call goes, hence its inner `_send`.
  */
-export async function costOf<T>(ledger: D1Database, files: R2Bucket, work: () => Promise<T>): Promise<{ cost: Cost; result: T }> {
+export async function costOf<T>(
+  ledger: D1Database,
+  files: R2Bucket,
+  work: () => Promise<T>,
+): Promise<{ cost: Cost; result: T; most_of_database: number }> {
   const cost = nothing()
+  const calls = new Map<unknown, number>()
   const undo = [
     patched(
       ownerOf((ledger as unknown as { alwaysPrimarySession: object }).alwaysPrimarySession, '_send'),
@@ -29,6 +34,7 @@ export async function costOf<T>(ledger: D1Database, files: R2Bucket, work: () =>
         async function (this: unknown, ...args) {
           const answer = (await send.apply(this, args)) as D1Meta | D1Meta[]
           cost.d1_calls++
+          calls.set(this, (calls.get(this) ?? 0) + 1)
           for (const { meta } of Array.isArray(answer) ? answer : [answer]) {
             cost.d1_statements++
             cost.rows_read += meta?.rows_read ?? 0
@@ -49,7 +55,7 @@ export async function costOf<T>(ledger: D1Database, files: R2Bucket, work: () =>
     ),
   ]
   try {
-    return { result: await work(), cost }
+    return { result: await work(), cost, most_of_database: Math.max(0, ...calls.values()) }
   } finally {
     for (const restore of undo) restore()
   }

@@ -88,6 +88,10 @@ export const SyncStatus = z
   .meta({ id: 'SyncStatus' })
 export type SyncStatus = z.infer<typeof SyncStatus>
 
+/** What is asked over all RFCs at once has nothing of their CFDIs. */
+export const PortfolioAttention = SyncStatus.omit({ taxpayer_name: true, latest_change_at: true }).meta({ id: 'PortfolioAttention' })
+export type PortfolioAttention = z.infer<typeof PortfolioAttention>
+
 export const SyncQuery = z.strictObject({
   ...Paging,
   state: SyncState.optional().meta({ description: 'Lists only the connections in this state.' }),

@@ -12,15 +12,14 @@ import {
   type ConnectionRow,
   findConnection,
   isInvalid,
-  listConnections,
+  listWithGrantedRanges,
   type StoredGrantedRanges,
-  storedGrantedRangesOf,
 } from '../../taxpayers/taxpayers.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Extractor } from '../extractors/contract.ts'
 import { listExtractors } from '../extractors/extractors.ts'
 import { rangeOf } from '../extractors/runs/scope.ts'
-import type { AttentionQuery, SyncQuery, SyncStatus } from './contract.ts'
+import type { AttentionQuery, PortfolioAttention, SyncQuery, SyncStatus } from './contract.ts'
 import { inWords, judge } from './state.ts'
 
 /** Connections that are judged together, and how often a request does that at most to fill its page. */
@@ -66,51 +65,46 @@ export async function listSync(ctx: Ctx, query: SyncQuery): Promise<Page<SyncSta
   return { data, has_more, next_cursor: has_more && after !== undefined ? await sealCursor(ctx, scope, [after]) : null }
 }
 
-/** Returns the connections that need somebody or of which a month is incomplete, among the next `limit` ones. */
-export async function listAttention(ctx: Ctx, query: AttentionQuery): Promise<Page<SyncStatus>> {
+/**
+ * Returns the connections that need somebody or of which a month is incomplete, among the next `limit` ones. Two calls to the control plane,
+ * and one to each ledger.
+ */
+export async function listAttention(ctx: Ctx, query: AttentionQuery): Promise<Page<PortfolioAttention>> {
   const { limit, cursor } = query
   const scope = { list: 'portfolio.attention', filters: query }
   const [after] = ((await openCursor(ctx, scope, cursor)) ?? []).map(String)
-  const read = await listConnections(ctx.db, ctx.organization, after, limit + 1)
+  const read = await listWithGrantedRanges(ctx.db, ctx.organization, after, limit + 1)
   const rows = read.slice(0, limit)
   const has_more = read.length > limit
   return {
-    data: (await viewsOf(ctx, rows)).filter(({ state, partial_months }) => state === 'blocked' || partial_months > 0),
+    data: (await viewsOf(ctx, rows, async () => new Map()))
+      .filter(({ state, partial_months }) => state === 'blocked' || partial_months > 0)
+      .map(({ taxpayer_name: _, latest_change_at: __, ...one }) => one),
     has_more,
     next_cursor: has_more ? await sealCursor(ctx, scope, [rows.at(-1)!.fiscal_entity_id]) : null,
   }
 }
 
-async function rowsOf(
-  { db, organization }: Ctx,
-  id: string | undefined,
-  after: string | undefined,
-  limit: number,
-): Promise<ConnectionRow[]> {
-  if (id === undefined) return listConnections(db, organization, after, limit)
+async function rowsOf({ db, organization }: Ctx, id: string | undefined, after: string | undefined, limit: number): Promise<Row[]> {
+  if (id === undefined) return listWithGrantedRanges(db, organization, after, limit)
   if (after !== undefined) return []
   const row = await findConnection(db, organization, id)
   if (!row) throw notFound('fiscal_entity')
   return [row]
 }
 
+type Row = ConnectionRow & StoredGrantedRanges
+
 /** Views of connections. The number of calls does not depend on theirs. */
-async function viewsOf(ctx: Ctx, rows: readonly ConnectionRow[]): Promise<SyncStatus[]> {
+async function viewsOf(ctx: Ctx, rows: readonly Row[], latestOf = latestChanges): Promise<SyncStatus[]> {
   if (rows.length === 0) return []
   const asked = rows.map(({ entity, shard, state, issued_to, received_to }) => ({
     ...{ entity, shard, isActive: state === 'active' },
     sources: [...(issued_to ? ['sat_cfdi_issued'] : []), ...(received_to ? ['sat_cfdi_received'] : [])],
   }))
-  const [states, extractors, grantedRanges] = await Promise.all([
-    readJobStates(ctx.settings.ledgers, ctx.organization.id, asked),
-    listExtractors(ctx),
-    storedGrantedRangesOf(
-      ctx.db,
-      rows.map(({ connection }) => connection),
-    ),
-  ])
-  const connections = new Map(rows.map((row) => [row.connection, connectionOf(row, grantedRanges.get(row.connection))]))
-  const latest = await latestChanges(
+  const [states, extractors] = await Promise.all([readJobStates(ctx.settings.ledgers, ctx.organization.id, asked), listExtractors(ctx)])
+  const connections = new Map(rows.map((row) => [row.connection, connectionOf(row)]))
+  const latest = await latestOf(
     ctx,
     rows.map((row) => ({
       connection: connections.get(row.connection)!,
@@ -130,13 +124,11 @@ async function viewsOf(ctx: Ctx, rows: readonly ConnectionRow[]): Promise<SyncSt
 const time = (date: Date | null): number | null => date?.getTime() ?? null
 
 const NOTHING_YET: Latest = { at: null, name: null }
-const NO_GRANTED_RANGES: StoredGrantedRanges = { issued_granted_ranges: '[]', received_granted_ranges: '[]', asked_ranges: '[]' }
 
-const connectionOf = (row: ConnectionRow, grantedRanges = NO_GRANTED_RANGES): Connection => ({
+const connectionOf = (row: Row): Connection => ({
   ...row,
   ...{ first_active_at: time(row.first_active_at), inactive_since: null, imported_at: time(row.imported_at) },
   ...{ issued_to: time(row.issued_to), received_to: time(row.received_to) },
-  ...grantedRanges,
   ...{ listed: null, listed_version: 0 },
 })
 

@@ -16,7 +16,7 @@ export function StandingBadge({ connection_status: status, state }: Standing) {
 export const remedyOf = ({
   connection_status: status,
   fiscal_entity_id,
-}: Standing): { what: 'draft' | 'paused' | 'invalid_ciec'; href: string } | null =>
+}: Pick<Standing, 'connection_status' | 'fiscal_entity_id'>): { what: 'draft' | 'paused' | 'invalid_ciec'; href: string } | null =>
   status === 'active'
     ? null
     : { what: status, href: status === 'paused' ? `/rfcs/${fiscal_entity_id}` : `/connect?fiscal_entity_id=${fiscal_entity_id}` }

@@ -3,8 +3,8 @@ import { Link } from 'wouter-preact'
 import { textOf } from '../../../api/alerts.ts'
 import { answer, api } from '../../../api/client.ts'
 import { entitiesQuery, everyPage } from '../../../api/queries.ts'
-import type { Alert, BlacklistChangedEvent, PortfolioObligation, PortfolioOpinion } from '../../../api/routes.d.ts'
-import { type Standing, sayOf } from '../../../api/standings.ts'
+import type { Alert, BlacklistChangedEvent, PortfolioAttention, PortfolioObligation, PortfolioOpinion } from '../../../api/routes.d.ts'
+import { sayOf } from '../../../api/standings.ts'
 import { count, day, instant, money, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
@@ -75,7 +75,7 @@ function Attention() {
   const { do: does } = useWords(rfcs)
   const zone = useZone()
   return (
-    <Read<Standing>
+    <Read<PortfolioAttention>
       {...{ title: t.attention, lead: t.attentionLead, none: t.noAttention, queryKey: ['attention'] }}
       read={(query) => answer(api.GET('/v1/portfolio/attention', { params: { query } }))}
       keyOf={({ fiscal_entity_id }) => fiscal_entity_id}
