@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { compact } from '../format.ts'
 import css from './charts.module.css'
-import { sizeOf, ticksOf } from './scale.ts'
+import { reachOf, sizeOf, ticksOf } from './scale.ts'
 import { useWidth } from './width.ts'
 
 export type Series = 'issued' | 'received' | 'good' | 'wait' | 'bad' | 'idle'
@@ -26,7 +26,10 @@ const TOP = 12
 /** About as wide as half a character of a label. */
 const HALF_CHARACTER = 3.4
 
-/** Groups of bars, which may go below zero. Every figure that is drawn stands in a table on the same page. */
+/**
+ * Groups of bars, which may go below zero. Every figure that is drawn stands in a table on the same page. A bar that would flatten all others is
+ * torn, and said beneath.
+ */
 export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
   const [ref, width] = useWidth()
   const [shown, show] = useState<Bar | null>(null)
@@ -36,9 +39,11 @@ export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
   // Where each bar is named, a name that would reach into the next one stands on two lines.
   const linesOf = (text: string) => (every === 1 && text.length * 2 * HALF_CHARACTER > step - 6 ? text.split(' ') : [text])
   const bottom = Math.max(1, ...bars.map(({ label: text }) => linesOf(text).length)) * LINE + BOTTOM - LINE
-  const ticks = ticksOf(Math.max(0, ...sizes), Math.min(0, ...sizes), sizes.every(Number.isInteger))
+  const ticks = ticksOf(reachOf(sizes), -reachOf(sizes.map((size) => -size)), sizes.every(Number.isInteger))
   const [low, high] = [ticks[0]!, ticks.at(-1) || 1]
-  const y = (value: number) => TOP + (HEIGHT - bottom - TOP) * (1 - (value - low) / (high - low || 1))
+  const isTorn = (value: number) => value > high || value < low
+  const torn = bars.filter(({ parts }) => parts.some(({ amount }) => isTorn(sizeOf(amount))))
+  const y = (value: number) => TOP + (HEIGHT - bottom - TOP) * (1 - (Math.min(high, Math.max(low, value)) - low) / (high - low || 1))
   const most = Math.max(1, ...bars.map(({ parts }) => parts.length))
   const bar = Math.max(2, Math.min(28, (step * 0.7) / most))
   return (
@@ -69,17 +74,21 @@ export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
                 {one.parts.map(({ series, amount, isCut }, k) => {
                   const value = sizeOf(amount)
                   const [top, bottom] = [y(Math.max(value, 0)), y(Math.min(value, 0))]
+                  const left = x + step / 2 + (k - one.parts.length / 2) * (bar + 1)
+                  const tear = value > 0 ? top + 14 : bottom - 14
                   return (
-                    <rect
-                      key={series}
-                      class={isCut ? undefined : css[series]}
-                      fill={isCut ? `url(#cut-${series})` : undefined}
-                      x={x + step / 2 + (k - one.parts.length / 2) * (bar + 1)}
-                      y={top}
-                      width={bar}
-                      height={Math.max(value === 0 ? 0 : 2, bottom - top)}
-                      rx={Math.min(3, bar / 3)}
-                    />
+                    <g key={series}>
+                      <rect
+                        class={isCut ? undefined : css[series]}
+                        fill={isCut ? `url(#cut-${series})` : undefined}
+                        x={left}
+                        y={top}
+                        width={bar}
+                        height={Math.max(value === 0 ? 0 : 2, bottom - top)}
+                        rx={Math.min(3, bar / 3)}
+                      />
+                      {isTorn(value) && <path class={css.torn} d={`M${left - 3} ${tear + 4}l${bar + 6} -8`} />}
+                    </g>
                   )
                 })}
               </>
@@ -114,7 +123,7 @@ export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
         </svg>
       )}
       <p class={css.says} role="status">
-        {shown?.says}
+        {shown?.says ?? torn.map(({ says }) => says).join(' · ')}
       </p>
     </div>
   )

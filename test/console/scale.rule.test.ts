@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ticksOf } from '../../console/charts/scale.ts'
+import { reachOf, ticksOf } from '../../console/charts/scale.ts'
 
 it.each([
   [0, 0, [0]],
@@ -13,3 +13,14 @@ it('an axis of whole things has no parts of them, and reaches as far as they do'
     expect([most, ticks.every(Number.isInteger), ticks.at(-1)! >= most, ticks.length <= 6]).toEqual([most, true, true, true])
   }
 })
+
+it.each([
+  [[], 0],
+  [[0, 0], 0],
+  [[500], 500],
+  [[500, 0, 0], 500],
+  [[-3, -1], 0],
+  [[100, 10, 1], 100],
+  [[101, 10, 1], 20],
+  [[1_000, 1_000, 1], 1_000],
+])('an axis over %j reaches %d: no single size flattens all others', (sizes, reach) => expect(reachOf(sizes)).toBe(reach))

@@ -25,6 +25,8 @@ const PATH = '/v1/cfdi/concentration'
 const TONES: Record<NonNullable<Concentration['level']>, Tone> = { low: 'good', moderate: 'wait', high: 'bad' }
 /** As many parties as a curve shows. */
 const DRAWN = 25
+/** What all parties have together, as the API says it. */
+const WHOLE = '100.00'
 const MOST_HHI = 10_000
 
 /** The cut-offs that the answer used. */
@@ -151,12 +153,14 @@ function All({ own }: { own: Own }) {
           const says = t.says(count(rank), nameOf(row), rate(share), rate(cumulative_share))
           return [{ key: rfc, href: pageOf(drilldown['total']), says, share, cumulative: cumulative_share }]
         })
+        const drawn = parts.slice(0, DRAWN)
         return (
           <State of={first}>
             <Head of={first} />
             {parts.length > 0 && (
               <Panel title={t.curve} lead={t.curveLead}>
-                <Pareto label={t.curve} parts={parts.slice(0, DRAWN)} />
+                <Pareto label={t.curve} parts={drawn} />
+                {drawn.at(-1)!.cumulative !== WHOLE && <p>{t.drawn(count(drawn.length), rate(drawn.at(-1)!.cumulative))}</p>}
               </Panel>
             )}
             <Rows rows={rows} list={list} />

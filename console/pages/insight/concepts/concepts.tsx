@@ -178,6 +178,7 @@ function All({ own }: { own: Own }) {
             <Head of={first} />
             <Panel title={t.chart[direction]} lead={t.chartLead}>
               <Bars label={t.chart[direction]} bars={bars} />
+              {(rows.length > DRAWN || list.hasNextPage) && <p>{t.drawn(count(bars.length))}</p>}
             </Panel>
             <Rows rows={rows} level={level} list={list} />
             <div class={css.bar}>
