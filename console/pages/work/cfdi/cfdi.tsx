@@ -25,6 +25,7 @@ import { CfdiFilters, type Filters, filtersOf, isDay, strangersOf, useFilterText
 import { viewOf } from './kept-views.ts'
 import { useCfdiList } from './list.ts'
 import { hasTotal, nameOf } from './name.ts'
+import { Sums } from './sums.tsx'
 import { Views } from './views.tsx'
 import { words } from './words.ts'
 
@@ -142,6 +143,7 @@ function List({ fiscal_entity_id, filters, sort, clear, exportAll }: ListProps) 
             <>
               {status === 'downloading' && <Badge tone="going">{t.downloading}</Badge>}
               {status === 'missing' && <Badge tone="wait">{t.missing}</Badge>}
+              <Sums fiscal_entity_id={fiscal_entity_id} filters={filters} />
               <Panel flush>
                 <Rows rows={rows} as_of={filters['as_of']} />
               </Panel>

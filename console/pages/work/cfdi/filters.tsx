@@ -22,6 +22,7 @@ const OFFERED = [
   'total_min',
   'total_max',
   'balance_min',
+  'overdue_days_min',
   'paid_from',
   'paid_to',
   'currency',

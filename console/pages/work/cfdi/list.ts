@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/preact-query'
 import { answer, api } from '../../../api/client.ts'
 import type { CfdiPage, paths } from '../../../api/routes.d.ts'
 
-type Query = NonNullable<paths['/v1/cfdi']['get']['parameters']['query']>
+export type Query = NonNullable<paths['/v1/cfdi']['get']['parameters']['query']>
 
 const PAGE = 25
 
