@@ -5,6 +5,7 @@ import { FAULTS } from '../../console/api/spanish.ts'
 import { MEMBERS, PROCESSES } from '../../console/pages/account/audit/spanish.ts'
 import { words as account } from '../../console/pages/account/words.ts'
 import { ERRORS, words as webhook } from '../../console/pages/automation/webhook/words.ts'
+import { whyOf } from '../../console/pages/work/imports/words.ts'
 import { REPORTS } from '../../src/analytics/reports/reports.ts'
 import { EVENT_KEYS } from '../../src/delivery/catalog/payload-contract.ts'
 import { targetFault } from '../../src/platform/target.ts'
@@ -90,6 +91,15 @@ describe('in the console, in Spanish', () => {
     expect([sent.length > 50, written.length > 10]).toEqual([true, true])
     const all = [...sent, ...written, ...Object.keys(REPORTS), 'ciec', 'efirma']
     expect([...new Set(all)].filter((name) => !MEMBERS[name]).sort()).toEqual([])
+  })
+
+  it('every reason why a file of an import is rejected is told', () => {
+    const files = ['cfdi/xml/xml', 'cfdi/ingest/row', 'cfdi/ingest/upload', 'cfdi/package/central-record'].map((name) =>
+      readFileSync(`src/${name}.ts`, 'utf8'),
+    )
+    const codes = [...files.join('').matchAll(/'((?:cfdi|zip|metadata|import)\.[a-z_]+)'/g)].map(([, code]) => code!)
+    expect(new Set(codes).size).toBeGreaterThan(25)
+    expect([...new Set(codes)].filter((code) => !whyOf(code))).toEqual([])
   })
 
   it('credentials that the service makes have names', () => {

@@ -56,6 +56,45 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     return { name: file.suggestedFilename(), content: readFileSync(await file.path()) }
   }
 
+  it('a file is imported, its refusal is explained, and the import is undone', async () => {
+    const { page, complaints, leave } = await enter(world.customer)
+    await page.goto(at(`/imports?fiscal_entity_id=${entity}`))
+    await page.locator('input[type=file]').setInputFiles({ name: 'malo.xml', mimeType: 'application/xml', buffer: Buffer.from('<nada/>') })
+    await page.getByRole('button', { name: 'Importar', exact: true }).click()
+    const rows = rowsOf(page, 'Importaciones')
+    await rows.first().getByText('Lista', { exact: true }).waitFor()
+    await rows
+      .first()
+      .getByRole('button', { name: /^Ver resultado/ })
+      .click()
+    await page.getByRole('dialog').getByText('El archivo no es un CFDI.').waitFor()
+    await settle(page)
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Cerrar' }).last().click()
+    await rows
+      .first()
+      .getByRole('button', { name: /^Deshacer/ })
+      .click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Deshacer', exact: true }).click()
+    await page.getByRole('heading', { name: 'Todavía no hay importaciones de este RFC' }).waitFor()
+    expect(complaints).toEqual([])
+    await leave()
+  })
+
+  it('a list says how many documents match and what they add up to, as the API does', async () => {
+    const { page, complaints, leave } = await enter(world.customer)
+    const query = `fiscal_entity_id=${entity}&direction=issued&estatus=vigente&tipo_comprobante=I`
+    const { count, data } = await ask<{ count: number; data: { currency: string; total: string }[] }>(`/v1/cfdi/summary?${query}`)
+    await page.goto(at(`/cfdi?${query}`))
+    const summary = page.locator('main details', { hasText: 'cuántos y cuánto' })
+    await summary.waitFor()
+    expect(await summary.locator('summary').textContent()).toContain(`${new Intl.NumberFormat('es-MX').format(count)} CFDI`)
+    const shown = await summary.locator('li b').allTextContents()
+    expect(shown.map((text) => text.trim())).toEqual(data.map(({ total, currency }) => money(total, currency)))
+    expect(complaints).toEqual([])
+    await leave()
+  })
+
   it('an unpaid invoice is found by keyboard: chips, address and rows are those of the API', async () => {
     const { page, complaints, leave } = await enter(world.customer)
     const shown = async () => {
