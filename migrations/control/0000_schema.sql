@@ -160,6 +160,7 @@ CREATE TABLE `mails` (
 	`mail_id` text PRIMARY KEY NOT NULL,
 	`kind` text NOT NULL,
 	`organization_id` text,
+	`member_id` text,
 	`about` text,
 	`email` text NOT NULL,
 	`address` text NOT NULL,
@@ -335,6 +336,9 @@ CREATE TABLE `members` (
 	`role` text NOT NULL,
 	`status` text NOT NULL,
 	`email_confirmed_at` integer,
+	`mail_alerts` text DEFAULT 'critical' NOT NULL,
+	`mail_digest` integer DEFAULT true NOT NULL,
+	`mail_language` text DEFAULT 'es' NOT NULL,
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -356,11 +360,13 @@ CREATE TABLE `organizations` (
 	`billed_month` text,
 	`extractor_count` integer NOT NULL,
 	`extractors_since` integer,
+	`digest_on` text DEFAULT '' NOT NULL,
 	`events_shard` integer NOT NULL,
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `organizations_billed` ON `organizations` (`timezone`,`billed_month`);--> statement-breakpoint
+CREATE INDEX `organizations_digest` ON `organizations` (`timezone`,`digest_on`);--> statement-breakpoint
 CREATE INDEX `organizations_trial` ON `organizations` (`trial_ends_at`) WHERE plan = 'diagnostic' and suspension is null;--> statement-breakpoint
 CREATE INDEX `organizations_suspended` ON `organizations` (`suspension`) WHERE suspension is not null;--> statement-breakpoint
 CREATE TABLE `credentials` (

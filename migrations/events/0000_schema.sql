@@ -93,7 +93,8 @@ CREATE TABLE `alerts` (
 	`created_at` integer NOT NULL,
 	`read_at` integer,
 	`resolved_at` integer,
-	`notified` integer DEFAULT 0 NOT NULL
+	`notified` integer DEFAULT 0 NOT NULL,
+	`is_mailed` integer DEFAULT false NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `alerts_dedupe` ON `alerts` (`organization_id`,`dedupe_key`);--> statement-breakpoint
@@ -101,6 +102,7 @@ CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--
 CREATE INDEX `alerts_weight` ON `alerts` (`organization_id`,`severity`,"alert_id" desc);--> statement-breakpoint
 CREATE INDEX `alerts_rfc` ON `alerts` (`organization_id`,`rfc`,`alert_id`);--> statement-breakpoint
 CREATE INDEX `alerts_unnotified` ON `alerts` (`alert_id`) WHERE notified <> 1;--> statement-breakpoint
+CREATE INDEX `alerts_unmailed` ON `alerts` (`organization_id`,`alert_id`) WHERE is_mailed = 0;--> statement-breakpoint
 CREATE INDEX `alerts_open` ON `alerts` (`alert_id`) WHERE resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended', 'cancellation.requested');--> statement-breakpoint
 CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;--> statement-breakpoint
 CREATE TABLE `storage_connectors` (

@@ -24,6 +24,8 @@ import type { Resume } from './billing/subscription/subscription.ts'
 import { Credential, CredentialDraft, CredentialPath, CredentialQuery, CredentialRoll, NewCredential } from './credentials/contract.ts'
 import { createCredential, listCredentials, rollCredential } from './credentials/credentials.ts'
 import { getOrganizationStats, revokeCredential } from './identity.ts'
+import { MailPreferenceChanges, MailPreferences } from './mails/contract.ts'
+import { changeMailPreferences, getMailPreferences } from './mails/preferences.ts'
 import { OrganizationChanges, OrganizationProfile, OrganizationStats } from './organization/contract.ts'
 import { changeOrganization, getOrganization } from './organization/organization.ts'
 import {
@@ -83,6 +85,7 @@ export const organizationRoutes = new Hono<App>()
   )
 
 const TEAM = 'Team'
+const REMOVED = 'The member whose credential this is was removed.'
 const ABSENT = 'There is no such member.'
 const CONFLICT =
   'The member is the last owner who can act: there is no other owner, or no other credential with the role owner that is valid for as ' +
@@ -151,6 +154,27 @@ export const teamRoutes = new Hono<App>()
     refuses(404, ABSENT),
     refuses(409, CONFLICT),
     async (c) => c.json(await deleteMember(c.var.ctx, c.req.valid('param').member_id, c.req.valid('query').keep_credentials ?? false)),
+  )
+  .get(
+    '/mail-preferences',
+    operation('getMailPreferences', TEAM, 'Get which mails you get', 'You are the member whose credential the request presents.'),
+    returns(200, MailPreferences),
+    refuses(404, REMOVED),
+    async (c) => c.json(await getMailPreferences(c.var.ctx)),
+  )
+  .patch(
+    '/mail-preferences',
+    operation(
+      'updateMailPreferences',
+      TEAM,
+      'Choose which mails you get',
+      'Members that are omitted keep their value. At first you get critical alerts and the weekly digest, in Spanish, once your address is confirmed. Each of these mails has ' +
+        'a link that ends its kind without signing in.',
+    ),
+    body(MailPreferenceChanges),
+    returns(200, MailPreferences),
+    refuses(404, REMOVED),
+    async (c) => c.json(await changeMailPreferences(c.var.ctx, c.req.valid('json'))),
   )
   .get(
     '/invitations',

@@ -4,6 +4,15 @@ import { instant } from '../platform/db/columns.ts'
 import type { Scope } from '../platform/tenant/scopes.ts'
 import { ROLES } from '../platform/tenant/tenant.ts'
 
+/** The mails with a link of its own each: it confirms the address of a sign-up, signs a person in, or accepts an invitation. */
+export const LINK_KINDS = ['confirmation', 'sign_in', 'invitation'] as const
+/** The mails to members who want them. */
+export const SUBSCRIPTIONS = ['alerts', 'digest'] as const
+
+/** Which alerts a member gets by mail. */
+export const MAILED_ALERTS = ['none', 'critical', 'all'] as const
+export const LANGUAGES = ['es', 'en'] as const
+
 export const credentials = sqliteTable(
   'credentials',
   {
@@ -55,6 +64,9 @@ export const members = sqliteTable(
     status: text({ enum: ['active', 'removed'] }).notNull(),
     /** When the member opened a link in a mail to this address; at the sign-up where the deployment sends no mail, and null until then. */
     email_confirmed_at: instant(),
+    mail_alerts: text({ enum: MAILED_ALERTS }).notNull().default('critical'),
+    mail_digest: integer({ mode: 'boolean' }).notNull().default(true),
+    mail_language: text({ enum: LANGUAGES }).notNull().default('es'),
     created_at: instant().notNull(),
   },
   (table) => [
@@ -97,18 +109,17 @@ export const invitations = sqliteTable(
   ],
 )
 
-/** What a mail is for. Each has a link of its own: it confirms the address of a sign-up, signs a person in, or accepts an invitation. */
-export const MAIL_KINDS = ['confirmation', 'sign_in', 'invitation'] as const
-
 /** The mails of the service, from the commit that asks for one. They are kept for two days, and for as long as their links work. */
 export const mails = sqliteTable(
   'mails',
   {
     mail_id: text().primaryKey(),
-    kind: text({ enum: MAIL_KINDS }).notNull(),
+    kind: text({ enum: [...LINK_KINDS, ...SUBSCRIPTIONS] }).notNull(),
     /** Whose mail it is; null for a link that signs in. */
     organization_id: text(),
-    /** The invitation that it brings; null for another kind. */
+    /** The member whom it is for; null for a mail with a link. */
+    member_id: text(),
+    /** The invitation that it brings; the alerts, as JSON, each with its instant; the day of the digest; null for another kind. */
     about: text(),
     email: text().notNull(),
     /** The address in its normal form, by which the mails to one mailbox are counted. */

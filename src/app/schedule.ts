@@ -54,7 +54,14 @@ const begin =
     runTask(system, { task, at: system.now.getTime(), cursor: '' })
 
 const SWEEPS = Object.values(WORK).flatMap(({ sweeps = [] }) => sweeps)
-const QUARTERLY = ['midnight', 'readPending', 'sweepRechecks', 'resolveAlerts'] as const satisfies TaskMessage['task'][]
+const QUARTERLY = [
+  'midnight',
+  'readPending',
+  'sweepRechecks',
+  'resolveAlerts',
+  'mailAlerts',
+  'mailDigests',
+] as const satisfies TaskMessage['task'][]
 
 /** All other tasks. */
 export const DAILY = (Object.keys(TASKS) as TaskMessage['task'][]).filter((task) => ![...SWEEPS, ...QUARTERLY].includes(task))

@@ -37,6 +37,8 @@ import { sendAll } from '../platform/work/send.ts'
 import { pruneAttempts } from '../taxpayers/attempts/attempts.ts'
 import { alertEfirmas, rewrapLogins } from '../taxpayers/upkeep.ts'
 import { verifyIdle } from '../taxpayers/verification.ts'
+import { mailAlerts } from './mails/alerts.ts'
+import { mailDigests } from './mails/digest.ts'
 import { resume } from './resume.ts'
 
 /**
@@ -82,6 +84,8 @@ export const TASKS = {
   issueInvoices,
   reviewSubscriptions: (system: System, cursor?: string) => reviewSubscriptions(system, resume, cursor),
   resolveAlerts,
+  mailAlerts,
+  mailDigests,
   pruneEvents,
   rewrapSecrets,
   rewrapCredentials,

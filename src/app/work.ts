@@ -29,6 +29,8 @@ import { Budget } from '../platform/work/budget.ts'
 import { recordDeadLetter } from '../platform/work/dead-letters.ts'
 import { each } from '../platform/work/pages.ts'
 import { sendAll } from '../platform/work/send.ts'
+import { writeAlerts } from './mails/alerts.ts'
+import { writeDigest } from './mails/digest.ts'
 import { runTask, TaskMessage } from './tasks.ts'
 
 /** The bindings of the queues. */
@@ -171,8 +173,8 @@ export const WORK: Readonly<Record<string, WorkKind>> = {
   mails: kind({
     queues: ['WEBHOOKS'],
     message: z.strictObject({ mail: z.string() }),
-    statements: 10,
-    handle: async (system, { mail }) => void (await sendAsked(system, mail)),
+    statements: 300,
+    handle: async (system, { mail }) => void (await sendAsked(system, mail, { alerts: writeAlerts, digest: writeDigest })),
     sweeps: [sweepMails],
   }),
   deliveries: kind({

@@ -397,6 +397,8 @@ export const ROWS: Record<string, Row> = {
   },
   'PATCH /v1/team/members/:member_id': { may: WRITERS, answers: 200, given: freshMember, json: () => ({ role: 'admin' }) },
   'DELETE /v1/team/members/:member_id': { may: WRITERS, answers: 200, given: freshMember },
+  'GET /v1/team/mail-preferences': { may: ALL, answers: 200 },
+  'PATCH /v1/team/mail-preferences': { may: ALL, answers: 200, json: () => ({ alerts: 'all' }) },
   'GET /v1/team/invitations': { may: ALL, answers: 200 },
   'DELETE /v1/team/invitations/:invitation_id': { may: WRITERS, answers: 204, given: freshInvitation },
   'GET /v1/organization': { may: ALL, answers: 200 },

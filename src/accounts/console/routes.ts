@@ -11,10 +11,11 @@ import { perAddress } from '../../platform/http/operation.ts'
 import { isOfOwnMachine, isOfOwnPage, readAuthorization, sessionCookie, sessionOf } from '../../platform/http/presented/session.ts'
 import { problem, unknownPath } from '../../platform/http/problem.ts'
 import { parse } from '../../platform/http/validation/faults.ts'
-import { pageOfKeptMails } from '../../platform/mail/kept.ts'
+import { pageOfKeptMails, plainPage } from '../../platform/mail/kept.ts'
 import { keepsMails } from '../../platform/settings.ts'
 import { requestSignInLink, viewConfirmation } from '../confirmation/confirmation.ts'
 import { viewInvitation } from '../identity.ts'
+import { openUnsubscribeToken, unsubscribe } from '../mails/preferences.ts'
 import { Address, Choice, Link, Other, Pair, Token } from './contract.ts'
 import {
   changeOrganization,
@@ -47,7 +48,20 @@ const DOORS = [
   '/console/invitations/holder',
   '/console/confirmations/holder',
   '/console/mails',
+  '/console/unsubscribe',
 ]
+
+const LEAVING = 'Correos · Mails'
+const BUTTON = '<form method="post"><button>Dejar de recibirlos · Stop them</button></form>'
+const LEAVE = {
+  alerts: plainPage(LEAVING, `<p>¿Ya no quiere recibir alertas por correo? · Do you want no more alerts by mail?</p>\n${BUTTON}`),
+  digest: plainPage(LEAVING, `<p>¿Ya no quiere recibir el resumen semanal? · Do you want no more weekly digests?</p>\n${BUTTON}`),
+}
+const LEFT = plainPage(
+  LEAVING,
+  '<p>Listo: ya no los recibirá. En la consola puede pedirlos otra vez. · Done: they end. In the console you can ask for them again.</p>',
+)
+const UNKNOWN = plainPage(LEAVING, '<p>Este enlace no es válido. · This link is not valid.</p>')
 
 const ofOwnPage: MiddlewareHandler<App> = (c, next) => {
   if (!isOfOwnPage(c)) throw new Failure('forbidden', 'session.foreign', 'Only a page of the console may ask for this.')
@@ -149,6 +163,15 @@ consoleApp
     const { db, settings } = c.var.system
     if (!keepsMails(settings) || !isOfOwnMachine(c)) throw unknownPath()
     return c.html(await pageOfKeptMails(db, new URL(c.req.url).origin))
+  })
+  // The link of a mail, without a session: looking at it, as a scanner of mails does, changes nothing. Mail programs post to it themselves.
+  .get('/console/unsubscribe', async (c) => {
+    const of = await openUnsubscribeToken(c.var.system, c.req.query('token') ?? '')
+    return c.html(of ? LEAVE[of.kind] : UNKNOWN, of ? 200 : 404)
+  })
+  .post('/console/unsubscribe', async (c) => {
+    const isDone = await unsubscribe(c.var.system, c.req.query('token') ?? '')
+    return c.html(isDone ? LEFT : UNKNOWN, isDone ? 200 : 404)
   })
   .get('/console/*', (c) => consoleFile(c.env.ASSETS, c.req.raw))
 

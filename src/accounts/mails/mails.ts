@@ -5,15 +5,18 @@ import { newId } from '../../platform/db/id.ts'
 import { changesOf } from '../../platform/db/statement.ts'
 import { Failure } from '../../platform/failures.ts'
 import { LOCAL_ORIGIN, pruneKeptMails } from '../../platform/mail/kept.ts'
-import { deliversMail, sendMail } from '../../platform/mail/mail.ts'
+import { deliversMail, type Mail, sendMail } from '../../platform/mail/mail.ts'
 import { networkKey } from '../../platform/network.ts'
 import { keepsMails } from '../../platform/settings.ts'
 import { clock } from '../../platform/time/clock.ts'
+import type { Leased } from '../../platform/work/lease.ts'
 import { sendHints } from '../../platform/work/send.ts'
 import { trialEmailOf } from '../billing/subscription/status.ts'
 import { digestOf, newToken } from '../credentials/key.ts'
 import { findOrganization } from '../organization/organization.ts'
-import { findInvitation, membershipsOf } from '../team/store.ts'
+import type { LINK_KINDS } from '../tables.ts'
+import { findInvitation, findMember, type MemberRow, membershipsOf } from '../team/store.ts'
+import { isSubscribed, type MailedKind, unsubscribeToken } from './preferences.ts'
 import {
   type AskedMail,
   assertFewMails,
@@ -28,7 +31,7 @@ import {
   setLink,
   unsentMails,
 } from './store.ts'
-import { confirmationMail, invitationMail, signInMail } from './texts.ts'
+import { confirmationMail, invitationMail, leaving, signInMail } from './texts.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -39,8 +42,10 @@ const FEW = 'mail.few'
 const MOST_ATTEMPTS = 60
 const SWEPT = 100
 
-/** How a kind of mail is limited, and how its link is made. */
-interface Kind {
+type Written = Pick<Mail, 'subject' | 'text'>
+
+/** How a kind of mail with a link is limited, and how its link is made. */
+interface LinkKind {
   /** Strangers can have mails sent to an address: few, and from one network so few that its owner, elsewhere, still gets one. */
   limits: MailLimits
   refusal(retry_after_seconds: number): Failure
@@ -49,10 +54,10 @@ interface Kind {
   /** Where its link leads, in the console, up to the token. */
   path: string
   /** The mail with this link; null when it is sent to nobody. */
-  write(system: System, row: MailRow, link: string): Promise<{ subject: string; text: string } | null>
+  write(system: System, row: MailRow, link: string): Promise<Written | null>
 }
 
-const KINDS: Record<AskedMail['kind'], Kind> = {
+const KINDS: Record<(typeof LINK_KINDS)[number], LinkKind> = {
   confirmation: {
     limits: { milliseconds: DAY_MS, network: 5, all: 20, organization: 20 },
     refusal: (retry_after_seconds) =>
@@ -109,12 +114,19 @@ const KINDS: Record<AskedMail['kind'], Kind> = {
  */
 export async function requestMail(
   system: System,
-  asked: Pick<AskedMail, 'kind' | 'organization_id' | 'email'> & { about?: string },
+  asked: Pick<AskedMail, 'organization_id' | 'email'> & { kind: keyof typeof KINDS; about?: string },
   requested: (statements: readonly Statement[]) => Promise<unknown>,
 ): Promise<string | null> {
   const { db, now, settings } = system
   const { limits, refusal } = KINDS[asked.kind]
-  const of = { about: null, ...asked, address: trialEmailOf(asked.email), network: await networkKey(system), created_at: now }
+  const of = {
+    member_id: null,
+    about: null,
+    ...asked,
+    address: trialEmailOf(asked.email),
+    network: await networkKey(system),
+    created_at: now,
+  }
   const row: AskedMail = { mail_id: newId('eml'), ...of }
   try {
     await requested([assertFewMails(row, limits, FEW), insertMail(db, row)])
@@ -135,7 +147,8 @@ function secondsUntilFew(mails: Awaited<ReturnType<typeof mailsLike>>, limits: M
   return Math.max(1, Math.ceil(Math.max(...ends) / 1_000))
 }
 
-const wake = (system: System, ids: readonly string[]): Promise<void> =>
+/** Says that these mails are to be sent. */
+export const wake = (system: System, ids: readonly string[]): Promise<void> =>
   sendHints(
     system,
     system.env.WEBHOOKS,
@@ -149,31 +162,51 @@ export async function sweepMails(system: System): Promise<void> {
   if (ids.length > 0) await wake(system, ids)
 }
 
-const originOf = ({ settings: { publicHosts } }: System): string =>
+/** The origin that links in mails lead to. */
+export const originOf = ({ settings: { publicHosts } }: Pick<System, 'settings'>): string =>
   publicHosts[0] === undefined ? LOCAL_ORIGIN : `https://${publicHosts[0]}`
 
+/** Writes a mail to a member, when it is sent; null when there is nothing to say any more. */
+export type Writers = Record<MailedKind, (system: System, row: MailRow, member: MemberRow) => Promise<Written | null>>
+
 /**
- * Sends a mail with a new link, which is committed before anybody learns it. A repetition of a mail that was sent does nothing. One that was sent
- * and, by a crash, not marked is sent again, with another link that replaces it. Returns the token of the link; null when nothing was sent.
+ * Sends a mail. A repetition of one that was sent does nothing. One that was sent and, by a crash, not marked is sent again: with the same id and,
+ * where it has a link, with another one that replaces it. Returns the token of the link; null without one, and when nothing was sent.
  */
-export async function sendAsked(system: System, mail_id: string): Promise<string | null> {
-  const { db, settings, now } = system
-  const d1 = db.$client
+export async function sendAsked(system: System, mail_id: string, writers?: Writers): Promise<string | null> {
+  const d1 = system.db.$client
   const row = deliversMail(system) ? await claimMail(d1, mail_id, MOST_ATTEMPTS) : undefined
   if (!row) return null
-  const { noun, valid_ms, path, write } = KINDS[row.kind]
-  const token = newToken(settings.environment, noun)
-  let isSent = false
+  let sent: string | null = null
   await mailLease.work(d1, row, async () => {
-    const digest = await digestOf(settings.apiSecretKeys.current, token)
-    await commit(d1, [mailLease.assertLeased(row), setLink(row, digest, new Date(now.getTime() + valid_ms))])
-    const mail = await write(system, row, `${originOf(system)}/console/${path}${token}`)
-    if (mail) await sendMail(system, { mail_id, to: row.email, ...mail })
-    isSent = mail !== null
+    if (row.kind === 'alerts' || row.kind === 'digest') await sendToMember(system, row, row.kind, writers!)
+    else sent = await sendLink(system, row, KINDS[row.kind])
     await changesOf(d1, markSent(row, clock.now()))
     return false
   })
-  return isSent ? token : null
+  return sent
+}
+
+/** Sends a mail with a new link, which is committed before anybody learns it. Returns its token; null when the mail is for nobody. */
+async function sendLink(system: System, row: Leased<MailRow>, { noun, valid_ms, path, write }: LinkKind): Promise<string | null> {
+  const { db, settings, now } = system
+  const token = newToken(settings.environment, noun)
+  const digest = await digestOf(settings.apiSecretKeys.current, token)
+  await commit(db.$client, [mailLease.assertLeased(row), setLink(row, digest, new Date(now.getTime() + valid_ms))])
+  const mail = await write(system, row, `${originOf(system)}/console/${path}${token}`)
+  if (mail) await sendMail(system, { mail_id: row.mail_id, to: row.email, ...mail })
+  return mail && token
+}
+
+/** Sends a mail to a member who still wants it, and whose address is confirmed. */
+async function sendToMember(system: System, row: MailRow, kind: MailedKind, writers: Writers): Promise<void> {
+  const member = await findMember(system.db, row.organization_id!, row.member_id!)
+  if (!member || !isSubscribed(member, kind)) return
+  const mail = await writers[kind](system, row, member)
+  if (!mail) return
+  const unsubscribe = `${originOf(system)}/console/unsubscribe?token=${await unsubscribeToken(system, member.member_id, kind)}`
+  const text = `${mail.text}\n--\n${leaving(member.mail_language, kind, unsubscribe)}`
+  await sendMail(system, { mail_id: row.mail_id, to: member.email, subject: mail.subject, text, unsubscribe })
 }
 
 /** Deletes what no link and no limit needs any more, and the mails that were kept long enough. */

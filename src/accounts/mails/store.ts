@@ -14,7 +14,10 @@ export type MailRow = Omit<Stored, 'expires_at' | 'sent_at' | 'created_at'> & {
   created_at: number
 }
 /** A mail that is asked for. */
-export type AskedMail = Pick<Stored, 'mail_id' | 'kind' | 'organization_id' | 'about' | 'email' | 'address' | 'network' | 'created_at'>
+export type AskedMail = Pick<
+  Stored,
+  'mail_id' | 'kind' | 'organization_id' | 'member_id' | 'about' | 'email' | 'address' | 'network' | 'created_at'
+>
 
 const { mail_id, kind, organization_id, address, network, digest, expires_at, sent_at, attempts, created_at } = mails
 

@@ -37,14 +37,15 @@ If you did not ask for it, do nothing: nobody signs in without the link.
 
 const DAY = { timeZone: 'UTC', day: 'numeric', month: 'long', year: 'numeric' } as const
 
+/** A text of others, in which a mail program finds no address to make a link of. */
+export const unlinked = (text: string): string => text.replace(/\.(?=\p{L})/gu, '. ').replace(/:\/\/|@/g, ' ')
+
 /**
  * A name that somebody typed, as a mail to others may have it: mail programs make links of what looks like an address, so that nothing in it does,
  * and it is short.
  */
 export const harmless = (name: string): string =>
-  name
-    .replace(/[^\p{L}\p{M}\p{N} &.,'’()-]/gu, ' ')
-    .replace(/\.(?=[\p{L}\p{N}])/gu, '. ')
+  unlinked(name.replace(/[^\p{L}\p{M}\p{N} &.,'’()-]/gu, ' '))
     .replace(/\s+/g, ' ')
     .trim()
     .slice(0, 80)
@@ -67,3 +68,9 @@ ${link}
 The page says who invites you and with which role before you accept. If you did not expect the invitation, do nothing.
 `,
 })
+
+/** The end of a mail to a member: why it comes, and how to end such mails. */
+export const leaving = (language: 'es' | 'en', kind: 'alerts' | 'digest', link: string): string =>
+  language === 'es'
+    ? `Recibe este correo como miembro de la organización. Para no recibir más ${kind === 'alerts' ? 'alertas' : 'resúmenes'} por correo, sin entrar: ${link}\n`
+    : `You get this mail as a member of the organization. To get no more ${kind === 'alerts' ? 'alerts' : 'digests'} by mail, without signing in: ${link}\n`

@@ -13,7 +13,7 @@ import { requestMail } from '../mails/mails.ts'
 import { findOrganization, viewOrganization } from '../organization/organization.ts'
 import { reserveQuota } from '../plans/reserve-quota.ts'
 import type { Acceptance, Invitation, InvitationDraft, MemberQuery, NewInvitation, Signup } from './contract.ts'
-import { requireOwnerFor, viewMember } from './members.ts'
+import { FIRST_PREFERENCES, requireOwnerFor, viewMember } from './members.ts'
 import {
   assertInvitationOpen,
   assertNotMember,
@@ -170,7 +170,15 @@ export async function acceptInvitation(system: System, { token, name }: Acceptan
   const { db, now } = system
   const invitation = await requireInvitation(system, token)
   const { organization_id, email, role, credential_expires_at: expires_at, scopes, fiscal_entity_ids, allowed_addresses } = invitation
-  const joined = { name, email, role, status: 'active', email_confirmed_at: invitation.isByMail ? now : null, created_at: now } as const
+  const joined = {
+    name,
+    email,
+    role,
+    status: 'active',
+    email_confirmed_at: invitation.isByMail ? now : null,
+    created_at: now,
+    ...FIRST_PREFERENCES,
+  } as const
   const member: MemberRow = { member_id: newId('mem'), organization_id, ...joined }
   const limits = { scopes, fiscal_entity_ids, allowed_addresses }
   const draft = { name: 'Invitation', role, member_id: member.member_id, created_by: null, expires_at, ...limits }

@@ -21,6 +21,9 @@ import {
 
 export { insertMember, type MemberRow } from './store.ts'
 
+/** Which mails a new member gets. */
+export const FIRST_PREFERENCES = { mail_alerts: 'critical', mail_digest: true, mail_language: 'es' } as const
+
 export const viewMember = ({ member_id, name, email, role, created_at }: MemberRow): Member => ({
   ...{ member_id, name, email, role },
   created_at: created_at.toISOString(),

@@ -25,6 +25,10 @@ export const findMember = async (db: Database, organization_id: string, member_i
       .limit(1)
   )[0]
 
+/** A member of whichever organization, also one who was removed. */
+export const findMemberAnywhere = async (db: Database, member_id: string): Promise<MemberRow | undefined> =>
+  (await db.select().from(members).where(eq(members.member_id, member_id)).limit(1))[0]
+
 export const listActiveMembers = (db: Database, organization_id: string, after: string | undefined, limit: number) =>
   db
     .select()

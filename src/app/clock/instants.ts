@@ -6,6 +6,9 @@ const DAY = 96 * QUARTER
 /** The daily work begins at 10:00 UTC. */
 const DAILY_AT = 40 * QUARTER
 const DAILY = '0 10 * * *'
+const DIGEST_AT = 32 * QUARTER
+/** The remainder by 7 of the days since 1970 on a Monday. */
+const MONDAY = 4
 
 export const isDaily = (cron: string): boolean => cron === DAILY
 
@@ -22,8 +25,12 @@ export const cronsOf = (at: number): string[] => [
   ...(at % DAY === DAILY_AT ? [DAILY] : []),
 ]
 
-/** When the crons find something to do without any row that waits: after a midnight of these zones, and every day. */
+/** When the crons find something to do without any row that waits: after a midnight of these zones, at 08:00 of a Monday there, and every day. */
 export function nextByCalendar(zones: readonly string[], now: number): number {
-  const midnights = zones.map((zone) => firstInstantOf(dayOfEpoch(epochDayOf(localDayOf(new Date(now), zone)) + 1), zone).getTime())
+  const midnights = zones.flatMap((zone) => {
+    const today = epochDayOf(localDayOf(new Date(now), zone))
+    const morning = firstInstantOf(dayOfEpoch(today), zone).getTime() + DIGEST_AT
+    return [firstInstantOf(dayOfEpoch(today + 1), zone).getTime(), ...(today % 7 === MONDAY && morning > now ? [morning] : [])]
+  })
   return Math.min(after(now - DAILY_AT, DAY) + DAILY_AT, ...midnights.map((at) => from(at, QUARTER)))
 }

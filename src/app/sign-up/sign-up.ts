@@ -5,7 +5,7 @@ import { NO_LIMITS } from '../../accounts/credentials/limits.ts'
 import { insertOrganization, type OrganizationRow, viewOrganization } from '../../accounts/organization/organization.ts'
 import type { Signup } from '../../accounts/team/contract.ts'
 import { refuseDisposable } from '../../accounts/team/invitations.ts'
-import { insertMember, type MemberRow, viewMember } from '../../accounts/team/members.ts'
+import { FIRST_PREFERENCES, insertMember, type MemberRow, viewMember } from '../../accounts/team/members.ts'
 import { loginsOf } from '../../authority/logins.ts'
 import { defaultExtractors, insertExtractors } from '../../connections/extractors/extractors.ts'
 import { audited } from '../../platform/audit/audit.ts'
@@ -35,6 +35,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     extractor_count: 0,
     email_confirmed_at: sendsMail(system) ? null : now,
     extractors_since: null,
+    digest_on: '',
     events_shard: shardAmong(id, system.settings.openEvents),
     created_at: now,
   }
@@ -46,6 +47,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     role: 'owner',
     status: 'active',
     email_confirmed_at: sendsMail(system) ? null : now,
+    ...FIRST_PREFERENCES,
     created_at: now,
   }
   const { row, shown } = await mintCredential(system, organization.id, {

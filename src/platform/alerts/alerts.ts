@@ -65,7 +65,7 @@ export const alertStatements = (drafts: readonly AlertDraft[], now: Date): SQL[]
             ${bare(alerts.amount)} = excluded.${bare(alerts.amount)},
             ${bare(alerts.message)} = excluded.${bare(alerts.message)}, ${bare(alerts.message_es)} = excluded.${bare(alerts.message_es)},
           ${bare(alerts.created_at)} = excluded.${bare(alerts.created_at)}, ${bare(alerts.read_at)} = null,
-            ${bare(alerts.resolved_at)} = null, ${bare(alerts.notified)} = ${NOTIFIED.nothing}
+            ${bare(alerts.resolved_at)} = null, ${bare(alerts.notified)} = ${NOTIFIED.nothing}, ${bare(alerts.is_mailed)} = 0
         where ${alerts.severity} = 'warning' and excluded.${bare(alerts.severity)} = 'critical' or ${alerts.resolved_at} is not null`,
   )
 
@@ -144,7 +144,16 @@ export async function raiseAlertsOf(system: System, drafts: readonly AlertDraft[
   )
 }
 
-const view = ({ organization_id: _, dedupe_key: __, notified: ___, created_at, read_at, resolved_at, ...row }: AlertRow): Alert => ({
+const view = ({
+  organization_id: _,
+  dedupe_key: __,
+  notified: ___,
+  is_mailed: ____,
+  created_at,
+  read_at,
+  resolved_at,
+  ...row
+}: AlertRow): Alert => ({
   ...row,
   created_at: created_at.toISOString(),
   read_at: read_at?.toISOString() ?? null,

@@ -30,6 +30,8 @@ export const alerts = sqliteTable(
     resolved_at: instant(),
     /** How much of it events have reported (`NOTIFIED`). */
     notified: integer().notNull().default(0),
+    /** Whether it was decided who gets it by mail. */
+    is_mailed: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     // Raising an alert whose key exists.
@@ -42,6 +44,8 @@ export const alerts = sqliteTable(
     index('alerts_rfc').on(table.organization_id, table.rfc, table.alert_id),
     // Reporting alerts as events.
     index('alerts_unnotified').on(table.alert_id).where(sql`notified <> 1`),
+    // The alerts of an organization that are to be mailed.
+    index('alerts_unmailed').on(table.organization_id, table.alert_id).where(sql`is_mailed = 0`),
     // Finding out whether the causes of open alerts have ended.
     index('alerts_open')
       .on(table.alert_id)

@@ -1,7 +1,6 @@
 import { desc, sql } from 'drizzle-orm'
 import { commit, type Database } from '../db/commit.ts'
 import { changesOf } from '../db/statement.ts'
-import type { Mail } from './mail.ts'
 import { keptMails } from './tables.ts'
 
 const KEPT_MS = 7 * 86_400_000
@@ -11,12 +10,12 @@ const SHOWN = 100
 export const LOCAL_ORIGIN = 'http://localhost:8787'
 
 /** Keeps a mail. One that is sent again replaces itself, as its link does. */
-export const keepMail = (db: Database, { mail_id, to, subject, text }: Mail, created_at: Date): Promise<void> =>
+export const keepMail = (db: Database, mail: Record<'mail_id' | 'to' | 'subject' | 'text', string>, created_at: Date): Promise<void> =>
   commit(db.$client, [
     db
       .insert(keptMails)
-      .values({ mail_id, to, subject, text, created_at })
-      .onConflictDoUpdate({ target: keptMails.mail_id, set: { text } }),
+      .values({ ...mail, created_at })
+      .onConflictDoUpdate({ target: keptMails.mail_id, set: { text: mail.text } }),
   ]).then(() => {})
 
 export const pruneKeptMails = (db: Database, now: Date): Promise<number> =>
@@ -24,12 +23,12 @@ export const pruneKeptMails = (db: Database, now: Date): Promise<number> =>
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
 
-const PAGE = (mails: string): string => `<!doctype html>
+/** A page without script and style. */
+export const plainPage = (title: string, body: string): string => `<!doctype html>
 <html lang="es"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
-<title>Correos de este equipo · Mails of this machine</title>
-<h1>Correos de este equipo · Mails of this machine</h1>
-<p>Nadie más los recibe. Se guardan 7 días. · Nobody else gets them. They are kept for 7 days.</p>
-${mails}
+<title>${title}</title>
+<h1>${title}</h1>
+${body}
 </html>
 `
 
@@ -40,12 +39,13 @@ export async function pageOfKeptMails(db: Database, origin: string): Promise<str
     escaped(text.replaceAll(LOCAL_ORIGIN, origin))
       .replace(/https?:\/\/[^\s<]+/g, (url) => `<a href="${url}">${url}</a>`)
       .replaceAll('\n', '<br>\n')
-  return PAGE(
-    rows
-      .map(
-        ({ to, subject, text, created_at }) =>
-          `<article><h2>${escaped(subject)}</h2>\n<p>${escaped(to)} · ${created_at.toISOString()}</p>\n<p>${linked(text)}</p></article>`,
-      )
-      .join('\n') || '<p>Ninguno todavía. · None yet.</p>',
+  const shown = rows.map(
+    ({ to, subject, text, created_at }) =>
+      `<article><h2>${escaped(subject)}</h2>\n<p>${escaped(to)} · ${created_at.toISOString()}</p>\n<p>${linked(text)}</p></article>`,
+  )
+  return plainPage(
+    'Correos de este equipo · Mails of this machine',
+    `<p>Nadie más los recibe. Se guardan 7 días. · Nobody else gets them. They are kept for 7 days.</p>
+${shown.join('\n') || '<p>Ninguno todavía. · None yet.</p>'}`,
   )
 }

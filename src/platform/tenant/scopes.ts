@@ -32,6 +32,8 @@ const LOWEST = {
   'imports:write': 'admin',
   'insight:read': 'member',
   'insight:write': 'admin',
+  'mails:read': 'member',
+  'mails:write': 'member',
   'organization:read': 'member',
   'organization:write': 'admin',
   'repse:read': 'member',
@@ -63,11 +65,13 @@ const EXCEPTIONS: Readonly<Record<string, Scope>> = {
   checkCfdiStatus: 'cfdi:check',
   connectFiscalEntities: 'fiscal_entities:connect',
   connectFiscalEntity: 'fiscal_entities:connect',
+  getMailPreferences: 'mails:read',
   listDataSources: 'fiscal_entities:read',
   listExtractors: 'extractors:list',
   lookUpBlacklistsBatch: 'blacklists:read',
   previewExtractor: 'extractors:read',
   resendConfirmation: 'organization:write',
+  updateMailPreferences: 'mails:write',
 }
 
 /** The scope of an operation: the resource is its tag, and what is no GET writes. */

@@ -27,6 +27,8 @@ export const organizations = sqliteTable(
     extractor_count: integer().notNull(),
     /** When it got an extractor while it had none, so that everything was visible before; null when that never happened. */
     extractors_since: instant(),
+    /** The Monday, `YYYY-MM-DD`, of its last digest by mail; empty before the first. */
+    digest_on: text().notNull().default(''),
     /** The number n of EVENTS_n, chosen once. */
     events_shard: integer().notNull(),
     created_at: instant().notNull(),
@@ -34,6 +36,8 @@ export const organizations = sqliteTable(
   (table) => [
     // The daily issue of invoices: unbilled organizations of a time zone.
     index('organizations_billed').on(table.timezone, table.billed_month),
+    // The digests of a Monday: the organizations of a time zone that had none.
+    index('organizations_digest').on(table.timezone, table.digest_on),
     // The review of ended trials, every quarter of an hour.
     index('organizations_trial').on(table.trial_ends_at).where(sql`plan = 'diagnostic' and suspension is null`),
     // The daily review of suspended organizations.

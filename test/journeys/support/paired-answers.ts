@@ -168,7 +168,15 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
     history: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/history?fiscal_entity_id=${fe}`)),
     others: await each(
       [
-        ...['/v1/team/members', '/v1/team/invitations', '/v1/credentials', '/v1/billing/plan', '/v1/billing/plans', '/v1/billing/usage'],
+        ...[
+          '/v1/team/members',
+          '/v1/team/invitations',
+          '/v1/team/mail-preferences',
+          '/v1/credentials',
+          '/v1/billing/plan',
+          '/v1/billing/plans',
+          '/v1/billing/usage',
+        ],
         ...['/v1/billing/rfcs', '/v1/sync', '/v1/exports', '/v1/storage-connectors', '/v1/reports', '/v1/blacklists/custom'],
         ...['attention', 'opinions', 'obligations', 'listed', 'vat'].map((name) => `/v1/portfolio/${name}`),
         ...['check?', 'file?incomplete=allow&'].map(

@@ -20,6 +20,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/team/members/invite': 'invitation.created',
   'PATCH /v1/team/members/:member_id': 'member.updated',
   'DELETE /v1/team/members/:member_id': 'member.removed',
+  'PATCH /v1/team/mail-preferences': 'mail_preferences.updated',
   'DELETE /v1/team/invitations/:invitation_id': 'invitation.withdrawn',
   // The sign-up is confirmed here.
   'POST /v1/auth/email/resend': null,
@@ -214,6 +215,7 @@ describe('a change and its event are one commit', () => {
     'POST /v1/team/members/invite': ['insert', 'invitations'],
     'PATCH /v1/team/members/:member_id': ['update', 'members'],
     'DELETE /v1/team/members/:member_id': ['update', 'members'],
+    'PATCH /v1/team/mail-preferences': ['update', 'members'],
     'POST /v1/credentials': ['insert', 'credentials'],
     'DELETE /v1/credentials/:api_key': ['update', 'credentials'],
     'POST /v1/extractors': ['insert', 'extractors'],

@@ -719,6 +719,34 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.EVENTS_0.prepare('delete from alerts where organization_id = ?').bind(of.id).run()
   },
 
+  async mailAlerts(platform) {
+    const drafts = Array.from({ length: 700 }, (_, n) => ({
+      ...({ organization_id: `org_many${n}`, kind: 'storage.failed', severity: 'critical', resource_id: 'stc_x' } as const),
+      ...{ dedupe_key: 'x', message: '', message_es: '', fiscal_entity_id: null, rfc: null },
+    }))
+    for (const statement of alertStatements(drafts, new Date())) await commit(env.EVENTS_0, [statement])
+    await finish(platform, 'mailAlerts')
+    expect(await countOf('alerts', "is_mailed = 0 and organization_id like 'org_many%'", env.EVENTS_0)).toBe(0)
+  },
+
+  async mailDigests(platform) {
+    await organizations(5_000, { timezone: "'America/Mexico_City'", digest_on: "''", suspension: 'null', created_at: '1' })
+    await connect((await organization()).owner, freshRfc(), { ciec: 'empty' })
+    const [organization_id, entity] = [idSql('org'), '2000000 + n.i']
+    await multiply('connections', 5_000, {
+      connection: 'null',
+      organization_id,
+      fiscal_entity_id: idSql('fe'),
+      entity,
+      rfc: `'RFD' || n.i`,
+    })
+    const wants = { status: "'active'", email: `'digest' || n.i`, email_confirmed_at: '1', mail_digest: '1' }
+    await multiply('members', 5_000, { member_id: idSql('mem'), organization_id, ...wants })
+    at('2026-05-25T14:10:00Z')
+    await finish(platform, 'mailDigests')
+    expect(await countOf('mails', "email like 'digest%'")).toBe(5_000)
+  },
+
   async readPending(platform) {
     await env.FILES.put('documents/pending', 'no PDF')
     Object.assign(platform.env, { PDF: { fetch: async () => Response.json({ reason: 'It is none.' }, { status: 422 }) } })

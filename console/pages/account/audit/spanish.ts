@@ -2,6 +2,7 @@
 export const PROCESSES: Record<string, string> = {
   billing: 'facturación',
   confirmation: 'el enlace del correo',
+  digest: 'resumen semanal',
   downloads: 'descargas',
   exports: 'exportaciones',
   fetcher: 'acceso al portal del SAT',
@@ -10,6 +11,7 @@ export const PROCESSES: Record<string, string> = {
   operator: 'el operador',
   reports: 'reportes',
   stripe: 'Stripe',
+  unsubscribe: 'el enlace de un correo',
 }
 
 /** What the members of what was sent or changed are called in Spanish. */
@@ -25,6 +27,9 @@ export const MEMBERS: Record<string, string> = {
   tipo_operacion: 'tipo de operación',
   tipo_tercero: 'tipo de tercero',
   use: 'uso de sus compras',
+  alerts: 'alertas por correo',
+  weekly_digest: 'resumen semanal',
+  language: 'idioma de los correos',
   active: 'activo',
   allowed_addresses: 'direcciones de red',
   amount: 'importe',

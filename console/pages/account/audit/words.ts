@@ -41,6 +41,7 @@ export const ACTIONS: Record<string, string> = {
   'invitation.withdrawn': 'Invitación retirada',
   'invoice.issued': 'Factura emitida',
   'invoice.paid': 'Factura pagada',
+  'mail_preferences.updated': 'Correos elegidos',
   'member.joined': 'Persona incorporada',
   'member.removed': 'Persona quitada',
   'member.updated': 'Persona cambiada',

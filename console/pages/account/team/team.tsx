@@ -15,6 +15,7 @@ import { invitationsQuery, membersQuery, rowsOf } from '../lists.ts'
 import { needsFor, Once } from '../parts.tsx'
 import { words as common } from '../words.ts'
 import { Change, Invite, Remove, useInvite, Withdraw } from './dialogs.tsx'
+import { OwnMails } from './mails.tsx'
 import { words } from './words.ts'
 
 /** What is asked about above the page. */
@@ -189,6 +190,7 @@ export default function Team() {
       )}
       <Members ask={ask} />
       <Invitations ask={ask} made={keep} />
+      <OwnMails />
       <Panel title={c.rolesTitle}>
         <Facts facts={(['owner', 'admin', 'member'] as const).map((role) => [c.roles[role], c.may[role]])} />
       </Panel>

@@ -33,6 +33,17 @@ const es = {
   mailedLead: (role: string, until: string) =>
     `Le enviamos un correo con su enlace. Si no le llega, envíele este. Rol: ${role}. La invitación vale una vez, hasta el ${until}`,
   copyLink: 'Copiar el enlace',
+  mails: 'Sus correos',
+  mailsTo: (email: string) => `Llegan a ${email}.`,
+  mailsNotYet: (email: string) => `Llegarán a ${email} en cuanto entre una vez por un enlace enviado a ese correo.`,
+  mailAlerts: 'Alertas por correo',
+  mailedAlerts: { none: 'Ninguna', critical: 'Las críticas', all: 'Todas' },
+  digest: 'Resumen semanal',
+  digestHint: 'Los lunes a las 8:00, en la zona horaria de la organización.',
+  mailLanguage: 'Idioma de los correos',
+  mailsSaved: 'Guardado.',
+  yes: 'Sí',
+  no: 'No',
 }
 const en: typeof es = {
   title: 'Team',
@@ -69,5 +80,16 @@ const en: typeof es = {
   mailedLead: (role, until) =>
     `We sent a mail with a link. If it does not arrive, send this one. Role: ${role}. The invitation works once, until ${until}`,
   copyLink: 'Copy the link',
+  mails: 'Your mails',
+  mailsTo: (email) => `They go to ${email}.`,
+  mailsNotYet: (email) => `They will go to ${email} once you have signed in by a link that was sent there.`,
+  mailAlerts: 'Alerts by mail',
+  mailedAlerts: { none: 'None', critical: 'The critical ones', all: 'All' },
+  digest: 'Weekly digest',
+  digestHint: 'On Mondays at 8:00, in the time zone of the organization.',
+  mailLanguage: 'Language of the mails',
+  mailsSaved: 'Saved.',
+  yes: 'Yes',
+  no: 'No',
 }
 export const words = { es, en }

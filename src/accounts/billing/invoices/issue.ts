@@ -9,6 +9,8 @@ import { CURRENCY, quoteMonth } from '../subscription/prices.ts'
 import { graceEnd } from '../subscription/status.ts'
 import { assertStillUnbilled, findUnbilled, insertInvoice, markBilled, organizationZones, type UnbilledOrganization } from './store.ts'
 
+export { organizationZones } from './store.ts'
+
 /** Organizations invoiced in one commit. */
 const PAGE = 50
 
