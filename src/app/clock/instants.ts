@@ -1,4 +1,4 @@
-import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../../platform/time/calendar.ts'
+import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf, wallClock } from '../../platform/time/calendar.ts'
 
 export const MINUTE = 60_000
 export const QUARTER = 15 * MINUTE
@@ -29,7 +29,9 @@ export const cronsOf = (at: number): string[] => [
 export function nextByCalendar(zones: readonly string[], now: number): number {
   const midnights = zones.flatMap((zone) => {
     const today = epochDayOf(localDayOf(new Date(now), zone))
-    const morning = firstInstantOf(dayOfEpoch(today), zone).getTime() + DIGEST_AT
+    const guess = firstInstantOf(dayOfEpoch(today), zone).getTime() + DIGEST_AT
+    // Another time where daylight saving begins or ends in that night.
+    const morning = guess - (wallClock(guess, zone) - today * DAY - DIGEST_AT)
     return [firstInstantOf(dayOfEpoch(today + 1), zone).getTime(), ...(today % 7 === MONDAY && morning > now ? [morning] : [])]
   })
   return Math.min(after(now - DAILY_AT, DAY) + DAILY_AT, ...midnights.map((at) => from(at, QUARTER)))
