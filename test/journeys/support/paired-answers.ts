@@ -199,7 +199,7 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
 
 const NOBODY = '0'.repeat(26)
 
-const ID = /\b(org|mem|ivt|fe|ext|run|job|wh|evt|inv|aud|alr|doc|ntf|imp)_[0-9a-z]{26}\b/g
+const ID = /\b(org|mem|ivt|fe|ext|run|job|wh|evt|inv|aud|alr|doc|ntf|imp|exp)_[0-9a-z]{26}\b/g
 
 /** Names each identifier after the order in which it first appears, and drops what differs between two services anyway. */
 export function renamed(player: Player, answers: unknown): Any {
