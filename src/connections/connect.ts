@@ -13,6 +13,7 @@ import type { Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
 import { Failure, invalid } from '../platform/failures.ts'
 import { shardAmong } from '../platform/hash.ts'
+import { isOwn } from '../platform/tenant/bound.ts'
 import { clock } from '../platform/time/clock.ts'
 import { type Attempt, recordRefusal, releaseAttempt, reserveAttempt } from '../taxpayers/attempts/attempts.ts'
 import { canLogIn, sealLogin, type VersionedLogin } from '../taxpayers/login.ts'
@@ -194,11 +195,12 @@ async function refuseTaken(ctx: Ctx, { external_id }: Labels, fiscal_entity_id?:
   if (external_id === null || external_id === undefined) return
   const holder = await findByExternalId(ctx.db, ctx.organization.id, external_id)
   if (holder === undefined || holder === fiscal_entity_id) return
+  const isShown = isOwn(ctx.organization, holder)
   throw new Failure(
     'conflict',
     'fiscal_entity.external_id_taken',
-    `Another RFC of the organization has this external_id. Send another one, or take it from that RFC with PATCH /v1/fiscal-entities/${holder}.`,
-    { resource_id: holder },
+    `Another RFC of the organization has this external_id. Send another one${isShown ? `, or take it from that RFC with PATCH /v1/fiscal-entities/${holder}` : ''}.`,
+    isShown ? { resource_id: holder } : {},
   )
 }
 

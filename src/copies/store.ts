@@ -2,8 +2,9 @@ import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzl
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { assignments, bare } from '../platform/db/statement.ts'
-import { hasOnly } from '../platform/tenant/bound.ts'
+import { uuidOf } from '../platform/db/id.ts'
+import { all, assignments, bare } from '../platform/db/statement.ts'
+import { hasOnly, isAbout } from '../platform/tenant/bound.ts'
 import type { Tenant } from '../platform/tenant/tenant.ts'
 import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from './tables.ts'
 
@@ -106,8 +107,14 @@ export const retryRefused = (connector: number): SQL[] => [
 ]
 
 /** Returns a page of the documents that the destination refused, after one of a fiscal entity. */
-export const listRefused = (connector: number, [fiscal_entity, document]: readonly [string, string], limit: number): SQL<RefusedRow> =>
-  sql<RefusedRow>`select * from ${storageRefused} where ${storageRefused.connector} = ${connector}
+export const listRefused = (
+  tenant: Tenant,
+  connector: number,
+  [fiscal_entity, document]: readonly [string, string],
+  limit: number,
+): SQL<RefusedRow> =>
+  sql<RefusedRow>`select * from ${storageRefused}
+        where ${all([sql`${storageRefused.connector} = ${connector}`, isAbout(tenant, storageRefused.fiscal_entity, uuidOf)])}
           and (${storageRefused.fiscal_entity}, ${storageRefused.document}) > (${fiscal_entity}, ${document})
         order by ${storageRefused.fiscal_entity}, ${storageRefused.document} limit ${limit}`
 

@@ -5,7 +5,8 @@ import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, retryOnConflict } from '../../platform/db/guard.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
 import { listPage } from '../../platform/paging/cursor.ts'
-import type { Role } from '../../platform/tenant/tenant.ts'
+import { mayGive } from '../../platform/tenant/scopes.ts'
+import { type Role, rolesAbove } from '../../platform/tenant/tenant.ts'
 import { endSessionsOfMember } from '../console/store.ts'
 import { isOwner, revokeMemberCredentials, setCredentialRole } from '../credentials/credentials.ts'
 import type { Member, MemberChanges, MemberQuery, MemberRemoval } from './contract.ts'
@@ -44,7 +45,8 @@ export async function listMembers(ctx: Ctx, query: MemberQuery) {
 /**
  * Reads a member and commits the statements that `statementsOf` derives from it, and does so again when the member has changed. `role` is
  * the new role: undefined keeps it, null removes the member. `keepsMade`: the credentials that the member made stay as they are. Without
- * statements, nothing is committed. Returns the member and the statements' results. Throws Failure 403 member.owner_only, 404
+ * statements, nothing is committed. Returns the member and the statements' results. Throws Failure 403 member.owner_only and
+ * credential.exceeds_maker, 404
  * member.not_found, and 409 member.last_owner when the organization would be left without an owner who can act.
  */
 const commitMemberChange = (
@@ -59,6 +61,7 @@ const commitMemberChange = (
       const row = await findMember(db, organization.id, member_id)
       if (!row) throw notFound('member')
       requireOwnerFor(ctx, row.role, role ?? undefined)
+      if (role && rolesAbove(row.role).includes(role) && !mayGive(ctx, role)) throw exceeding()
       const statements = statementsOf(row)
       if (statements.length === 0) return { row, results: [] }
       const guards = [assertMemberUnchanged(row)]
@@ -79,6 +82,9 @@ const commitMemberChange = (
     },
     () => new Failure('contention', 'member.changed', 'Other requests keep changing this member. Try again.'),
   )
+
+const exceeding = () =>
+  new Failure('forbidden', 'credential.exceeds_maker', 'The role may do more than the credential of this request, which is limited.')
 
 /**
  * Changes a member's name or role. The member's own credentials take a new role at once. Those that the member made are lowered to it where

@@ -224,7 +224,10 @@ export async function listRefusedDocuments(ctx: Ctx, connector_id: string, query
   const { connector } = await requireConnector(ctx, connector_id)
   const scope = { list: 'storage_refused', filters: { ...query, connector_id } }
   const [entity = '', document = ''] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await readRows(eventsOf(ctx).$client, listRefused(connector, [String(entity), String(document)], query.limit + 1))
+  const rows = await readRows(
+    eventsOf(ctx).$client,
+    listRefused(ctx.organization, connector, [String(entity), String(document)], query.limit + 1),
+  )
   return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity, row.document], refusedView)
 }
 

@@ -5,8 +5,9 @@ import type { Tenant } from './tenant.ts'
 
 const listOf = (ids: readonly string[]): SQL => sql`(select value from json_each(${JSON.stringify(ids)}))`
 
-/** The condition that a row is about an RFC of the tenant. */
-export const isAbout = ({ bound_to }: Tenant, column: SQLWrapper): SQL | undefined => bound_to && sql`${column} in ${listOf(bound_to)}`
+/** The condition that a row is about an RFC of the tenant. `spelled` is how the column spells a fiscal entity. */
+export const isAbout = ({ bound_to }: Tenant, column: SQLWrapper, spelled = (id: string): string => id): SQL | undefined =>
+  bound_to && sql`${column} in ${listOf(bound_to.map(spelled))}`
 
 /** The condition that a JSON list of fiscal entities has none but the tenant's. Null stands for all of the organization. */
 export const hasOnly = ({ bound_to }: Tenant, list: SQLWrapper, spelled = (id: string): string => id): SQL | undefined =>

@@ -107,6 +107,10 @@ const rightsOf = ({ role, scopes = null }: CredentialActor, { organization }: Ca
 export const mayDo = (caller: Caller, scope: Scope): boolean =>
   caller.actor.kind === 'credential' && includes(rightsOf(caller.actor, caller), scope)
 
+/** Whether the caller may do all that a role may, so that whoever gets the role from it may do no more. */
+export const mayGive = (caller: Caller, role: Role): boolean =>
+  SCOPES.every((scope) => !rolesWith(scope).includes(role) || mayDo(caller, scope))
+
 /** Throws Failure 403 credential.role or credential.scope unless the caller may do what a scope names. */
 export function requireScope(caller: Caller, scope: Scope): void {
   if (mayDo(caller, scope)) return

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { newId, uuidOf } from '../../../src/platform/db/id.ts'
 import { api, basic, type Caller } from '../../support/client.ts'
 import { at, restore } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
-import { freshRfc } from '../../support/tenants.ts'
+import { freshRfc, joined } from '../../support/tenants.ts'
 import { json, send } from '../../support/wire.ts'
 import { credentialOf, organizationWith } from '../../support/world.ts'
 
@@ -127,6 +127,92 @@ describe('nobody makes a credential that may do more', () => {
       const joined = await send('POST', '/v1/auth/invitations/accept', json({ token: body.token, name: 'Bea' }))
       expect(joined.body.credential).toMatchObject(limits)
     }
+  })
+})
+
+describe('what lies behind a resource that a bound credential sees', () => {
+  it('of a webhook and a connector that were for other RFCs too, it sees and moves nothing of these', async () => {
+    const { owner } = await organizationWith()
+    const [one, two] = [await connect(owner), await connect(owner)]
+    const bound = await credentialOf(owner, 'admin', { fiscal_entity_ids: [one] })
+    const made = await api(owner, 'POST', '/v1/webhooks', { name: 'W', url: 'https://hooks.example.com/w', event_keys: ['cfdi.cancelled'] })
+    const path = `/v1/webhooks/${made.body.webhook_id}`
+    expect((await api(bound, 'GET', path)).status).toBe(404)
+    const event = async (about: string) => {
+      const event_id = newId('evt')
+      const body = JSON.stringify({
+        event: 'cfdi.cancelled',
+        event_id,
+        occurred_at: new Date().toISOString(),
+        fiscal_entity_id: uuidOf(about),
+      })
+      await env.EVENTS_0.batch([
+        env.EVENTS_0.prepare(
+          'insert into events (organization_id, seq, body) select ?1, coalesce(max(seq), ?3) + 1, ?2 from events where organization_id = ?1',
+        ).bind(owner.organization_id, body, Date.now()),
+        env.EVENTS_0.prepare(
+          `insert into deliveries select webhook, (select max(seq) from events where organization_id = ?1), 0, 'cfdi.cancelled', 'lost', ?2, null, null, '[]', ?2
+           from webhooks where webhook_id = ?3`,
+        ).bind(owner.organization_id, Date.now(), made.body.webhook_id),
+      ])
+      return event_id
+    }
+    const [own] = [await event(one), await event(two)]
+    await api(owner, 'PATCH', path, { fiscal_entity_ids: [one] })
+    const { data } = (await api(bound, 'GET', `${path}/deliveries`)).body
+    expect(data.map(({ event_id }: { event_id: string }) => event_id)).toEqual([own])
+    expect((await api(owner, 'GET', `${path}/deliveries`)).body.data).toHaveLength(2)
+    // What it has sent again goes to a URL of its own, and so nothing of others does.
+    await api(bound, 'PATCH', path, { url: 'https://mine.example.com/w' })
+    await api(bound, 'POST', `${path}/deliveries/redeliver`, { since: '2026-01-01T00:00:00Z' })
+    const again = async () => (await api(owner, 'GET', `${path}/deliveries?status=failed`)).body.data
+    await vi.waitUntil(async () => (await again()).length === 1, { timeout: 20_000, interval: 50 })
+    expect((await again())[0]).toMatchObject({
+      fiscal_entity_id: two,
+      attempts: [{ error: 'Not sent: The webhook is not for this RFC any more.', status_code: null }],
+    })
+  })
+
+  it('what it makes for no RFC in particular is for its own, and what is for more it does not see', async () => {
+    const { owner } = await organizationWith()
+    const [one, two] = [await connect(owner), await connect(owner)]
+    const bound = await credentialOf(owner, 'admin', { fiscal_entity_ids: [one] })
+    const hook = { name: 'W', url: 'https://hooks.example.com/w', event_keys: ['cfdi.cancelled'] }
+    const store = {
+      ...{ name: 'S', provider: 's3', config: { bucket: 'fiscal' } },
+      credentials: { access_key_id: 'AKIDEXAMPLE', secret_access_key: 'secret-of-nobody' },
+    }
+    const webhook = (await api(bound, 'POST', '/v1/webhooks', hook)).body
+    expect(webhook.fiscal_entity_ids).toEqual([one])
+    expect((await api(bound, 'PATCH', `/v1/webhooks/${webhook.webhook_id}`, { fiscal_entity_ids: null })).body.fiscal_entity_ids).toEqual([
+      one,
+    ])
+    expect((await api(bound, 'PATCH', `/v1/webhooks/${webhook.webhook_id}`, { fiscal_entity_ids: [two] })).body.code).toBe(
+      'webhook.fiscal_entity',
+    )
+    const connector = (await api(bound, 'POST', '/v1/storage-connectors', store)).body
+    expect(connector.scope.fiscal_entity_ids).toEqual([one])
+    expect((await api(bound, 'POST', '/v1/storage-connectors', { ...store, scope: { fiscal_entity_ids: [one, two] } })).body.code).toBe(
+      'storage_connector.scope',
+    )
+    await api(owner, 'POST', '/v1/webhooks', hook)
+    await api(owner, 'POST', '/v1/webhooks', { ...hook, fiscal_entity_ids: [one, two] })
+    await api(owner, 'POST', '/v1/storage-connectors', { ...store, config: { bucket: 'other' } })
+    const countOf = async (by: Caller, path: string) => (await api(by, 'GET', path)).body.data.length
+    expect([await countOf(bound, '/v1/webhooks'), await countOf(owner, '/v1/webhooks')]).toEqual([1, 3])
+    expect([await countOf(bound, '/v1/storage-connectors'), await countOf(owner, '/v1/storage-connectors')]).toEqual([1, 2])
+  })
+})
+
+describe('a role that a limited credential gives', () => {
+  it('may do no more than the credential', async () => {
+    const { owner, callers } = await organizationWith()
+    const limited = await credentialOf(owner, 'admin', { scopes: ['team:write', 'team:read'] })
+    const { member_id } = await joined(owner)
+    const change = (by: Caller, changes: object) => api(by, 'PATCH', `/v1/team/members/${member_id}`, changes)
+    expect((await change(limited, { role: 'admin' })).body.code).toBe('credential.exceeds_maker')
+    expect([(await change(limited, { name: 'Otra' })).status, (await change(callers.admin, { role: 'admin' })).status]).toEqual([200, 200])
+    expect((await change(limited, { role: 'member' })).status).toBe(200)
   })
 })
 

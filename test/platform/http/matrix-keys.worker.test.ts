@@ -60,7 +60,7 @@ describe('a credential with one scope may do what it names, and one with all oth
     expect([status, text.slice(0, 300)]).toEqual([EXCEEDING[entry.name] ?? entry.row.answers, expect.anything()])
   })
 
-  const EXCEEDING: Record<string, number> = { 'POST /v1/credentials/:api_key/roll': 403 }
+  const EXCEEDING: Record<string, number> = { 'POST /v1/credentials/:api_key/roll': 403, 'PATCH /v1/team/members/:member_id': 403 }
 })
 
 /** Operations with a resource that a row makes for the whole organization, or for an RFC of its own. */
