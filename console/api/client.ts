@@ -45,6 +45,8 @@ async function refused(response: Response, body: unknown): Promise<Refused> {
 export interface Session {
   api_key: string
   role: 'owner' | 'admin' | 'member'
+  /** Whether it is bound to some RFCs: nothing of the whole organization is shown then. */
+  is_bound: boolean
   environment: 'test' | 'live'
   /** The sandbox invents what is downloaded. */
   tax_authority: 'sandbox' | 'sat'

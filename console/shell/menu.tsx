@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter-preact'
 import { openAlertsQuery } from '../api/alerts.ts'
 import { useWords } from '../language.ts'
 import { GROUPS, PAGES } from '../pages.ts'
+import { useSession } from '../session.ts'
 import { PageName } from './page-name.tsx'
 import css from './shell.module.css'
 import { words } from './words.ts'
@@ -37,12 +38,13 @@ function Waiting() {
 export function Menu() {
   const t = useWords(words)
   const [path] = useLocation()
+  const { is_bound } = useSession()
   const current = currentOf(path)
   const close = () => matchMedia(NARROW).matches && document.getElementById('menu')?.hidePopover()
   return (
     <nav id="menu" class={css.menu} popover="auto" aria-label={t.menu}>
       {GROUPS.map((group) => {
-        const pages = SHOWN.filter((page) => page.group === group)
+        const pages = SHOWN.filter((page) => page.group === group && !(is_bound && group === 'account'))
         return (
           pages.length > 0 && (
             <section key={group}>

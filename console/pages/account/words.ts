@@ -5,6 +5,8 @@ const MADE: Record<string, string> = { 'Sign-up': 'Registro', Invitation: 'Invit
 const es = {
   role: 'Rol',
   rolesTitle: 'Qué puede cada rol',
+  rfcs: 'RFC',
+  allRfcs: 'Todos',
   roles: { owner: 'Propietario', admin: 'Administrador', member: 'Miembro' },
   choices: { owner: 'Propietario', admin: 'Administrador', member: 'Miembro (solo consulta)' },
   may: {
@@ -23,6 +25,8 @@ const es = {
 const en: typeof es = {
   role: 'Role',
   rolesTitle: 'What each role may do',
+  rfcs: 'RFCs',
+  allRfcs: 'All',
   roles: { owner: 'Owner', admin: 'Administrator', member: 'Member' },
   choices: { owner: 'Owner', admin: 'Administrator', member: 'Member (reads only)' },
   may: {

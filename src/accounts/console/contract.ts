@@ -29,6 +29,8 @@ export interface OrganizationOf {
 export interface SessionView {
   api_key: string
   role: 'owner' | 'admin' | 'member'
+  /** Whether the credential is bound to some RFCs. */
+  is_bound: boolean
   environment: 'test' | 'live'
   /** Where downloads come from: the sandbox invents them. */
   tax_authority: 'sandbox' | 'sat'

@@ -73,6 +73,7 @@ async function viewHolder(system: System, presented: PresentedCredential, until:
   return {
     api_key: actor.api_key,
     role: actor.role,
+    is_bound: organization.bound_to !== undefined,
     environment: system.settings.environment,
     tax_authority: system.settings.taxAuthority,
     organization: { id, name, timezone },

@@ -17,6 +17,7 @@ import { Problem } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Room } from '../../../room/room.tsx'
 import { useSession, useZone } from '../../../session.ts'
+import { RfcChoice, useRfcOf } from '../../automation/parts/rfcs.tsx'
 import css from '../account.module.css'
 import { startOfDay } from '../days.ts'
 import { credentialsQuery, membersQuery, rowsOf } from '../lists.ts'
@@ -29,6 +30,7 @@ function Create({ close, made }: { close: () => void; made: (one: NewCredential)
   const c = useWords(common)
   const zone = useZone()
   const [role, choose] = useState<Role>('member')
+  const [rfcs, bind] = useState<string[] | null>(null)
   const send = useSend(
     (body: CredentialDraft, headers) => answer(api.POST('/v1/credentials', { body, headers })),
     ['credentials', 'billing'],
@@ -36,7 +38,12 @@ function Create({ close, made }: { close: () => void; made: (one: NewCredential)
   const submit = (form: FormData) => {
     const expiry = String(form.get('expires_at') ?? '')
     send.mutate(
-      { name: String(form.get('name')).trim(), role, ...(expiry && { expires_at: startOfDay(expiry, zone) }) },
+      {
+        name: String(form.get('name')).trim(),
+        role,
+        ...(expiry && { expires_at: startOfDay(expiry, zone) }),
+        ...(rfcs && { fiscal_entity_ids: rfcs }),
+      },
       {
         onSuccess: (one) => {
           made(one)
@@ -59,6 +66,7 @@ function Create({ close, made }: { close: () => void; made: (one: NewCredential)
           fault={faultOf(send.error, 'name')}
         />
         <RoleField value={role} choose={choose} fault={faultOf(send.error, 'role')} />
+        <RfcChoice chosen={rfcs} set={bind} fault={faultOf(send.error, 'fiscal_entity_ids')} />
         <Field label={t.expiry} hint={t.expiryHint} name="expires_at" type="date" fault={faultOf(send.error, 'expires_at')} />
         <Problem error={send.error} />
         <Actions>
@@ -153,6 +161,7 @@ export default function Credentials() {
   const [made, keep] = useState<NewCredential | null>(null)
   const list = useInfiniteQuery(credentialsQuery)
   const { data: members } = useInfiniteQuery(membersQuery)
+  const rfcOf = useRfcOf()
   const nameOf = (id: string) => rowsOf(members).find(({ member_id }) => member_id === id)?.name
   return (
     <>
@@ -198,6 +207,7 @@ export default function Credentials() {
                   ),
                 },
                 { name: c.role, cell: ({ role }) => c.roles[role] },
+                { name: c.rfcs, cell: ({ fiscal_entity_ids: ids }) => <small>{ids ? ids.map(rfcOf).join(', ') : c.allRfcs}</small> },
                 { name: t.member, cell: ({ member_id }) => nameOf(member_id) },
                 { name: t.made, by: ({ created_at }) => created_at, cell: ({ created_at }) => instant(created_at, zone) },
                 { name: t.expires, cell: ({ expires_at }) => (expires_at ? instant(expires_at, zone) : c.never) },

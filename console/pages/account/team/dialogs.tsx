@@ -10,6 +10,7 @@ import { Dialog } from '../../../parts/dialog.tsx'
 import { Actions, Field, Form } from '../../../parts/field.tsx'
 import { Problem } from '../../../parts/states.tsx'
 import { Room } from '../../../room/room.tsx'
+import { RfcChoice } from '../../automation/parts/rfcs.tsx'
 import css from '../account.module.css'
 import { credentialsQuery, rowsOf } from '../lists.ts'
 import { RoleField } from '../parts.tsx'
@@ -26,11 +27,12 @@ export function Invite({ close, made }: { close: () => void; made: (one: NewInvi
   const t = useWords(words)
   const c = useWords(common)
   const [role, choose] = useState<Role>('member')
+  const [rfcs, bind] = useState<string[] | null>(null)
   const send = useInvite()
   const submit = (form: FormData) => {
     const name = textOf(form, 'name')
     send.mutate(
-      { email: textOf(form, 'email'), role, ...(name && { name }) },
+      { email: textOf(form, 'email'), role, ...(name && { name }), ...(rfcs && { fiscal_entity_ids: rfcs }) },
       {
         onSuccess: (one) => {
           made(one)
@@ -46,6 +48,7 @@ export function Invite({ close, made }: { close: () => void; made: (one: NewInvi
       <Form onSubmit={submit}>
         <Field label={t.email} name="email" type="email" required autocomplete="off" fault={faultOf(send.error, 'email')} />
         <RoleField value={role} choose={choose} fault={faultOf(send.error, 'role')} />
+        <RfcChoice chosen={rfcs} set={bind} fault={faultOf(send.error, 'fiscal_entity_ids')} />
         <Field
           label={t.suggested}
           hint={t.suggestedHint}

@@ -10,6 +10,7 @@ import { Call, Facts, Panel, Title } from '../../../parts/page.tsx'
 import { Problem } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
+import { useRfcOf } from '../../automation/parts/rfcs.tsx'
 import css from '../account.module.css'
 import { invitationsQuery, membersQuery, rowsOf } from '../lists.ts'
 import { needsFor, Once } from '../parts.tsx'
@@ -92,6 +93,7 @@ function Invitations({ ask, made }: { ask: (what: Asked) => void; made: (one: Ne
   const zone = useZone()
   const list = useInfiniteQuery(invitationsQuery)
   const send = useInvite()
+  const rfcOf = useRfcOf()
   return (
     <>
       <Problem error={send.error} />
@@ -122,6 +124,7 @@ function Invitations({ ask, made }: { ask: (what: Asked) => void; made: (one: Ne
                     ),
                   },
                   { name: c.role, cell: ({ role }) => c.roles[role] },
+                  { name: c.rfcs, cell: ({ fiscal_entity_ids: ids }) => <small>{ids ? ids.map(rfcOf).join(', ') : c.allRfcs}</small> },
                   { name: t.sent, cell: ({ created_at }) => instant(created_at, zone) },
                   { name: t.expires, cell: ({ expires_at }) => instant(expires_at, zone) },
                   {
