@@ -60,6 +60,7 @@ CREATE TABLE `connections` (
 	`asked_ranges` text DEFAULT '[]' NOT NULL,
 	`issued_revoked` text,
 	`received_revoked` text,
+	`access_from` text,
 	`widened_at` integer,
 	`widened_before` integer,
 	`imported_at` integer,
@@ -409,6 +410,71 @@ CREATE TABLE `fetcher_signatures` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `fetcher_signatures_until` ON `fetcher_signatures` (`until`);--> statement-breakpoint
+CREATE TABLE `connect_links` (
+	`connect_link_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`digest` text NOT NULL,
+	`status` text NOT NULL,
+	`consent_id` text NOT NULL,
+	`fiscal_entity_id` text,
+	`rfc` text,
+	`is_relink` integer NOT NULL,
+	`external_id` text,
+	`metadata` text NOT NULL,
+	`purposes` text NOT NULL,
+	`controller` text NOT NULL,
+	`sources` text NOT NULL,
+	`logins` text NOT NULL,
+	`access_from` text,
+	`access_until` text,
+	`language` text NOT NULL,
+	`return_url` text,
+	`state` text,
+	`attempts` integer NOT NULL,
+	`code` text,
+	`token` text,
+	`lease_until` integer,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL,
+	`opened_at` integer,
+	`connected_at` integer
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `connect_links_digest` ON `connect_links` (`digest`);--> statement-breakpoint
+CREATE INDEX `connect_links_organization` ON `connect_links` (`organization_id`,`connect_link_id`);--> statement-breakpoint
+CREATE INDEX `connect_links_open` ON `connect_links` (`expires_at`) WHERE status in ('created', 'opened', 'verifying', 'refused');--> statement-breakpoint
+CREATE INDEX `connect_links_expired` ON `connect_links` (`expires_at`);--> statement-breakpoint
+CREATE TABLE `consents` (
+	`consent_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`fiscal_entity_id` text NOT NULL,
+	`entity` integer NOT NULL,
+	`rfc` text NOT NULL,
+	`connect_link_id` text,
+	`consent_reference` text,
+	`subject` text,
+	`text` text,
+	`purposes` text NOT NULL,
+	`sources` text,
+	`access_from` text,
+	`access_until` text,
+	`ends_at` integer,
+	`granted_at` integer NOT NULL,
+	`address_hash` text,
+	`user_agent` text,
+	`method` text NOT NULL,
+	`signature` text,
+	`certificate` text,
+	`code_digest` text,
+	`status` text NOT NULL,
+	`ended_at` integer,
+	`withdrawn_by` text
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `consents_organization` ON `consents` (`organization_id`,`consent_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `consents_active` ON `consents` (`organization_id`,`fiscal_entity_id`) WHERE status = 'active';--> statement-breakpoint
+CREATE UNIQUE INDEX `consents_code` ON `consents` (`code_digest`) WHERE code_digest is not null;--> statement-breakpoint
+CREATE INDEX `consents_ending` ON `consents` (`ends_at`) WHERE status = 'active' and ends_at is not null;--> statement-breakpoint
 CREATE TABLE `extractors` (
 	`extractor_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,

@@ -23,8 +23,11 @@ import { vatRoutes } from '../analytics/vat/routes.ts'
 import { sourceRoutes } from '../authority/routes.ts'
 import { detailRoutes } from '../cfdi/detail/routes.ts'
 import { changesRoutes, importRoutes, relatedRoutes, searchRoutes, summaryRoutes } from '../cfdi/routes.ts'
+import { consentRoutes } from '../connections/consents/routes.ts'
 import { entityRunRoutes, extractorRoutes, oneRunRoutes, runRoutes } from '../connections/extractors/routes.ts'
 import { fetcherRoutes } from '../connections/fetcher/routes.ts'
+import { isOfLinks, linkPages } from '../connections/links/page-routes.ts'
+import { connectLinkRoutes } from '../connections/links/routes.ts'
 import { attentionRoutes, entityRoutes, entitySyncRoutes, seatRoutes, syncRoutes } from '../connections/routes.ts'
 import { connectorRoutes } from '../copies/connectors/routes.ts'
 import { exportRoutes } from '../copies/exports/routes.ts'
@@ -158,6 +161,8 @@ app
   .route('/v1/extractors', runRoutes)
   .route('/v1/fiscal-entities', sourceRoutes)
   .route('/v1/fiscal-entities', entityRoutes)
+  .route('/v1/connect-links', connectLinkRoutes)
+  .route('/v1/consents', consentRoutes)
   .route('/v1/runs', oneRunRoutes)
   .route('/v1/fiscal-entities', entityRunRoutes)
   .route('/v1/portfolio', attentionRoutes)
@@ -190,5 +195,9 @@ app.notFound(async (c) => {
   return problem(unknownPath(), c)
 })
 
-/** The app that answers a request: the console's pages and sessions, or the API. */
-export const appFor = (request: Pick<Request, 'url'>): Hono<App> => (isOfConsole(pathOf(request)) ? consoleApp : app)
+/** The app that answers a request: the console's pages and sessions, the pages of connect links, or the API. */
+export function appFor(request: Pick<Request, 'url'>): Hono<App> {
+  const path = pathOf(request)
+  if (isOfConsole(path)) return consoleApp
+  return isOfLinks(path) ? linkPages : app
+}

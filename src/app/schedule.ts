@@ -61,6 +61,8 @@ const QUARTERLY = [
   'resolveAlerts',
   'mailAlerts',
   'mailDigests',
+  'expireLinks',
+  'expireConsents',
 ] as const satisfies TaskMessage['task'][]
 
 /** All other tasks. */

@@ -8,8 +8,10 @@ import { sweepReports } from '../analytics/reports/work.ts'
 import { refreshRates } from '../authority/rules/rates/rates.ts'
 import { sweepUploadObjects } from '../cfdi/imports/imports.ts'
 import { sweepImports, sweepUploads } from '../cfdi/imports/processing.ts'
+import { expireConsents } from '../connections/consents/consents.ts'
 import { pruneRuns } from '../connections/extractors/runs/history.ts'
 import { evaluateCadences } from '../connections/extractors/ticks/ticks.ts'
+import { expireLinks } from '../connections/links/links.ts'
 import { rewrapCredentials } from '../copies/connector.ts'
 import { expireExports } from '../copies/exports/making/work.ts'
 import { reviewConnectors } from '../copies/mirror/review.ts'
@@ -104,6 +106,8 @@ export const TASKS = {
   sweepUploadObjects: once(sweepUploadObjects),
   pruneAttempts: once(pruneAttempts),
   pruneMails: once(pruneMails),
+  expireLinks,
+  expireConsents,
   verifyIdle,
   rewrapLogins,
   alertEfirmas,

@@ -24,6 +24,7 @@ function differing(draft: FiscalEntityDraft, row: ShownRow): string[] {
   const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
   const sources = keys && withMandatory(keys as DataSourceKey[])
   const isDifferent: Record<Exclude<keyof FiscalEntityDraft, 'rfc'>, boolean> = {
+    consent_reference: draft.consent_reference != null,
     ciec: draft.ciec !== undefined,
     efirma: draft.efirma !== undefined,
     data_source_keys: keys !== undefined && !isSame(sources?.toSorted() ?? null, row.data_source_keys?.toSorted() ?? null),

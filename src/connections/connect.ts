@@ -5,14 +5,15 @@ import { type EfirmaInput, openEfirma, type ReadEfirma, readEfirma } from '../au
 import { loginsOf } from '../authority/logins.ts'
 import type { DataSourceKey } from '../authority/port/authority.ts'
 import { LOGIN_KINDS, type Login, type LoginKind } from '../authority/port/login.ts'
-import { refuseUnknownKeys, withMandatory } from '../authority/sources.ts'
+import { defaultKeys, refuseUnknownKeys, withMandatory } from '../authority/sources.ts'
 import { withdrawOpenings } from '../documents/mailbox/requests/requests.ts'
-import { change } from '../platform/audit/audit.ts'
+import { type Change, change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
 import { Failure, invalid } from '../platform/failures.ts'
 import { shardAmong } from '../platform/hash.ts'
+import { insertOutboxEvents, wakeRelay } from '../platform/outbox/outbox.ts'
 import { isOwn } from '../platform/tenant/bound.ts'
 import { clock } from '../platform/time/clock.ts'
 import { type Attempt, recordRefusal, releaseAttempt, reserveAttempt } from '../taxpayers/attempts/attempts.ts'
@@ -48,6 +49,7 @@ import {
   startDownloads,
   viewOf,
 } from './connections.ts'
+import { declareConsent, findActive, type OfConsent } from './consents/store.ts'
 import type { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft } from './contract.ts'
 
 /** Returns the data sources of a request with the mandatory ones; null for the default. Throws Failure 422 data_source.unknown or .inactive. */
@@ -233,6 +235,37 @@ async function labelling(
   }
 }
 
+/**
+ * What else the commit does that stores a login: it records why the organization may use it. `isAccepted` is false where the authority could
+ * not be asked.
+ */
+export type Granting = (of: OfConsent, isAccepted: boolean) => Statement[]
+
+/** The organization says that it has the consent of the taxpayer. */
+const declaring =
+  (ctx: Ctx, reference: string | null = null): Granting =>
+  (of) => [declareConsent(ctx, of, reference)]
+
+/** Refuses an e.firma whose files cannot be right for an RFC, before anybody is asked. Throws Failure 422 as loginsIn. */
+export const checkLogins = (ctx: Ctx, rfc: string, logins: Parameters<typeof loginsIn>[2]): void => void loginsIn(ctx, rfc, logins)
+
+/**
+ * Refuses data sources beyond those that the taxpayer agreed to. What the organization declares itself is not compared. Throws Failure 409
+ * consent.sources.
+ */
+async function refuseBeyondConsent(ctx: Ctx, row: ConnectionRow, { data_source_keys: keys }: FiscalEntityChanges): Promise<void> {
+  const consent = keys === undefined ? undefined : await findActive(ctx.db, row)
+  if (consent?.text == null) return
+  const asked = keys ? withMandatory(keys) : defaultKeys(loginsOf(ctx).sources)
+  const beyond = asked.filter((key) => !consent.sources?.includes(key))
+  if (beyond.length === 0) return
+  throw new Failure(
+    'conflict',
+    'consent.sources',
+    `The taxpayer did not agree to ${beyond.join(', ')}. Ask with POST /v1/connect-links and the fiscal_entity_id.`,
+  )
+}
+
 /** Returns the organization's unlinked connection to the RFC, if it had one. Throws Failure 409 fiscal_entity.already_linked. */
 async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<ConnectionRow | undefined> {
   const row = await findConnectionByRfc(db, organization.id, rfc)
@@ -256,7 +289,12 @@ async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<Con
 export const connectRfc = async (ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> => viewOf(ctx)(await connect(ctx, draft))
 
 /** The same, answered as a row. `read` has the organization's unlinked connection to the RFC, if it was read before. */
-export async function connect(ctx: Ctx, draft: FiscalEntityDraft, read?: { former: ConnectionRow | undefined }): Promise<ShownRow> {
+export async function connect(
+  ctx: Ctx,
+  draft: FiscalEntityDraft,
+  read?: { former: ConnectionRow | undefined },
+  granting = declaring(ctx, draft.consent_reference),
+): Promise<ShownRow> {
   const { rfc } = draft
   const keys = checkDataSources(ctx, draft.data_source_keys)
   const logins = loginsIn(ctx, rfc, draft)
@@ -271,7 +309,7 @@ export async function connect(ctx: Ctx, draft: FiscalEntityDraft, read?: { forme
     const former = isAgain ? await findUnlinked(ctx, rfc) : known
     if (isAgain) await refuseTaken(ctx, draft, former?.fiscal_entity_id)
     isAgain = true
-    return commitConnection(ctx, draft, keys, entity, former, taken)
+    return commitConnection(ctx, draft, keys, entity, former, taken, granting)
   })
 }
 
@@ -283,6 +321,7 @@ async function commitConnection(
   { entity, shard, rfc }: EntityRow,
   former: ConnectionRow | undefined,
   taken: Taken,
+  granting: Granting,
 ): Promise<ShownRow> {
   const { db, now, organization } = ctx
   const fiscal_entity_id = former?.fiscal_entity_id ?? newId('fe')
@@ -299,6 +338,7 @@ async function commitConnection(
     external_id: draft.external_id ?? null,
     metadata: mergeMetadata({}, draft.metadata),
     data_source_keys,
+    access_from: null,
     linked_at: now,
     updated_at: now,
   }
@@ -320,6 +360,7 @@ async function commitConnection(
       ...guards,
       ...stored.statements,
       ...(former ? [assertConnectionUnchanged(former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
+      ...granting(row, isActive),
       ...(active?.planned.statements ?? []),
     ])
   if (active) await connected(seat)
@@ -341,14 +382,20 @@ interface Submitted {
  * Changes the members that were sent. A CIEC or e.firma that the tax authority accepts activates a draft, and a connection without a valid
  * one; a paused connection stays paused. Null erases the stored one, even with unpaid invoices: an active connection without another one
  * becomes invalid_ciec. Throws Failure 402 before the tax authority is asked, as checkLoginEntitlement; 404 fiscal_entity.not_found; 409
- * fiscal_entity.changed and fiscal_entity.external_id_taken; 422 fiscal_entity.metadata_keys, data_source.unknown or .inactive,
+ * fiscal_entity.changed, fiscal_entity.external_id_taken and consent.sources; 422 fiscal_entity.metadata_keys, data_source.unknown or .inactive,
  * fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 as verifyLogins; and Unavailable.
  */
-export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, changes: FiscalEntityChanges): Promise<FiscalEntity> {
+export async function changeFiscalEntity(
+  ctx: Ctx,
+  fiscal_entity_id: string,
+  changes: FiscalEntityChanges,
+  granting?: Granting,
+): Promise<FiscalEntity> {
   const { data_source_keys, name } = changes
   const read = await requireConnection(ctx, fiscal_entity_id)
   const keys = checkDataSources(ctx, data_source_keys)
   const logins = loginsIn(ctx, read.rfc, changes)
+  if (!granting) await refuseBeyondConsent(ctx, read, changes)
   await refuseTaken(ctx, changes, fiscal_entity_id)
   if (logins.length > 0) await seatFor(ctx, read)
   const taken = await verifyLogins(ctx, logins, read)
@@ -362,7 +409,9 @@ export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, cha
       const row = await requireConnection(ctx, fiscal_entity_id)
       const { columns, guards } = await labelling(ctx, row, changes)
       const labelled = { ...submitted, columns: { ...submitted.columns, ...columns } }
-      await (taken.accepted.length > 0 ? commitLogins : commitColumns)(ctx, row, labelled, taken, guards)
+      const isAccepted = taken.accepted.length > 0
+      const granted = logins.length > 0 ? (granting ?? declaring(ctx))(row, isAccepted) : []
+      await (isAccepted ? commitLogins : commitColumns)(ctx, row, labelled, taken, [...guards, ...granted])
     })
   return getFiscalEntity(ctx, fiscal_entity_id)
 }
@@ -393,10 +442,11 @@ async function commitColumns(
   { changed, columns, withdrawn }: Submitted,
   taken: Taken,
   guards: readonly Statement[],
+  what?: Change,
 ): Promise<void> {
   const unverified = await storing(ctx, row.entity, row.fiscal_entity_id, taken, row.connection)
   const action = withdrawn.length > 0 ? `fiscal_entity.${withdrawn.at(-1)}_withdrawn` : 'fiscal_entity.updated'
-  await change(ctx, { action, resource_id: row.fiscal_entity_id, changed }, [
+  await change(ctx, what ?? { action, resource_id: row.fiscal_entity_id, changed }, [
     ...guards,
     assertConnectionUnchanged(row),
     updateConnection(ctx.db, row.connection, {
@@ -406,6 +456,17 @@ async function commitColumns(
     ...(withdrawn.length > 0 ? withdrawOpenings(ctx) : []),
   ])
 }
+
+/**
+ * Erases the logins of a connection because of something else, in the commit of that: `what` is recorded, and `statements` go with it. Throws
+ * Failure 404 fiscal_entity.not_found and 409 fiscal_entity.changed.
+ */
+export const withdrawLogins = (ctx: Ctx, fiscal_entity_id: string, what: Change, statements: readonly Statement[]): Promise<void> =>
+  commitConnectionChange(async () => {
+    const row = await requireConnection(ctx, fiscal_entity_id)
+    const submitted = { changed: [], columns: {}, withdrawn: [...LOGIN_KINDS] }
+    await commitColumns(ctx, row, submitted, { accepted: [], unasked: [] }, statements, what)
+  })
 
 /**
  * Stores a stored login again that the tax authority accepts now, as if it had just been sent: it activates a draft, and a connection
@@ -460,8 +521,18 @@ async function commitLogins(
       updated_at: ctx.now,
     }),
     ...(active?.planned.statements ?? []),
+    ...(isInvalid(row) ? insertOutboxEvents([relinked(row, ctx.now)], ctx.now.getTime()) : []),
   ])
-  if (isInvalid(row)) await resolveInvalid(ctx, row)
+  if (isInvalid(row)) {
+    await resolveInvalid(ctx, row)
+    await wakeRelay(ctx, 'control')
+  }
   // An active connection, too, may have had a login that could not be opened.
   await startDownloads(ctx, row, active?.planned.runs ?? [], areOutstanding)
 }
+
+/** The outbox event of a connection that has a valid login again. */
+const relinked = ({ connection, entity, organization_id }: ConnectionRow, now: Date) => ({
+  ...{ outbox_event_id: `connection.relinked:${connection}:${now.getTime()}`, kind: 'connection.relinked' as const },
+  ...{ entity, organizations: [organization_id], body: {} },
+})

@@ -37,6 +37,7 @@ import {
 import { verifyStored } from '../taxpayers/verification.ts'
 import { viewWindow, viewWindows } from '../taxpayers/visibility/contract.ts'
 import { combinedWindowOf, reachedWindowsOf, windowStateOf, windowsOf } from '../taxpayers/visibility/window.ts'
+import { endWithConnection } from './consents/store.ts'
 import type { BillingRfc, BillingRfcQuery, FiscalEntity, FiscalEntityQuery } from './contract.ts'
 import { planRuns, startPlanned } from './extractors/runs/dispatch.ts'
 
@@ -211,6 +212,7 @@ export const unlinkRfc = (ctx: Ctx, fiscal_entity_id: string): Promise<void> =>
     await change(ctx, { action: 'fiscal_entity.unlinked', resource_id: fiscal_entity_id }, [
       assertConnectionUnchanged(row),
       unlinkConnection(ctx.db, row.connection, ctx.now),
+      endWithConnection(row, ctx.now),
       ...withdrawOpenings(ctx),
     ])
     if (isInvalid(row)) await resolveInvalid(ctx, row)

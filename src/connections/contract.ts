@@ -188,6 +188,14 @@ export const FiscalEntityDraft = z
           examples: [{ branch: 'Monterrey' }],
         },
       }),
+    consent_reference: trimmedText(1, 200)
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'Where you keep the consent of the taxpayer, which you declare by connecting: `GET /v1/consents` shows it. `POST /v1/connect-links` has the ' +
+          'taxpayer give the login and the consent to the service instead.',
+      }),
   })
   .meta({ id: 'FiscalEntityDraft' })
 export type FiscalEntityDraft = z.infer<typeof FiscalEntityDraft>

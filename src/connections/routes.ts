@@ -115,7 +115,10 @@ export const entityRoutes = new Hono<App>()
     returns(200, FiscalEntity),
     refuses(402, LOGIN_REFUSED),
     refuses(404, ABSENT),
-    refuses(409, 'Another RFC has the external_id (`fiscal_entity.external_id_taken`), or other requests keep changing the connection.'),
+    refuses(
+      409,
+      'Another RFC has the external_id (`fiscal_entity.external_id_taken`), the taxpayer did not agree to these data sources with a connect link (`consent.sources`), or other requests keep changing the connection.',
+    ),
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
     async (c) => c.json(await changeFiscalEntity(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
   )

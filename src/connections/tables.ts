@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { DataSourceKey } from '../authority/port/authority.ts'
+import type { LoginKind } from '../authority/port/login.ts'
 import { flag, instant } from '../platform/db/columns.ts'
 
 export const TRIGGER_KINDS = ['connection_created', 'connection_reactivated', 'schedule'] as const
@@ -125,5 +126,134 @@ export const fetcherSignatures = sqliteTable(
   (table) => [
     // Forgetting.
     index('fetcher_signatures_until').on(table.until),
+  ],
+)
+
+export const LINK_STATES = ['created', 'opened', 'verifying', 'submitted', 'connected', 'refused', 'expired', 'revoked'] as const
+export const LANGUAGES = ['es', 'en'] as const
+export type PageLanguage = (typeof LANGUAGES)[number]
+
+/** What the login of a taxpayer is asked for, and what for. */
+export interface AskedPurpose {
+  key: string
+  necessary: boolean
+}
+
+export interface Controller {
+  name: string
+  privacy_notice_url: string | null
+  /** The name of the organization when it made the link: the name above is of its choice. */
+  organization: string
+}
+
+/** Links to the page where a taxpayer gives a login for an organization. */
+export const connectLinks = sqliteTable(
+  'connect_links',
+  {
+    connect_link_id: text().primaryKey(),
+    organization_id: text().notNull(),
+    /** SHA-256 of the token in hexadecimal. The token itself is not stored. */
+    digest: text().notNull(),
+    status: text({ enum: LINK_STATES }).notNull(),
+    /** The consent that a login makes. It is known before, because the e.firma signs it. */
+    consent_id: text().notNull(),
+    /** The connection whose login is asked for again, or the one that the link has made. */
+    fiscal_entity_id: text(),
+    /** Null while the taxpayer has not said it. */
+    rfc: text(),
+    is_relink: flag().notNull(),
+    external_id: text(),
+    metadata: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
+    /** Empty when a relink asks for no new consent. */
+    purposes: text({ mode: 'json' }).$type<AskedPurpose[]>().notNull(),
+    controller: text({ mode: 'json' }).$type<Controller>().notNull(),
+    sources: text({ mode: 'json' }).$type<DataSourceKey[]>().notNull(),
+    logins: text({ mode: 'json' }).$type<LoginKind[]>().notNull(),
+    /** The first and the last day of the access; null without a bound. */
+    access_from: text(),
+    access_until: text(),
+    language: text({ enum: LANGUAGES }).notNull(),
+    return_url: text(),
+    state: text(),
+    /** How many logins were refused, or are being verified. */
+    attempts: integer().notNull(),
+    /** Why the last one was refused. */
+    code: text(),
+    /** Who verifies a login now, and until when others believe that. */
+    token: text(),
+    lease_until: instant(),
+    created_at: instant().notNull(),
+    expires_at: instant().notNull(),
+    opened_at: instant(),
+    connected_at: instant(),
+  },
+  (table) => [
+    // The page.
+    uniqueIndex('connect_links_digest').on(table.digest),
+    // The list, newest first.
+    index('connect_links_organization').on(table.organization_id, table.connect_link_id),
+    // The sweep: links that nobody can use any more.
+    index('connect_links_open').on(table.expires_at).where(sql`status in ('created', 'opened', 'verifying', 'refused')`),
+    // Pruning.
+    index('connect_links_expired').on(table.expires_at),
+  ],
+)
+
+export const CONSENT_METHODS = ['ciec_verified', 'ciec_given', 'efirma_signed', 'declared_by_customer'] as const
+export const CONSENT_STATES = ['active', 'withdrawn', 'expired', 'superseded'] as const
+export const WITHDRAWN_BY = ['subject', 'customer', 'operator'] as const
+export const SUBJECT_KINDS = ['taxpayer', 'representative'] as const
+
+/** What a taxpayer agreed to, word for word. */
+export interface ConsentText {
+  version: string
+  language: PageLanguage
+  sha256: string
+  content: string
+}
+
+/** Why an organization may use the login of a taxpayer. */
+export const consents = sqliteTable(
+  'consents',
+  {
+    consent_id: text().primaryKey(),
+    organization_id: text().notNull(),
+    fiscal_entity_id: text().notNull(),
+    entity: integer().notNull(),
+    rfc: text().notNull(),
+    /** Null for one that the customer declares. */
+    connect_link_id: text(),
+    consent_reference: text(),
+    subject: text({ mode: 'json' }).$type<{ kind: (typeof SUBJECT_KINDS)[number]; name: string; email: string | null }>(),
+    text: text({ mode: 'json' }).$type<ConsentText>(),
+    purposes: text({ mode: 'json' }).$type<(AskedPurpose & { granted: boolean })[]>().notNull(),
+    sources: text({ mode: 'json' }).$type<DataSourceKey[]>(),
+    access_from: text(),
+    access_until: text(),
+    /** The first instant after the last day of the access. */
+    ends_at: instant(),
+    granted_at: instant().notNull(),
+    /** The network that it came from, as a keyed hash (platform/network.ts). */
+    address_hash: text(),
+    user_agent: text(),
+    method: text({ enum: CONSENT_METHODS }).notNull(),
+    /** Of an e.firma, in base64: what it signed of the consent, and its certificate. */
+    signature: text(),
+    certificate: text(),
+    /** SHA-256 of the code on the receipt, in hexadecimal. */
+    code_digest: text(),
+    status: text({ enum: CONSENT_STATES }).notNull(),
+    ended_at: instant(),
+    withdrawn_by: text({ enum: WITHDRAWN_BY }),
+  },
+  (table) => [
+    // The list, newest first.
+    index('consents_organization').on(table.organization_id, table.consent_id),
+    // One that counts for each connection.
+    uniqueIndex('consents_active').on(table.organization_id, table.fiscal_entity_id).where(sql`status = 'active'`),
+    // The page of the receipt.
+    uniqueIndex('consents_code').on(table.code_digest).where(sql`code_digest is not null`),
+    // The sweep: consents whose time has ended.
+    index('consents_ending').on(table.ends_at).where(sql`status = 'active' and ends_at is not null`),
   ],
 )

@@ -137,6 +137,8 @@ const CHECK = {
   member: 'They may have been removed, or belong to another organization. List members with GET /v1/team/members.',
   notification: `${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/buzon/notifications lists its notifications.`,
   report: 'GET /v1/reports lists the keys of all reports.',
+  connect_link: `It may have expired more than 90 days ago. ${ELSEWHERE} List links with GET /v1/connect-links.`,
+  consent: `${ELSEWHERE} List consents with GET /v1/consents.`,
   run: `${ELSEWHERE} List runs with GET /v1/extractors/{extractor_id}/runs or GET /v1/fiscal-entities/{fiscal_entity_id}/runs.`,
   storage_connector: `${ELSEWHERE} List storage connectors with GET /v1/storage-connectors.`,
   supplier:

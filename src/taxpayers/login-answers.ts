@@ -177,13 +177,15 @@ async function invalidation(system: System, entity: number, rows: readonly Login
     ...(ended.length === 0 ? [] : [invalidateLogin(ended, kind, reason, now), ...audited(ended, 'status')]),
     ...(revoked.length === 0 ? [] : [revokeGrantedRanges(revoked)]),
     ...insertOutboxEvents(
-      ended.map((row) => ({
-        outbox_event_id: `connection.ciec_invalid:${row.connection}:${kind === 'ciec' ? '' : 'efirma:'}${version}`,
-        kind: 'connection.ciec_invalid',
-        entity,
-        organizations: [row.organization_id],
-        body: { rejected_at: now.toISOString(), invalid_reason: reason } satisfies InvalidBody,
-      })),
+      ended.flatMap((row) =>
+        (['connection.ciec_invalid', 'connection.relink_needed'] as const).map((event) => ({
+          outbox_event_id: `${event}:${row.connection}:${kind === 'ciec' ? '' : 'efirma:'}${version}`,
+          kind: event,
+          entity,
+          organizations: [row.organization_id],
+          body: { rejected_at: now.toISOString(), invalid_reason: reason } satisfies InvalidBody,
+        })),
+      ),
       now.getTime(),
     ),
   ]

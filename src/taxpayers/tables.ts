@@ -100,6 +100,8 @@ export const connections = sqliteTable(
      */
     issued_revoked: text(),
     received_revoked: text(),
+    /** The first day that a consent lets runs ask for; null without a bound. A window that was wider before stays so. */
+    access_from: text(),
     /** When a run last widened a window, and the time before that, by the clock: a run can be dispatched long after its instant. */
     widened_at: instant(),
     widened_before: instant(),

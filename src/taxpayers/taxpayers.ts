@@ -102,6 +102,13 @@ export const assertConnectionUnchanged = ({
 export const updateConnection = (db: Database, connection: number, changes: Partial<WithGrantedRanges>) =>
   db.update(connections).set(changes).where(eq(connections.connection, connection))
 
+/** Bounds what the runs of a connection ask for. */
+export const boundRuns = (
+  db: Database,
+  { organization_id, fiscal_entity_id }: Pick<ConnectionRow, 'organization_id' | 'fiscal_entity_id'>,
+  access_from: string | null,
+) => db.update(connections).set({ access_from }).where(linked(organization_id, fiscal_entity_id))
+
 /** Whether no CIEC or e.firma was ever given for the connection, also while it is paused. */
 export const isDraft = ({ state, paused_from }: Pick<ConnectionRow, 'state' | 'paused_from'>): boolean =>
   state === 'draft' || (state === 'paused' && paused_from === 'draft')

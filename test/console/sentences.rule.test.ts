@@ -23,6 +23,8 @@ const COMPUTED: Record<string, readonly string[]> = {
   'cfdi/summary/summary.ts': ['summary.range'],
   'connections/connections.ts': ['fiscal_entity.draft', 'fiscal_entity.invalid_ciec'],
   'connections/connect.ts': ['fiscal_entity.ciec_rejected', 'fiscal_entity.efirma_rejected'],
+  // The page of a link has its own words (test/connections/links/words.rule.test.ts).
+  'connections/links/giving.ts': [],
   'platform/failures.ts': [],
   'accounts/plans/quotas.ts': [],
   'app/test-helpers/test-helpers.ts': ['fiscal_entity.no_ciec', 'fiscal_entity.no_efirma'],

@@ -84,7 +84,8 @@ const isLate = ({ fecha, issued_at, certified_at }: Any, ran: readonly number[])
     ran.some((at) => Date.parse(issued_at) <= at && at <= Date.parse(`${certified_at}-06:00`)))
 
 /** A refused CIEC of B becomes known with the one that A gives, or at B's next login. */
-const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_invalid' || key === 'fiscal_entity.ciec_invalid'
+const isOfCiec = (key: string | undefined): boolean =>
+  ['connection.ciec_invalid', 'connection.relink_needed', 'connection.relinked', 'fiscal_entity.ciec_invalid'].includes(key ?? '')
 /** So do the alert about it and its events. */
 const isAlertOfCiec = ({ event, kind }: Any): boolean => /^alert\./.test(event) && kind === 'connection.invalid'
 

@@ -72,6 +72,21 @@ const EXTRACTOR = { name: 'Uno', trigger_kind: 'connection_reactivated', scope: 
 const freshExtractor = async ({ callers }: Side): Promise<Given> => ({
   extractor_id: (await api(callers.owner, 'POST', '/v1/extractors', EXTRACTOR)).body.extractor_id,
 })
+const LINK = { purposes: [{ key: 'credit_evaluation', necessary: true }] }
+
+const freshLink = async ({ callers }: Side): Promise<Given> => ({
+  connect_link_id: (await api(callers.owner, 'POST', '/v1/connect-links', LINK)).body.connect_link_id,
+})
+const oneConsent = async ({ callers }: Side): Promise<Given> => ({
+  consent_id: (await api(callers.owner, 'GET', '/v1/consents')).body.data[0].consent_id,
+})
+/** The consent of a draft, which nothing else needs. */
+const freshConsent = async (side: Side): Promise<Given> => {
+  const { fiscal_entity_id } = await freshDraft(side)
+  const { body } = await api(side.callers.owner, 'GET', `/v1/consents?fiscal_entity_id=${fiscal_entity_id}`)
+  return { consent_id: body.data[0].consent_id }
+}
+
 const oneExtractor = async ({ callers }: Side): Promise<Given> => ({
   extractor_id: (await api(callers.owner, 'GET', '/v1/extractors')).body[0].extractor_id,
 })
@@ -618,6 +633,13 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/storage-connectors/:connector_id/test': { may: WRITERS, answers: 200, given: freshConnector },
   'POST /v1/storage-connectors/:connector_id/backfill': { may: WRITERS, answers: 202, given: freshConnector },
   'GET /v1/events/:event_id': { may: ALL, answers: 200, given: freshEvent },
+  'POST /v1/connect-links': { may: WRITERS, answers: 201, json: () => LINK },
+  'GET /v1/connect-links': { may: ALL, answers: 200, given: freshLink },
+  'GET /v1/connect-links/:connect_link_id': { may: ALL, answers: 200, given: freshLink },
+  'DELETE /v1/connect-links/:connect_link_id': { may: WRITERS, answers: 204, given: freshLink },
+  'GET /v1/consents': { may: ALL, answers: 200 },
+  'GET /v1/consents/:consent_id': { may: ALL, answers: 200, given: oneConsent },
+  'POST /v1/consents/:consent_id/withdraw': { may: WRITERS, answers: 200, given: freshConsent },
   'GET /v1/portfolio/attention': { may: ALL, answers: 200 },
   'GET /v1/portfolio/opinions': { may: ALL, answers: 200 },
   'GET /v1/portfolio/obligations': { may: ALL, answers: 200 },
@@ -729,6 +751,8 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
   export_id: 'exp',
   run_id: 'run',
   job_id: 'job',
+  connect_link_id: 'lnk',
+  consent_id: 'cns',
 }
 
 /** Malformed in a path, by the parameter's name. */

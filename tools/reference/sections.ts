@@ -20,7 +20,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     name: 'Connect',
-    of: ['Fiscal entities', 'Data sources'],
+    of: ['Fiscal entities', 'Data sources', 'Connect links'],
     introduction:
       'A fiscal entity is your connection to an RFC. Connect it with its CIEC or e.firma; from then on the service downloads what your ' +
       'extractors ask for. What you may read is decided by [windows](/docs/windows).',

@@ -6,7 +6,7 @@ import { fetches } from '../../authority/fetcher/tables.ts'
 import { authorityConversations } from '../../authority/sat/conversation/tables.ts'
 import { imports } from '../../cfdi/imports/tables.ts'
 import { statusRechecks } from '../../cfdi/tables.ts'
-import { extractors, runs } from '../../connections/tables.ts'
+import { connectLinks, consents, extractors, runs } from '../../connections/tables.ts'
 import { exports_ } from '../../copies/exports/tables.ts'
 import { storageConnectors } from '../../copies/tables.ts'
 import { deliveries, events } from '../../delivery/tables.ts'
@@ -69,7 +69,7 @@ const WAITS: Record<'control' | 'ledger' | 'events', Record<'minute' | 'quarter'
       ],
       ...[exports_.lease_until, invoices.send_at, outbox.retry_at],
     ],
-    quarter: [organizations.trial_ends_at, invoices.review_at],
+    quarter: [organizations.trial_ends_at, invoices.review_at, connectLinks.expires_at, consents.ends_at],
   },
   ledger: {
     minute: [

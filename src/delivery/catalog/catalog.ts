@@ -40,6 +40,20 @@ const job = {
   completed_at: '2026-11-20T18:00:05.000Z',
 } as const
 
+const link = {
+  ...event,
+  connect_link_id: 'lnk_01kabcdefghjkmnpqrstvwxyz0',
+  external_id: 'credito-8841',
+} as const
+
+const consent = {
+  ...event,
+  consent_id: 'cns_01kabcdefghjkmnpqrstvwxyz0',
+  method: 'ciec_verified' as const,
+  purposes: ['credit_evaluation'],
+  access_until: '2027-11-30',
+}
+
 const extraction = {
   run_id: 'run_01kabcdefghjkmnpqrstvwxyz0',
   data_source_keys: ['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_miinformacion'],
@@ -133,6 +147,19 @@ export const SAMPLES = {
     ...{ direction: 'received', cfdi_type: 'I', payment_status: 'paid', total: cancelled.total, currency: cancelled.currency },
     ...{ emisor_rfc: cancelled.emisor_rfc, receptor_rfc: cancelled.receptor_rfc, issued_at: cancelled.issued_at },
   },
+  'connection.relink_needed': {
+    ...{ event: 'connection.relink_needed', ...event, rejected_at: '2026-11-20T18:00:05.000Z', invalid_reason: 'rejected' },
+  },
+  'connection.relinked': { event: 'connection.relinked', ...event },
+  'connect_link.opened': { event: 'connect_link.opened', ...link, fiscal_entity_id: null },
+  'connect_link.connected': { event: 'connect_link.connected', ...link, status: 'connected' },
+  'connect_link.refused': {
+    ...{ event: 'connect_link.refused', ...link, fiscal_entity_id: null, code: 'fiscal_entity.ciec_rejected', tries_left: 4 },
+  },
+  'connect_link.expired': { event: 'connect_link.expired', ...link, fiscal_entity_id: null },
+  'consent.granted': { event: 'consent.granted', ...consent },
+  'consent.withdrawn': { event: 'consent.withdrawn', ...consent, withdrawn_by: 'subject' },
+  'consent.expired': { event: 'consent.expired', ...consent },
   'storage.failed': {
     event: 'storage.failed',
     event_id: event.event_id,
@@ -196,6 +223,18 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'The issuer of a CFDI has asked to cancel it, and the tax authority says that this is in process. Sent once for each request that the service ' +
     'sees: it asks about documents on which money hangs, within a daily number for each RFC. `GET /v1/cancellation-requests` says how the request ' +
     'goes on. What happens while the connection is not active is not sent.',
+  'connection.relink_needed':
+    'A connection has no valid login any more, so that the taxpayer has to give one again: make a link with `POST /v1/connect-links` and the ' +
+    'fiscal_entity_id. Sent beside connection.ciec_invalid.',
+  'connection.relinked': 'A connection that had no valid login has one again, from whatever way it came. Downloads go on.',
+  'connect_link.opened': 'Somebody opened the page of a connect link for the first time.',
+  'connect_link.connected': 'A taxpayer gave a login with a connect link. It is stored, and the link is used up.',
+  'connect_link.refused':
+    'The tax authority refused the login that a taxpayer gave with a connect link, or the password does not open the e.firma. Sent once for each refusal.',
+  'connect_link.expired': 'A connect link expired before a login was given with it. Sent within a quarter of an hour.',
+  'consent.granted': 'A taxpayer gave a consent on the page of a connect link.',
+  'consent.withdrawn': 'A consent was withdrawn, and the logins of the connection were erased. Unlinking an RFC sends none.',
+  'consent.expired': 'The last day of a consent is over, and the logins of the connection were erased.',
 }
 
 /**

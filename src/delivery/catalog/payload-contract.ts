@@ -30,6 +30,15 @@ export const EVENT_KEYS = [
   'quota.warning',
   'cfdi.new',
   'cancellation.requested',
+  'connection.relink_needed',
+  'connection.relinked',
+  'connect_link.opened',
+  'connect_link.connected',
+  'connect_link.refused',
+  'connect_link.expired',
+  'consent.granted',
+  'consent.withdrawn',
+  'consent.expired',
 ] as const
 
 /** The key of a test event. It is not in the catalog: a test is sent only on request. */
@@ -224,6 +233,23 @@ const document = {
 const sense = z.enum(SENSES)
 const situacion = z.enum(SITUACIONES).nullable()
 
+const link = {
+  fiscal_entity_id: fiscalEntity.fiscal_entity_id.nullable().meta({
+    description: 'The connection in UUID form that the link is for, or that it made; null before.',
+  }),
+  rfc: z.string().nullable().meta({ description: 'The RFC of the link; null while the taxpayer has not written it.' }),
+  connect_link_id: z.string().meta({ description: 'The link (`GET /v1/connect-links/{connect_link_id}`).' }),
+  external_id: z.string().nullable().meta({ description: 'The external_id that the link was made with.' }),
+}
+const consent = {
+  consent_id: z.string().meta({ description: 'The consent (`GET /v1/consents/{consent_id}`).' }),
+  method: z
+    .enum(['ciec_verified', 'ciec_given', 'efirma_signed', 'declared_by_customer'])
+    .meta({ description: 'How it is proven, as the consent says itself.' }),
+  purposes: z.array(z.string()).meta({ description: 'The purposes that were accepted.' }),
+  access_until: z.iso.date().nullable().meta({ description: 'The last day of the access; null without a bound.' }),
+}
+
 /** Payload schemas by event key: flat objects with the key in `event`. */
 export const PAYLOADS = {
   'cfdi.cancelled': aboutRfc('cfdi.cancelled', 'CfdiCancelledEvent', cancellation),
@@ -387,6 +413,30 @@ export const PAYLOADS = {
     receptor_rfc: cancellation.receptor_rfc,
     issued_at: cancellation.issued_at,
   }),
+  'connection.relink_needed': aboutRfc('connection.relink_needed', 'ConnectionRelinkNeededEvent', {
+    rejected_at: Instant.meta({ description: 'When the last valid login of the connection was refused, or ended.' }),
+    invalid_reason: z.enum(REFUSED_REASONS).meta({ description: 'Why, as in `connection.ciec_invalid`.' }),
+  }),
+  'connection.relinked': aboutRfc('connection.relinked', 'ConnectionRelinkedEvent', {}),
+  'connect_link.opened': payload('connect_link.opened', 'ConnectLinkOpenedEvent', link),
+  'connect_link.connected': payload('connect_link.connected', 'ConnectLinkConnectedEvent', {
+    ...link,
+    status: z.enum(['connected', 'submitted']).meta({
+      description: '`submitted`: the login is stored, and this deployment could not ask the tax authority about it at once.',
+    }),
+  }),
+  'connect_link.refused': payload('connect_link.refused', 'ConnectLinkRefusedEvent', {
+    ...link,
+    code: z.string().meta({ description: 'Why, such as `fiscal_entity.ciec_rejected` or `efirma.wrong_password`.' }),
+    tries_left: z.int().meta({ description: 'How many more logins can be refused. At 0 the link is of no more use.' }),
+  }),
+  'connect_link.expired': payload('connect_link.expired', 'ConnectLinkExpiredEvent', link),
+  'consent.granted': aboutRfc('consent.granted', 'ConsentGrantedEvent', consent),
+  'consent.withdrawn': aboutRfc('consent.withdrawn', 'ConsentWithdrawnEvent', {
+    ...consent,
+    withdrawn_by: z.enum(['subject', 'customer', 'operator']).meta({ description: 'Who withdrew it.' }),
+  }),
+  'consent.expired': aboutRfc('consent.expired', 'ConsentExpiredEvent', consent),
   [TEST_KEY]: payload('webhook.test', 'WebhookTestEvent', {
     webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }),
     sample_of: z.string().optional().meta({

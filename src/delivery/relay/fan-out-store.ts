@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { bare, readFirst, readRows } from '../../platform/db/statement.ts'
-import type { Outbox } from '../../platform/outbox/outbox.ts'
+import { OF_NO_RFC, type Outbox } from '../../platform/outbox/outbox.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
 import { clock } from '../../platform/time/clock.ts'
@@ -38,13 +38,14 @@ export type RecipientRequest = { entity: number } & ({ organizations: readonly s
 
 /**
  * Finds connections in the order of their numbers; at most `limit` for a request without organizations, which leaves out unlinked ones. A
- * named organization has its events also while the RFC is unlinked: they are hidden until it is linked again.
+ * named organization has its events also while the RFC is unlinked: they are hidden until it is linked again. Of no RFC, it has them without
+ * any connection.
  */
 export const findRecipients = async (d1: D1Database, requests: readonly RecipientRequest[], limit: number): Promise<RecipientRow[]> => {
-  const [all, named] = [[] as unknown[], [] as unknown[]]
+  const [all, named, own] = [[] as unknown[], [] as unknown[], [] as unknown[]]
   for (const [n, it] of requests.entries())
     if ('after' in it) all.push([n, it.entity, it.after])
-    else named.push([n, it.entity, it.organizations])
+    else (it.entity === OF_NO_RFC ? own : named).push([n, it.entity, it.organizations])
   const results = await readRows(
     d1,
     sql<RecipientRow>`with planned as materialized (
@@ -68,8 +69,14 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
        cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}
        order by ${c.connection}`,
   )
-  return results
+  return own.length === 0 ? results : [...results, ...(await readRows(d1, organizationsOf(own)))]
 }
+
+/** The organizations that events of no RFC name, as recipients without a connection. */
+const organizationsOf = (own: readonly unknown[]): SQL<RecipientRow> =>
+  sql<RecipientRow>`select r.value->>0 as request, ${o.id} as organization_id, ${o.events_shard}, ${o.extractor_count}, ${o.extractors_since},
+      0 as connection, 0 as entity, '' as fiscal_entity_id, '' as rfc, 'active' as state, 0 as has_planned_run
+    from json_each(${JSON.stringify(own)}) r cross join json_each(r.value->2) n cross join ${organizations} ${o} on ${o.id} = n.value`
 
 /** Returns the organizations that are connected to entities, at most `limit` for each. */
 export const findOrganizations = (entities: readonly number[], limit: number): SQL<{ entity: number; organization_id: string }> =>

@@ -33,11 +33,13 @@ import { alertOfCancelled, alertOfListed, alertOfRequest } from './news-alerts.t
 import {
   type Brought,
   cancellationContents,
+  connectionContent,
   documentContent,
   dueSoonContent,
   type EventContent,
   extractionContent,
   invalidContent,
+  linkContent,
   listingContent,
   notificationContent,
   type Recipient,
@@ -168,6 +170,16 @@ const invalidOf: Make = async (event, row, _, takesCiec) => {
   return [{ ...(await ownEvent(event, row, content)), alert: alertOfInvalid(row, content, takesCiec) }]
 }
 
+const membersOf = ({ body }: StoredOutboxEvent) => JSON.parse(body) as Record<string, unknown>
+
+/** A login or consent of a connection. */
+const connectionOf: Make = async (event, row) => [
+  await ownEvent(event, row, connectionContent(event.kind, membersOf(event), recipientAt(event, row))),
+]
+
+/** A connect link, which may be for an RFC that is not connected. */
+const linkOf: Make = async (event, row) => [await ownEvent(event, row, linkContent(event.kind, membersOf(event), event.created_at))]
+
 /** Whether an event says that a document was read, of which some may have been reported without its fields. */
 const isDocumentRead = ({ kind }: Pick<StoredOutboxEvent, 'kind'>): boolean => kind === DOCUMENT_READ
 
@@ -268,6 +280,15 @@ const MAKERS: Record<string, Make> = {
   [DUE_SOON]: obligationsOf,
   [DOCUMENT_READ]: documentsOf,
   [CANCELLATION_REQUESTED]: requestsOf,
+  'connection.relink_needed': connectionOf,
+  'connection.relinked': connectionOf,
+  'consent.granted': connectionOf,
+  'consent.withdrawn': connectionOf,
+  'consent.expired': connectionOf,
+  'connect_link.opened': linkOf,
+  'connect_link.connected': linkOf,
+  'connect_link.refused': linkOf,
+  'connect_link.expired': linkOf,
 }
 
 /** The kinds that may name no organization: they are for every one whose windows show the CFDI. */

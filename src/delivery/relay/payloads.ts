@@ -138,6 +138,14 @@ export const invalidContent = (body: InvalidBody, recipient: Recipient): EventCo
   ...{ event: 'connection.ciec_invalid', ...headOf(recipient), ...body },
 })
 
+/** The event of a login or consent of a connection, whose outbox body has the members of the payload. */
+export const connectionContent = (event: string, body: Record<string, unknown>, recipient: Recipient): EventContent =>
+  ({ event, ...headOf(recipient), ...body }) as EventContent
+
+/** The event of a connect link, whose outbox body names the RFC, if any. */
+export const linkContent = (event: string, body: Record<string, unknown>, known_at: number): EventContent =>
+  ({ event, occurred_at: iso(known_at), ...body }) as EventContent
+
 /** The event of a change of a list. */
 export const listingContent = (
   { changed_at: _, ...change }: BlacklistChangedBody,

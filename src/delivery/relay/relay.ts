@@ -5,7 +5,7 @@ import type { System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { readColumn, readRows } from '../../platform/db/statement.ts'
-import { databaseOf, hasOutboxEvents, type Outbox, type StoredOutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
+import { databaseOf, hasOutboxEvents, OF_NO_RFC, type Outbox, type StoredOutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
 import {
   deleteStatement,
   detachStatements,
@@ -271,7 +271,7 @@ export async function relayOutbox(system: System, outbox: Outbox): Promise<void>
   const first = Math.floor(Math.random() * 1_000_000)
   const source = databaseOf(system, outbox)
   const records = new Records(system, outbox)
-  const work: Work = { outbox, source, fairShares: new FairShares(first), after: 0, isWaiting: false, records }
+  const work: Work = { outbox, source, fairShares: new FairShares(first), after: OF_NO_RFC - 1, isWaiting: false, records }
   let pages = 0
   const isMore = await repeatAlone(
     system.env.MUTEXES.getByName(`relay:${outbox}`),

@@ -71,6 +71,8 @@ export type Prefix =
   | 'alr'
   | 'stc'
   | 'exp'
+  | 'lnk'
+  | 'cns'
 
 /** Creates a TypeID, `{prefix}_{26 characters}`. TypeIDs sort by the time of their creation. */
 export const newId = (prefix: Prefix): string => `${prefix}_${suffixOf(uuid7())}`

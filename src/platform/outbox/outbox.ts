@@ -9,14 +9,20 @@ import { outbox } from './tables.ts'
 export interface OutboxEvent {
   /** Derived from the change: the same change always has the same identifier. */
   outbox_event_id: string
-  kind: 'cfdi.cancelled' | 'connection.ciec_invalid' | 'blacklist.changed' | 'obligation.due_soon' | 'cancellation.requested'
-  /** The number under which the RFC's ledger keeps the authority's documents. */
+  kind:
+    | ('cfdi.cancelled' | 'connection.ciec_invalid' | 'blacklist.changed' | 'obligation.due_soon' | 'cancellation.requested')
+    | ('connection.relink_needed' | 'connection.relinked' | 'consent.granted' | 'consent.withdrawn' | 'consent.expired')
+    | ('connect_link.opened' | 'connect_link.connected' | 'connect_link.refused' | 'connect_link.expired')
+  /** The number under which the RFC's ledger keeps the authority's documents; OF_NO_RFC for an event of the named organizations alone. */
   entity: number
   /** The organizations to notify; null for every organization whose window shows the document. */
   organizations: readonly string[] | null
   /** The source of the payloads, the same for every organization. */
   body: Record<string, unknown>
 }
+
+/** The number of no RFC. */
+export const OF_NO_RFC = 0
 
 /** An outbox event as a row; `organizations` and `body` are JSON. */
 export type StoredOutboxEvent = Omit<typeof outbox.$inferSelect, 'progress' | 'attempts' | 'retry_at'>

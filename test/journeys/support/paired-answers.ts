@@ -106,7 +106,7 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
     for (const one of list) answers.push(await read(one))
     return answers
   }
-  const coverage = await pages(player, `${entity}/coverage`)
+  const [coverage, consents] = [await pages(player, `${entity}/coverage`), await pages(player, '/v1/consents')]
   const of = async (uuid: string, path: string) => ({ uuid, ...(await get(path)) })
   const run_id: string = (await get(`${entity}/runs`)).body.data?.[0]?.run_id ?? `run_${NOBODY}`
   return {
@@ -161,6 +161,8 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
       return { key, status, body }
     }),
     xml: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/xml?fiscal_entity_id=${fe}`)),
+    consents,
+    connect_links: await pages(player, '/v1/connect-links'),
     cancellation_requests: await pages(player, `/v1/cancellation-requests?fiscal_entity_id=${fe}`),
     cancellation_request: await each(some, ({ uuid }) => of(uuid, `/v1/cancellation-requests/${uuid}?fiscal_entity_id=${fe}`)),
     pdf: await each(some, ({ uuid }) => of(uuid, `/v1/cfdi/${uuid}/pdf?fiscal_entity_id=${fe}`)),
@@ -189,6 +191,8 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
         `${entity}/documents/${documents.find(({ document_id }) => document_id)?.document_id ?? `doc_${NOBODY}`}`,
         `/v1/webhooks/${webhooks.find(({ webhook_id }) => webhook_id)?.webhook_id ?? `wh_${NOBODY}`}`,
         `/v1/extractors/${(extractors.body as Any)[0]?.extractor_id ?? `ext_${NOBODY}`}`,
+        `/v1/connect-links/lnk_${NOBODY}`,
+        `/v1/consents/${consents[0]?.consent_id ?? `cns_${NOBODY}`}`,
         ...[`/v1/runs/${run_id}`, `/v1/runs/${run_id}/jobs?limit=100`],
         `/v1/events/${(await get('/v1/events')).body.data[0]?.event_id ?? `evt_${NOBODY}`}`,
       ],
@@ -199,7 +203,7 @@ export async function answersTo(player: Player): Promise<Record<string, unknown>
 
 const NOBODY = '0'.repeat(26)
 
-const ID = /\b(org|mem|ivt|fe|ext|run|job|wh|evt|inv|aud|alr|doc|ntf|imp|exp)_[0-9a-z]{26}\b/g
+const ID = /\b(org|mem|ivt|fe|ext|run|job|wh|evt|inv|aud|alr|doc|ntf|imp|exp|lnk|cns)_[0-9a-z]{26}\b/g
 
 /** Names each identifier after the order in which it first appears, and drops what differs between two services anyway. */
 export function renamed(player: Player, answers: unknown): Any {

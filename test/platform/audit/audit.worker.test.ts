@@ -40,6 +40,9 @@ const ACTIONS: Record<string, string | null> = {
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.unlinked',
   'POST /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports': 'import.created',
   'DELETE /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports/:import_id': 'import.deleted',
+  'POST /v1/connect-links': 'connect_link.created',
+  'DELETE /v1/connect-links/:connect_link_id': 'connect_link.revoked',
+  'POST /v1/consents/:consent_id/withdraw': 'consent.withdrawn',
   'POST /v1/exports': 'export.created',
   'DELETE /v1/exports/:export_id': 'export.deleted',
   'POST /v1/alerts/read': 'alert.read',
@@ -130,7 +133,9 @@ describe('one event for each write, of who did it', () => {
     const id = given['import_id'] ?? ids[0] ?? given['fiscal_entity_id']
     const one = Array.isArray(body?.data) ? body.data[0].fiscal_entity : body
     const made = Object.entries((one ?? {}) as Record<string, string>).find(([name]) =>
-      /^(extractor_id|export_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|connector_id|api_key|slug)$/.test(name),
+      /^(extractor_id|export_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|connector_id|connect_link_id|api_key|slug)$/.test(
+        name,
+      ),
     )?.[1]
     expect(left).toEqual([
       expect.objectContaining({

@@ -644,6 +644,28 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await countOf('runs', "organization_id = 'org_many'")).toBe(0)
   },
 
+  async expireLinks(platform) {
+    const of = await organization('api')
+    await of.ask('POST', '/v1/connect-links', { purposes: [{ key: 'audit', necessary: true }] })
+    const unlike = { connect_link_id: idSql('lnk'), digest: 'n.i', expires_at: 'n.i' }
+    await multiply('connect_links', 500, unlike)
+    await finish(platform, 'expireLinks')
+    expect(await countOf('connect_links')).toBe(1)
+    expect(await countOf('connect_links', "status = 'expired'")).toBe(0)
+  },
+
+  async expireConsents(platform) {
+    await manyConnections(100, { data_source_keys: ['sat_csf'] })
+    await env.DB.prepare(
+      `insert into consents (consent_id, organization_id, fiscal_entity_id, entity, rfc, purposes, ends_at, granted_at, method, status)
+       select 'cns_many' || connection, organization_id, fiscal_entity_id, entity, rfc, '[]', 1, 0, 'ciec_verified', 'active' from connections
+       where not exists (select 1 from consents c where c.fiscal_entity_id = connections.fiscal_entity_id)`,
+    ).run()
+    await env.DB.prepare("update consents set ends_at = 1 where status = 'active'").run()
+    await finish(platform, 'expireConsents')
+    expect(await countOf('consents', "status = 'active'")).toBe(0)
+  },
+
   async pruneAttempts(platform) {
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000)

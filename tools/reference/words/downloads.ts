@@ -89,6 +89,8 @@ export const DOWNLOADS: Record<string, string> = {
   'Obligations.key': 'The key of the rule.',
   'Listed.source': 'The list.',
   'CustomBlacklist.source': 'The name of the list where lists are told apart.',
+  connect_link_id: 'The identifier of the connect link.',
+  consent_id: 'The identifier of the consent.',
   export_id: 'The identifier of the export.',
   'Export.export_id': 'The identifier of the export.',
   'Export.format': 'The format of its content.',

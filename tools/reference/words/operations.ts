@@ -6,6 +6,8 @@ export const OPERATIONS: Record<string, string> = {
   getOpenApi: 'The document of this environment. It may be cached for five minutes.',
   listFiscalEntities: 'Every connection that is not unlinked, oldest first, whatever its state is.',
   getFiscalEntity: 'The connection with its state, its logins, which are never shown, and your windows.',
+  listConnectLinks: 'Each with its state and how many tries are left. The address of a link is shown only when it is made.',
+  getConsent: 'Who agreed to what, word for word, when, and how it is proven.',
   listStorageConnectors: 'Each with its state and what it copied last. Credentials are never shown.',
   getStorageConnector: 'The connector with its state and what it copied last. Credentials are never shown.',
   getSync: 'What is queued and running for the RFC, and how the downloads ended so far.',

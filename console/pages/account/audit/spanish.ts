@@ -2,6 +2,7 @@
 export const PROCESSES: Record<string, string> = {
   billing: 'facturación',
   confirmation: 'el enlace del correo',
+  consent: 'vencimiento del consentimiento',
   digest: 'resumen semanal',
   downloads: 'descargas',
   exports: 'exportaciones',
@@ -11,12 +12,23 @@ export const PROCESSES: Record<string, string> = {
   operator: 'el operador',
   reports: 'reportes',
   stripe: 'Stripe',
+  taxpayer: 'el contribuyente',
   unsubscribe: 'el enlace de un correo',
 }
 
 /** What the members of what was sent or changed are called in Spanish. */
 export const MEMBERS: Record<string, string> = {
+  access: 'periodo del acceso',
   actividades: 'actividades',
+  consent_reference: 'referencia del consentimiento',
+  controller: 'responsable',
+  expires_in: 'duración del enlace',
+  language: 'idioma',
+  logins: 'accesos',
+  purposes: 'finalidades',
+  return_url: 'página de regreso',
+  sources: 'fuentes',
+  state: 'texto propio',
   country: 'país de residencia',
   default_use: 'uso de las compras',
   jurisdiction: 'lugar de jurisdicción',

@@ -31,7 +31,7 @@ import {
 } from '../store.ts'
 import type { ExtractorRun } from './contract.ts'
 import { isCfdiSource, sourcesFetched } from './preview.ts'
-import { askedRange, firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
+import { askedRange, boundedBy, firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
 
 export interface RunOutcome extends Queued {
   run_id: string
@@ -253,7 +253,10 @@ async function dispatchPage(
         : rangeOf(extractor.scope, extractor.scope_months, run.instant, extractor.timezone, watermark)
       const direction = source === 'sat_cfdi_issued' ? 'issued' : 'received'
       const gap = gapStart(range, connection[`${direction}_to`], connection.active_since)
-      const from = extractor.asked ? range.from : firstOf([range.from, gap, connection[`${direction}_revoked`]])
+      const reaching = extractor.asked ? range.from : firstOf([range.from, gap, connection[`${direction}_revoked`]])
+      const from = boundedBy(reaching, connection.access_from)
+      // All of what was asked for is before what a consent allows.
+      if (extractor.asked && from > extractor.asked.to) return []
       wider[direction].push({ connection: connection.connection, from, to: run.instant.getTime(), last: extractor.asked?.to ?? null })
       const months = monthsOf({ ...range, from }, extractor.timezone)
       const again =

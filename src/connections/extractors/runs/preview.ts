@@ -14,7 +14,7 @@ import { type EvaluatedExtractor, requireExtractor } from '../extractors.ts'
 import { arm, nextRunAt } from '../rules.ts'
 import { lastLocalDate } from '../store.ts'
 import type { ExtractorPreview, PreviewedRfc, PreviewedSource } from './contract.ts'
-import { gapStart, monthsOf, rangeOf } from './scope.ts'
+import { boundedBy, gapStart, monthsOf, rangeOf } from './scope.ts'
 
 export const isCfdiSource = (source: string): boolean => source === 'sat_cfdi_issued' || source === 'sat_cfdi_received'
 
@@ -100,7 +100,7 @@ export async function previewExtractor(ctx: Ctx, { extractor_id, ...draft }: Pre
       const direction = data_source_key === 'sat_cfdi_issued' ? 'issued' : 'received'
       const watermark = reached?.get(`${connection.entity}|${data_source_key}`) ?? null
       const range = rangeOf(draft.scope, draft.scope_months, at, draft.timezone, watermark)
-      const from = gapStart(range, connection[`${direction}_to`], connection.active_since) ?? range.from
+      const from = boundedBy(gapStart(range, connection[`${direction}_to`], connection.active_since) ?? range.from, connection.access_from)
       after[`${direction}_from`] = earlier(before[`${direction}_from`], from)
       after[`${direction}_to`] = Math.max(before[`${direction}_to`] ?? 0, at.getTime())
       const months = monthsOf({ ...range, from }, draft.timezone)

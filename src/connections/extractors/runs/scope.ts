@@ -57,6 +57,9 @@ export function gapStart({ from }: DownloadRange, ceiling: Date | null, active_s
   return day.slice(0, 7) < from.slice(0, 7) ? day : null
 }
 
+/** A day, or the first one that a consent lets runs ask for when that is later. */
+export const boundedBy = (from: Day, access_from: Day | null): Day => (access_from === null ? from : last(from, access_from))
+
 /** The earliest of some days. Null is none. */
 export const firstOf = (days: readonly [Day, ...(Day | null)[]]): Day =>
   days.reduce<Day>((earliest, day) => (day !== null && day < earliest ? day : earliest), days[0])
