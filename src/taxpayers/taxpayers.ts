@@ -107,7 +107,11 @@ export const boundRuns = (
   db: Database,
   { organization_id, fiscal_entity_id }: Pick<ConnectionRow, 'organization_id' | 'fiscal_entity_id'>,
   access_from: string | null,
-) => db.update(connections).set({ access_from }).where(linked(organization_id, fiscal_entity_id))
+) =>
+  db
+    .update(connections)
+    .set({ access_from })
+    .where(linked({ id: organization_id }, fiscal_entity_id))
 
 /** Whether no CIEC or e.firma was ever given for the connection, also while it is paused. */
 export const isDraft = ({ state, paused_from }: Pick<ConnectionRow, 'state' | 'paused_from'>): boolean =>

@@ -48,12 +48,12 @@ function view(row: ConsentRow): Consent {
 export async function listConsents(ctx: Ctx, query: ConsentQuery) {
   const scope = { list: 'consents', filters: query }
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listConsentRows(ctx.db, ctx.organization.id, query, before === undefined ? undefined : String(before), query.limit + 1)
+  const rows = await listConsentRows(ctx.db, ctx.organization, query, before === undefined ? undefined : String(before), query.limit + 1)
   return paginate(ctx, scope, query.limit, rows, ({ consent_id }) => [consent_id], view)
 }
 
 async function requireConsent(ctx: Ctx, consent_id: string): Promise<ConsentRow> {
-  const row = await findConsent(ctx.db, ctx.organization.id, consent_id)
+  const row = await findConsent(ctx.db, ctx.organization, consent_id)
   if (!row) throw notFound('consent')
   return row
 }
@@ -78,7 +78,7 @@ async function end(
     await withdrawLogins(ctx, row.fiscal_entity_id, { action: kind, resource_id: row.consent_id }, statements)
   } catch (error) {
     // Unlinking or another consent has ended it meanwhile.
-    const now = await findConsent(ctx.db, ctx.organization.id, row.consent_id)
+    const now = await findConsent(ctx.db, ctx.organization, row.consent_id)
     throw now?.status === 'active' ? error : ended()
   }
   await wakeRelay(ctx, 'control')

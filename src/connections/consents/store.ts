@@ -4,6 +4,8 @@ import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { bare } from '../../platform/db/statement.ts'
+import { isAbout } from '../../platform/tenant/bound.ts'
+import type { Tenant } from '../../platform/tenant/tenant.ts'
 import type { ConnectionRow } from '../../taxpayers/taxpayers.ts'
 import { consents } from '../tables.ts'
 
@@ -59,12 +61,14 @@ export const endConsent = (
   db.update(consents).set(end).where(eq(consents.consent_id, consent_id)),
 ]
 
-export const findConsent = async (db: Database, organization_id: string, consent_id: string): Promise<ConsentRow | undefined> =>
+const ofTenant = (tenant: Tenant) => and(eq(consents.organization_id, tenant.id), isAbout(tenant, consents.fiscal_entity_id))
+
+export const findConsent = async (db: Database, tenant: Tenant, consent_id: string): Promise<ConsentRow | undefined> =>
   (
     await db
       .select()
       .from(consents)
-      .where(and(eq(consents.consent_id, consent_id), eq(consents.organization_id, organization_id)))
+      .where(and(eq(consents.consent_id, consent_id), ofTenant(tenant)))
       .limit(1)
   )[0]
 
@@ -78,7 +82,7 @@ export const findByCode = async (db: Database, code_digest: string): Promise<Con
 /** A page of an organization's consents, newest first, before one. */
 export const listConsentRows = (
   db: Database,
-  organization_id: string,
+  tenant: Tenant,
   { fiscal_entity_id, status }: { fiscal_entity_id?: string | undefined; status?: ConsentRow['status'] | undefined },
   before: string | undefined,
   limit: number,
@@ -88,7 +92,7 @@ export const listConsentRows = (
     .from(consents)
     .where(
       and(
-        eq(consents.organization_id, organization_id),
+        ofTenant(tenant),
         fiscal_entity_id === undefined ? undefined : eq(consents.fiscal_entity_id, fiscal_entity_id),
         status === undefined ? undefined : eq(consents.status, status),
         before === undefined ? undefined : lt(consents.consent_id, before),

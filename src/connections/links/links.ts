@@ -174,7 +174,7 @@ export async function listLinks(ctx: Ctx, query: ConnectLinkQuery) {
   const scope = { list: 'connect_links', filters: query }
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const from = before === undefined ? undefined : String(before)
-  const rows = await listLinkRows(ctx.db, ctx.organization.id, query.status, ctx.now.getTime(), from, query.limit + 1)
+  const rows = await listLinkRows(ctx.db, ctx.organization, query.status, ctx.now.getTime(), from, query.limit + 1)
   return paginate(
     ctx,
     scope,
@@ -186,7 +186,7 @@ export async function listLinks(ctx: Ctx, query: ConnectLinkQuery) {
 }
 
 async function requireLink(ctx: Ctx, connect_link_id: string): Promise<LinkRow> {
-  const row = await findLink(ctx.db, ctx.organization.id, connect_link_id)
+  const row = await findLink(ctx.db, ctx.organization, connect_link_id)
   if (!row) throw notFound('connect_link')
   return row
 }

@@ -2,6 +2,8 @@ import { and, desc, eq, lt, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare, changesOf } from '../../platform/db/statement.ts'
+import { isAbout } from '../../platform/tenant/bound.ts'
+import type { Tenant } from '../../platform/tenant/tenant.ts'
 import { connectLinks as links } from '../tables.ts'
 
 export type LinkRow = typeof links.$inferSelect
@@ -9,14 +11,16 @@ export type LinkRow = typeof links.$inferSelect
 /** How many logins of a link may be refused. */
 export const MOST_LOGINS = 5
 
+const ofTenant = (tenant: Tenant) => and(eq(links.organization_id, tenant.id), isAbout(tenant, links.fiscal_entity_id))
+
 export const insertLink = (db: Database, row: LinkRow) => db.insert(links).values(row)
 
-export const findLink = async (db: Database, organization_id: string, connect_link_id: string): Promise<LinkRow | undefined> =>
+export const findLink = async (db: Database, tenant: Tenant, connect_link_id: string): Promise<LinkRow | undefined> =>
   (
     await db
       .select()
       .from(links)
-      .where(and(eq(links.connect_link_id, connect_link_id), eq(links.organization_id, organization_id)))
+      .where(and(eq(links.connect_link_id, connect_link_id), ofTenant(tenant)))
       .limit(1)
   )[0]
 
@@ -32,7 +36,7 @@ const shownAs = (status: LinkRow['status'], now: number): SQL => {
 /** A page of an organization's links, newest first, before one. */
 export const listLinkRows = (
   db: Database,
-  organization_id: string,
+  tenant: Tenant,
   status: LinkRow['status'] | undefined,
   now: number,
   before: string | undefined,
@@ -43,7 +47,7 @@ export const listLinkRows = (
     .from(links)
     .where(
       and(
-        eq(links.organization_id, organization_id),
+        ofTenant(tenant),
         status === undefined ? undefined : shownAs(status, now),
         before === undefined ? undefined : lt(links.connect_link_id, before),
       ),

@@ -13,6 +13,8 @@ const LOWEST = {
   'cfdi:read': 'member',
   'cfdi:check': 'member',
   'cfdi:write': 'admin',
+  'connect_links:read': 'member',
+  'connect_links:write': 'admin',
   'credentials:read': 'member',
   'credentials:write': 'admin',
   'documents:read': 'member',
@@ -55,7 +57,8 @@ export const SCOPES = Object.keys(LOWEST) as [Scope, ...Scope[]]
 
 /** What concerns the whole organization. A credential that is bound to RFCs has of these only what its own scopes name. */
 const OF_ORGANIZATION: ReadonlySet<Scope> = new Set<Scope>([
-  ...(['audit:read', 'billing:read', 'billing:write', 'blacklists:write', 'credentials:read', 'credentials:write'] as const),
+  ...(['audit:read', 'billing:read', 'billing:write', 'blacklists:write', 'connect_links:read', 'connect_links:write'] as const),
+  ...(['credentials:read', 'credentials:write'] as const),
   ...(['extractors:read', 'extractors:write', 'fiscal_entities:connect', 'organization:write', 'team:read', 'team:write'] as const),
   ...(['sandbox:read', 'sandbox:write'] as const),
 ])

@@ -74,6 +74,34 @@ class AsyncOperations(AsyncTransport):
         """Unlink an RFC."""
         return await self._request('DELETE', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}', {})
 
+    async def list_connect_links(self, *, limit: int | None = None, cursor: str | None = None, status: types.NewConnectLinkStatus | None = None) -> types.ConnectLinkPage:
+        """List links, newest first."""
+        return cast(types.ConnectLinkPage, (await self._request('GET', '/v1/connect-links', {'limit': limit, 'cursor': cursor, 'status': status})).json())
+
+    async def create_connect_link(self, *, body: types.ConnectLinkDraft, idempotency_key: str | None = None) -> types.NewConnectLink:
+        """Make a link where a taxpayer connects an RFC."""
+        return cast(types.NewConnectLink, (await self._request('POST', '/v1/connect-links', {}, json=body, idempotency_key=idempotency_key)).json())
+
+    async def get_connect_link(self, *, connect_link_id: str) -> types.ConnectLink:
+        """Get a link."""
+        return cast(types.ConnectLink, (await self._request('GET', f'/v1/connect-links/{_quoted(connect_link_id)}', {})).json())
+
+    async def revoke_connect_link(self, *, connect_link_id: str) -> Content:
+        """Revoke a link."""
+        return await self._request('DELETE', f'/v1/connect-links/{_quoted(connect_link_id)}', {})
+
+    async def list_consents(self, *, limit: int | None = None, cursor: str | None = None, fiscal_entity_id: str | None = None, status: types.ConsentStatus | None = None) -> types.ConsentPage:
+        """List consents, newest first."""
+        return cast(types.ConsentPage, (await self._request('GET', '/v1/consents', {'limit': limit, 'cursor': cursor, 'fiscal_entity_id': fiscal_entity_id, 'status': status})).json())
+
+    async def get_consent(self, *, consent_id: str) -> types.Consent:
+        """Get a consent."""
+        return cast(types.Consent, (await self._request('GET', f'/v1/consents/{_quoted(consent_id)}', {})).json())
+
+    async def withdraw_consent(self, *, consent_id: str, idempotency_key: str | None = None) -> types.Consent:
+        """Withdraw a consent."""
+        return cast(types.Consent, (await self._request('POST', f'/v1/consents/{_quoted(consent_id)}/withdraw', {}, idempotency_key=idempotency_key)).json())
+
     async def list_exports(self, *, limit: int | None = None, cursor: str | None = None) -> types.ExportPage:
         """List exports, newest first."""
         return cast(types.ExportPage, (await self._request('GET', '/v1/exports', {'limit': limit, 'cursor': cursor})).json())
@@ -178,9 +206,9 @@ class AsyncOperations(AsyncTransport):
         """List the runs that covered an RFC."""
         return cast(types.RunProgressPage, (await self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/runs', {'limit': limit, 'cursor': cursor})).json())
 
-    async def list_portfolio_attention(self, *, limit: int | None = None, cursor: str | None = None) -> types.SyncStatusPage:
+    async def list_portfolio_attention(self, *, limit: int | None = None, cursor: str | None = None) -> types.PortfolioAttentionPage:
         """List the RFCs that need somebody."""
-        return cast(types.SyncStatusPage, (await self._request('GET', '/v1/portfolio/attention', {'limit': limit, 'cursor': cursor})).json())
+        return cast(types.PortfolioAttentionPage, (await self._request('GET', '/v1/portfolio/attention', {'limit': limit, 'cursor': cursor})).json())
 
     async def list_sync(self, *, limit: int | None = None, cursor: str | None = None, state: types.SyncState | None = None, fiscal_entity_id: str | None = None) -> types.SyncStatusPage:
         """List where the downloads of all RFCs are."""
@@ -310,13 +338,13 @@ class AsyncOperations(AsyncTransport):
         """Get the VAT position, as a table in CSV."""
         return await self._request('GET', '/v1/analytics/vat-position', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'terceros': terceros, 'prorrateo': prorrateo, 'no_objeto': no_objeto, 'taxed_suppliers': taxed_suppliers, 'exempt_suppliers': exempt_suppliers}, accept='text/csv')
 
-    async def list_vat_entries(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, returned: bool | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
+    async def list_vat_entries(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, returned: bool | None = None, border_region: types.ListVatEntriesBorderRegion | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind the VAT position."""
-        return cast(types.InsightEntriesPage, (await self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'returned': returned, 'terceros': terceros, 'limit': limit, 'cursor': cursor})).json())
+        return cast(types.InsightEntriesPage, (await self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'returned': returned, 'border_region': border_region, 'terceros': terceros, 'limit': limit, 'cursor': cursor})).json())
 
-    async def list_vat_entries_csv(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, returned: bool | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+    async def list_vat_entries_csv(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, returned: bool | None = None, border_region: types.ListVatEntriesBorderRegion | None = None, terceros: types.GetVatPositionTerceros | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
         """List the documents behind the VAT position, as a table in CSV."""
-        return await self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'returned': returned, 'terceros': terceros, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+        return await self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'returned': returned, 'border_region': border_region, 'terceros': terceros, 'limit': limit, 'cursor': cursor}, accept='text/csv')
 
     async def get_isr_payment(self, *, regimen: types.IsrPaymentRegimen, fiscal_entity_id: str | None = None, period: str | None = None, coefficient: str | None = None, other_deductions: str | None = None, losses: str | None = None, ptu: str | None = None, earlier_payments: str | None = None) -> types.IsrPayment:
         """Compute the provisional payment of ISR."""
@@ -326,7 +354,7 @@ class AsyncOperations(AsyncTransport):
         """Compute the provisional payment of ISR, as a table in CSV."""
         return await self._request('GET', '/v1/analytics/isr-provisional', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'regimen': regimen, 'coefficient': coefficient, 'other_deductions': other_deductions, 'losses': losses, 'ptu': ptu, 'earlier_payments': earlier_payments}, accept='text/csv')
 
-    async def get_isr_file(self, *, regimen: types.IsrPaymentRegimen, format: types.GetIsrFileFormat, fiscal_entity_id: str | None = None, period: str | None = None, coefficient: str | None = None, other_deductions: str | None = None, losses: str | None = None, ptu: str | None = None, earlier_payments: str | None = None, language: types.GetIsrFileLanguage | None = None) -> Content:
+    async def get_isr_file(self, *, regimen: types.IsrPaymentRegimen, format: types.GetIsrFileFormat, fiscal_entity_id: str | None = None, period: str | None = None, coefficient: str | None = None, other_deductions: str | None = None, losses: str | None = None, ptu: str | None = None, earlier_payments: str | None = None, language: types.MailPreferencesLanguage | None = None) -> Content:
         """Download the provisional payment of ISR with its documents."""
         return await self._request('GET', '/v1/analytics/isr-provisional/file', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'regimen': regimen, 'coefficient': coefficient, 'other_deductions': other_deductions, 'losses': losses, 'ptu': ptu, 'earlier_payments': earlier_payments, 'format': format, 'language': language})
 
@@ -502,6 +530,14 @@ class AsyncOperations(AsyncTransport):
         """Search CFDIs, as a table in CSV."""
         return await self._request('GET', '/v1/cfdi', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor, 'q': q, 'sort': sort, 'fields': fields, 'direction': direction, 'estatus': estatus, 'tipo_comprobante': tipo_comprobante, 'payment_status': payment_status, 'counterparty_rfc': counterparty_rfc, 'emisor_rfc': emisor_rfc, 'receptor_rfc': receptor_rfc, 'uuid': uuid, 'issued_from': issued_from, 'issued_to': issued_to, 'metodo_pago': metodo_pago, 'forma_pago': forma_pago, 'uso_cfdi': uso_cfdi, 'currency': currency, 'serie': serie, 'folio': folio, 'version': version, 'cancelled_from': cancelled_from, 'cancelled_to': cancelled_to, 'paid_from': paid_from, 'paid_to': paid_to, 'total_min': total_min, 'total_max': total_max, 'balance_min': balance_min, 'overdue_days_min': overdue_days_min, 'as_of': as_of, 'blacklist': blacklist, 'tipo_relacion': tipo_relacion, 'has_xml': has_xml, 'has_pdf': has_pdf, 'kind': kind, 'is_substituted': is_substituted, 'to_itself': to_itself, 'include': include}, accept='text/csv')
 
+    async def sum_cfdi(self, *, fiscal_entity_id: str | None = None, q: str | None = None, direction: types.Direction | None = None, estatus: types.Estatus | None = None, tipo_comprobante: str | None = None, payment_status: str | None = None, counterparty_rfc: str | None = None, emisor_rfc: str | None = None, receptor_rfc: str | None = None, uuid: str | None = None, issued_from: str | None = None, issued_to: str | None = None, metodo_pago: types.MetodoPago | None = None, forma_pago: str | None = None, uso_cfdi: str | None = None, currency: str | None = None, serie: str | None = None, folio: str | None = None, version: types.CfdiVersion | None = None, cancelled_from: str | None = None, cancelled_to: str | None = None, paid_from: str | None = None, paid_to: str | None = None, total_min: str | None = None, total_max: str | None = None, balance_min: str | None = None, overdue_days_min: int | None = None, as_of: str | None = None, blacklist: str | None = None, tipo_relacion: str | None = None, has_xml: bool | None = None, has_pdf: bool | None = None, kind: types.CfdiKind | None = None, is_substituted: bool | None = None, to_itself: bool | None = None) -> types.CfdiSums:
+        """Sum what a search finds."""
+        return cast(types.CfdiSums, (await self._request('GET', '/v1/cfdi/summary', {'fiscal_entity_id': fiscal_entity_id, 'q': q, 'direction': direction, 'estatus': estatus, 'tipo_comprobante': tipo_comprobante, 'payment_status': payment_status, 'counterparty_rfc': counterparty_rfc, 'emisor_rfc': emisor_rfc, 'receptor_rfc': receptor_rfc, 'uuid': uuid, 'issued_from': issued_from, 'issued_to': issued_to, 'metodo_pago': metodo_pago, 'forma_pago': forma_pago, 'uso_cfdi': uso_cfdi, 'currency': currency, 'serie': serie, 'folio': folio, 'version': version, 'cancelled_from': cancelled_from, 'cancelled_to': cancelled_to, 'paid_from': paid_from, 'paid_to': paid_to, 'total_min': total_min, 'total_max': total_max, 'balance_min': balance_min, 'overdue_days_min': overdue_days_min, 'as_of': as_of, 'blacklist': blacklist, 'tipo_relacion': tipo_relacion, 'has_xml': has_xml, 'has_pdf': has_pdf, 'kind': kind, 'is_substituted': is_substituted, 'to_itself': to_itself})).json())
+
+    async def sum_cfdi_csv(self, *, fiscal_entity_id: str | None = None, q: str | None = None, direction: types.Direction | None = None, estatus: types.Estatus | None = None, tipo_comprobante: str | None = None, payment_status: str | None = None, counterparty_rfc: str | None = None, emisor_rfc: str | None = None, receptor_rfc: str | None = None, uuid: str | None = None, issued_from: str | None = None, issued_to: str | None = None, metodo_pago: types.MetodoPago | None = None, forma_pago: str | None = None, uso_cfdi: str | None = None, currency: str | None = None, serie: str | None = None, folio: str | None = None, version: types.CfdiVersion | None = None, cancelled_from: str | None = None, cancelled_to: str | None = None, paid_from: str | None = None, paid_to: str | None = None, total_min: str | None = None, total_max: str | None = None, balance_min: str | None = None, overdue_days_min: int | None = None, as_of: str | None = None, blacklist: str | None = None, tipo_relacion: str | None = None, has_xml: bool | None = None, has_pdf: bool | None = None, kind: types.CfdiKind | None = None, is_substituted: bool | None = None, to_itself: bool | None = None) -> Content:
+        """Sum what a search finds, as a table in CSV."""
+        return await self._request('GET', '/v1/cfdi/summary', {'fiscal_entity_id': fiscal_entity_id, 'q': q, 'direction': direction, 'estatus': estatus, 'tipo_comprobante': tipo_comprobante, 'payment_status': payment_status, 'counterparty_rfc': counterparty_rfc, 'emisor_rfc': emisor_rfc, 'receptor_rfc': receptor_rfc, 'uuid': uuid, 'issued_from': issued_from, 'issued_to': issued_to, 'metodo_pago': metodo_pago, 'forma_pago': forma_pago, 'uso_cfdi': uso_cfdi, 'currency': currency, 'serie': serie, 'folio': folio, 'version': version, 'cancelled_from': cancelled_from, 'cancelled_to': cancelled_to, 'paid_from': paid_from, 'paid_to': paid_to, 'total_min': total_min, 'total_max': total_max, 'balance_min': balance_min, 'overdue_days_min': overdue_days_min, 'as_of': as_of, 'blacklist': blacklist, 'tipo_relacion': tipo_relacion, 'has_xml': has_xml, 'has_pdf': has_pdf, 'kind': kind, 'is_substituted': is_substituted, 'to_itself': to_itself}, accept='text/csv')
+
     async def summarize_cfdi_months(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None) -> types.CfdiMonthlySummary:
         """Sum CFDIs by month."""
         return cast(types.CfdiMonthlySummary, (await self._request('GET', '/v1/cfdi/summary/monthly', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction})).json())
@@ -514,7 +550,7 @@ class AsyncOperations(AsyncTransport):
         """Get a CFDI with its lines, taxes and complements."""
         return cast(types.CfdiDetail, (await self._request('GET', f'/v1/cfdi/{_quoted(uuid)}', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of})).json())
 
-    async def get_cfdi_pdf(self, *, uuid: str, fiscal_entity_id: str | None = None, language: types.GetIsrFileLanguage | None = None, as_of: str | None = None) -> Content:
+    async def get_cfdi_pdf(self, *, uuid: str, fiscal_entity_id: str | None = None, language: types.MailPreferencesLanguage | None = None, as_of: str | None = None) -> Content:
         """Get a CFDI as a PDF."""
         return await self._request('GET', f'/v1/cfdi/{_quoted(uuid)}/pdf', {'fiscal_entity_id': fiscal_entity_id, 'language': language, 'as_of': as_of})
 
@@ -689,6 +725,14 @@ class AsyncOperations(AsyncTransport):
     async def remove_member(self, *, member_id: str, keep_credentials: bool | None = None) -> types.MemberRemoval:
         """Remove a member."""
         return cast(types.MemberRemoval, (await self._request('DELETE', f'/v1/team/members/{_quoted(member_id)}', {'keep_credentials': keep_credentials})).json())
+
+    async def get_mail_preferences(self) -> types.MailPreferences:
+        """Get which mails you get."""
+        return cast(types.MailPreferences, (await self._request('GET', '/v1/team/mail-preferences', {})).json())
+
+    async def update_mail_preferences(self, *, body: types.MailPreferenceChanges) -> types.MailPreferences:
+        """Choose which mails you get."""
+        return cast(types.MailPreferences, (await self._request('PATCH', '/v1/team/mail-preferences', {}, json=body)).json())
 
     async def list_invitations(self, *, limit: int | None = None, cursor: str | None = None) -> types.InvitationPage:
         """List the pending invitations, oldest first."""

@@ -214,7 +214,7 @@ class Organization(TypedDict):
 Role: TypeAlias = Literal['owner', 'admin', 'member']
 
 
-CredentialScope: TypeAlias = Literal['alerts:read', 'alerts:write', 'audit:read', 'billing:read', 'billing:write', 'blacklists:read', 'blacklists:write', 'cfdi:read', 'cfdi:check', 'cfdi:write', 'credentials:read', 'credentials:write', 'documents:read', 'downloads:read', 'events:read', 'exports:read', 'exports:write', 'extractions:read', 'extractions:write', 'extractors:list', 'extractors:read', 'extractors:write', 'fiscal_entities:read', 'fiscal_entities:write', 'fiscal_entities:connect', 'imports:read', 'imports:write', 'insight:read', 'insight:write', 'organization:read', 'organization:write', 'repse:read', 'repse:write', 'sandbox:read', 'sandbox:write', 'storage_connectors:read', 'storage_connectors:write', 'tax_mailbox:read', 'tax_mailbox:open', 'team:read', 'team:write', 'webhooks:read', 'webhooks:write']
+CredentialScope: TypeAlias = Literal['alerts:read', 'alerts:write', 'audit:read', 'billing:read', 'billing:write', 'blacklists:read', 'blacklists:write', 'cfdi:read', 'cfdi:check', 'cfdi:write', 'connect_links:read', 'connect_links:write', 'credentials:read', 'credentials:write', 'documents:read', 'downloads:read', 'events:read', 'exports:read', 'exports:write', 'extractions:read', 'extractions:write', 'extractors:list', 'extractors:read', 'extractors:write', 'fiscal_entities:read', 'fiscal_entities:write', 'fiscal_entities:connect', 'imports:read', 'imports:write', 'insight:read', 'insight:write', 'mails:read', 'mails:write', 'organization:read', 'organization:write', 'repse:read', 'repse:write', 'sandbox:read', 'sandbox:write', 'storage_connectors:read', 'storage_connectors:write', 'tax_mailbox:read', 'tax_mailbox:open', 'team:read', 'team:write', 'webhooks:read', 'webhooks:write']
 
 
 class EmailConfirmation(TypedDict):
@@ -362,7 +362,7 @@ class AlertsRead(TypedDict):
     read_count: int
 
 
-EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'cfdi.new', 'cancellation.requested']
+EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'cfdi.new', 'cancellation.requested', 'connection.relink_needed', 'connection.relinked', 'connect_link.opened', 'connect_link.connected', 'connect_link.refused', 'connect_link.expired', 'consent.granted', 'consent.withdrawn', 'consent.expired']
 
 
 class RotatedSecret(TypedDict):
@@ -467,6 +467,50 @@ class AlertResolvedEvent(TypedDict):
     message: str
     message_es: str
     resolved_at: str
+
+
+class ConnectionRelinkedEvent(TypedDict):
+    event: Literal['connection.relinked']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+
+
+class ConnectLinkOpenedEvent(TypedDict):
+    event: Literal['connect_link.opened']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str | None
+    rfc: str | None
+    connect_link_id: str
+    external_id: str | None
+
+
+class ConnectLinkRefusedEvent(TypedDict):
+    event: Literal['connect_link.refused']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str | None
+    rfc: str | None
+    connect_link_id: str
+    external_id: str | None
+    code: str
+    tries_left: int
+
+
+class ConnectLinkExpiredEvent(TypedDict):
+    event: Literal['connect_link.expired']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str | None
+    rfc: str | None
+    connect_link_id: str
+    external_id: str | None
 
 
 class WebhookTestEvent(TypedDict):
@@ -614,6 +658,19 @@ class FiscalEntityChanges(TypedDict):
     name: NotRequired[str | None]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str | None]]
+
+
+Source: TypeAlias = str
+
+
+class Purpose(TypedDict):
+    key: str
+    necessary: bool
+
+
+class PurposeInput(TypedDict):
+    key: str
+    necessary: bool
 
 
 class RunJobCounts(TypedDict):
@@ -1246,6 +1303,12 @@ CfdiVersion: TypeAlias = Literal['3.2', '3.3', '4.0', '1.0', '2.0']
 CfdiKind: TypeAlias = Literal['cfdi', 'retenciones']
 
 
+MailPreferencesAlerts: TypeAlias = Literal['none', 'critical', 'all']
+
+
+MailPreferencesLanguage: TypeAlias = Literal['es', 'en']
+
+
 WebhookCfdiTypes: TypeAlias = Literal['I', 'E', 'T', 'N', 'P', 'retenciones']
 
 
@@ -1307,6 +1370,15 @@ QuotaWarningEventQuota: TypeAlias = Literal['extractors', 'webhooks', 'storage_c
 
 
 QuotaWarningEventUnit: TypeAlias = Literal['items', 'bytes', 'documents']
+
+
+ConnectLinkConnectedEventStatus: TypeAlias = Literal['connected', 'submitted']
+
+
+ConsentGrantedEventMethod: TypeAlias = Literal['ciec_verified', 'ciec_given', 'efirma_signed', 'declared_by_customer']
+
+
+ConsentWithdrawnEventWithdrawnBy: TypeAlias = Literal['subject', 'customer', 'operator']
 
 
 StorageConnectorConnectorStatus: TypeAlias = Literal['active', 'paused', 'error']
@@ -1566,13 +1638,88 @@ class BatchResultRefusal(TypedDict):
     open_deadline: NotRequired[str]
 
 
+class ConnectLinkDraftController(TypedDict):
+    name: str
+    privacy_notice_url: NotRequired[str | None]
+
+
+ConnectLinkDraftLogin: TypeAlias = Literal['efirma', 'ciec']
+
+
+ConnectLinkDraftAccess = TypedDict(
+    'ConnectLinkDraftAccess',
+    {
+        'from': NotRequired[str | None],
+        'until': NotRequired[str | None],
+    },
+)
+
+
+NewConnectLinkStatus: TypeAlias = Literal['created', 'opened', 'verifying', 'submitted', 'connected', 'refused', 'expired', 'revoked']
+
+
+class NewConnectLinkController(TypedDict):
+    name: str
+    privacy_notice_url: str | None
+
+
+NewConnectLinkAccess = TypedDict(
+    'NewConnectLinkAccess',
+    {
+        'from': str | None,
+        'until': str | None,
+    },
+)
+
+
+ConsentSubjectKind: TypeAlias = Literal['taxpayer', 'representative']
+
+
+class ConsentSubject(TypedDict):
+    kind: ConsentSubjectKind
+    name: str
+    email: str | None
+
+
+class ConsentText(TypedDict):
+    version: str
+    language: MailPreferencesLanguage
+    sha256: str
+    content: str
+
+
+class ConsentPurpose(TypedDict):
+    key: str
+    necessary: bool
+    granted: bool
+
+
+ConsentAccess = TypedDict(
+    'ConsentAccess',
+    {
+        'from': str | None,
+        'until': str | None,
+    },
+)
+
+
+class ConsentSignatureRSASSAPKCS1V15SHA256(TypedDict):
+    algorithm: Literal['RSASSA-PKCS1-v1_5-SHA-256']
+    message: str
+    value: str
+    certificate: str
+
+
+ConsentStatus: TypeAlias = Literal['active', 'withdrawn', 'expired', 'superseded']
+
+
 CancelledRunOutcome: TypeAlias = Literal['succeeded', 'partly_failed', 'failed', 'cancelled', 'nothing']
 
 
 RunJobStatus: TypeAlias = Literal['queued', 'running', 'waiting', 'succeeded', 'failed']
 
 
-SyncStatusStatus: TypeAlias = Literal['idle', 'running']
+PortfolioAttentionStatus: TypeAlias = Literal['idle', 'running']
 
 
 PortfolioVatReason: TypeAlias = Literal['window_bounded', 'not_made', 'building', 'not_kept', 'month_unknown']
@@ -1988,10 +2135,10 @@ GetVatPositionNoObjeto: TypeAlias = Literal['not_taxed', 'left_out']
 ListVatEntriesFigure: TypeAlias = Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.base_no_objeto', 'cobrado.base_sin_traslado', 'cobrado.retenido_por_clientes', 'terceros.base_16', 'terceros.iva_16', 'terceros.base_8', 'terceros.iva_8', 'terceros.base_0', 'terceros.base_exento', 'terceros.base_no_objeto', 'proporcion.gravado', 'proporcion.exento', 'proporcion.no_objeto', 'proporcion.fuera', 'proporcion.por_revisar', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.base_no_objeto', 'pagado.base_sin_traslado', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'por_revisar', 'retenido_acreditable', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties', 'credit_notes_of_unpaid']
 
 
+ListVatEntriesBorderRegion: TypeAlias = Literal['norte', 'sur', 'unknown']
+
+
 GetIsrFileFormat: TypeAlias = Literal['pdf', 'xlsx']
-
-
-GetIsrFileLanguage: TypeAlias = Literal['es', 'en']
 
 
 ListIsrEntriesFigure: TypeAlias = Literal['ingresos', 'anticipos_aplicados', 'notas_de_credito', 'deducciones', 'no_deducible', 'inversiones', 'retenido', 'unreconciled_payments', 'other_parties', 'missing_rate', 'dof_rate', 'not_counted']
@@ -2045,7 +2192,7 @@ class AlertPage(TypedDict):
     next_cursor: str | None
 
 
-ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'cfdi.new', 'cancellation.requested', 'webhook.test']
+ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'cfdi.new', 'cancellation.requested', 'connection.relink_needed', 'connection.relinked', 'connect_link.opened', 'connect_link.connected', 'connect_link.refused', 'connect_link.expired', 'consent.granted', 'consent.withdrawn', 'consent.expired', 'webhook.test']
 
 
 class StorageRefusedDocumentPage(TypedDict):
@@ -2631,6 +2778,20 @@ class NewCredential(TypedDict):
     api_secret: str
 
 
+class MailPreferences(TypedDict):
+    email: str
+    email_confirmed_at: str | None
+    alerts: MailPreferencesAlerts
+    weekly_digest: bool
+    language: MailPreferencesLanguage
+
+
+class MailPreferenceChanges(TypedDict):
+    alerts: NotRequired[MailPreferencesAlerts]
+    weekly_digest: NotRequired[bool]
+    language: NotRequired[MailPreferencesLanguage]
+
+
 class EventCatalogItem(TypedDict):
     key: EventKey
     description: str
@@ -2965,6 +3126,69 @@ class CancellationRequestedEvent(TypedDict):
     issued_at: str
 
 
+class ConnectionRelinkNeededEvent(TypedDict):
+    event: Literal['connection.relink_needed']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    rejected_at: str
+    invalid_reason: ConnectionCiecInvalidEventInvalidReason
+
+
+class ConnectLinkConnectedEvent(TypedDict):
+    event: Literal['connect_link.connected']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str | None
+    rfc: str | None
+    connect_link_id: str
+    external_id: str | None
+    status: ConnectLinkConnectedEventStatus
+
+
+class ConsentGrantedEvent(TypedDict):
+    event: Literal['consent.granted']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    consent_id: str
+    method: ConsentGrantedEventMethod
+    purposes: list[str]
+    access_until: str | None
+
+
+class ConsentWithdrawnEvent(TypedDict):
+    event: Literal['consent.withdrawn']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    consent_id: str
+    method: ConsentGrantedEventMethod
+    purposes: list[str]
+    access_until: str | None
+    withdrawn_by: ConsentWithdrawnEventWithdrawnBy
+
+
+class ConsentExpiredEvent(TypedDict):
+    event: Literal['consent.expired']
+    event_id: str
+    ordering: int
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    consent_id: str
+    method: ConsentGrantedEventMethod
+    purposes: list[str]
+    access_until: str | None
+
+
 class StorageBackfill(TypedDict):
     """
     The latest backfill.
@@ -3189,6 +3413,7 @@ class FiscalEntityDraft(TypedDict):
     name: NotRequired[str | None]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str | None]]
+    consent_reference: NotRequired[str | None]
 
 
 class FiscalEntityBatch(TypedDict):
@@ -3201,6 +3426,94 @@ class BatchResult(TypedDict):
     fiscal_entity: FiscalEntity | None
     refusal: BatchResultRefusal | None
     warnings: list[WebhookWarning]
+
+
+class ConnectLinkDraft(TypedDict):
+    rfc: NotRequired[str | None]
+    fiscal_entity_id: NotRequired[str | None]
+    external_id: NotRequired[str | None]
+    metadata: NotRequired[dict[str, str | None]]
+    purposes: NotRequired[list[PurposeInput]]
+    controller: NotRequired[ConnectLinkDraftController]
+    sources: NotRequired[list[Source] | None]
+    logins: NotRequired[list[ConnectLinkDraftLogin]]
+    access: NotRequired[ConnectLinkDraftAccess]
+    language: NotRequired[MailPreferencesLanguage]
+    return_url: NotRequired[str | None]
+    state: NotRequired[str | None]
+    expires_in: NotRequired[int]
+
+
+class NewConnectLink(TypedDict):
+    connect_link_id: str
+    status: NewConnectLinkStatus
+    rfc: str | None
+    fiscal_entity_id: str | None
+    is_relink: bool
+    external_id: str | None
+    metadata: dict[str, str]
+    purposes: list[Purpose]
+    controller: NewConnectLinkController
+    sources: list[str]
+    logins: list[ConnectLinkDraftLogin]
+    access: NewConnectLinkAccess
+    language: MailPreferencesLanguage
+    return_url: str | None
+    state: str | None
+    code: str | None
+    tries_left: int
+    consent_id: str | None
+    created_at: str
+    expires_at: str
+    opened_at: str | None
+    connected_at: str | None
+    url: str
+
+
+class ConnectLink(TypedDict):
+    connect_link_id: str
+    status: NewConnectLinkStatus
+    rfc: str | None
+    fiscal_entity_id: str | None
+    is_relink: bool
+    external_id: str | None
+    metadata: dict[str, str]
+    purposes: list[Purpose]
+    controller: NewConnectLinkController
+    sources: list[str]
+    logins: list[ConnectLinkDraftLogin]
+    access: NewConnectLinkAccess
+    language: MailPreferencesLanguage
+    return_url: str | None
+    state: str | None
+    code: str | None
+    tries_left: int
+    consent_id: str | None
+    created_at: str
+    expires_at: str
+    opened_at: str | None
+    connected_at: str | None
+
+
+class Consent(TypedDict):
+    consent_id: str
+    fiscal_entity_id: str
+    rfc: str
+    connect_link_id: str | None
+    consent_reference: str | None
+    subject: ConsentSubject | None
+    text: ConsentText | None
+    purposes: list[ConsentPurpose]
+    sources: list[str] | None
+    access: ConsentAccess
+    granted_at: str
+    address_hash: str | None
+    user_agent: str | None
+    method: ConsentGrantedEventMethod
+    signature: ConsentSignatureRSASSAPKCS1V15SHA256 | None
+    status: ConsentStatus
+    ended_at: str | None
+    withdrawn_by: ConsentWithdrawnEventWithdrawnBy | None
 
 
 CancelledRun = TypedDict(
@@ -3271,14 +3584,13 @@ class RunJob(TypedDict):
     fiscal_entity_id: str
 
 
-class SyncStatus(TypedDict):
+class PortfolioAttention(TypedDict):
     fiscal_entity_id: str
     rfc: str
     name: str | None
-    taxpayer_name: str | None
     connection_status: ConnectionStatus
     state: SyncState
-    status: SyncStatusStatus
+    status: PortfolioAttentionStatus
     error_class: str | None
     attempts: int
     next_attempt_at: str | None
@@ -3288,7 +3600,6 @@ class SyncStatus(TypedDict):
     jobs: SyncJobCounts
     partial_months: int
     percent: int
-    latest_change_at: str | None
     last_success_at: str | None
     last_failure_at: str | None
     downloaded_to: str | None
@@ -3320,6 +3631,29 @@ class PortfolioVat(TypedDict):
     as_of: str | None
     is_stale: bool | None
     refresh: str | None
+
+
+class SyncStatus(TypedDict):
+    fiscal_entity_id: str
+    rfc: str
+    name: str | None
+    taxpayer_name: str | None
+    connection_status: ConnectionStatus
+    state: SyncState
+    status: PortfolioAttentionStatus
+    error_class: str | None
+    attempts: int
+    next_attempt_at: str | None
+    next_run_at: str | None
+    summary: str
+    message_es: str
+    jobs: SyncJobCounts
+    partial_months: int
+    percent: int
+    latest_change_at: str | None
+    last_success_at: str | None
+    last_failure_at: str | None
+    downloaded_to: str | None
 
 
 class SyncJob(TypedDict):
@@ -3547,6 +3881,22 @@ class ListedCfdi(TypedDict):
     conceptos: NotRequired[list[ListedCfdiConcepto]]
     pagos: NotRequired[list[ListedCfdiPago]]
     relacionados: NotRequired[list[ListedCfdiRelacionado]]
+
+
+class CfdiSum(TypedDict):
+    """
+    Documents that are alike, so that nothing is added up that differs in kind.
+    """
+
+    direction: Direction
+    kind: CfdiKind
+    tipo_comprobante: str | None
+    estatus: Estatus
+    is_substituted: bool
+    currency: str | None
+    count: int
+    total: str
+    balance: str | None
 
 
 class CfdiMonth(TypedDict):
@@ -3944,7 +4294,7 @@ class WebhookDeliveryPage(TypedDict):
     next_cursor: str | None
 
 
-Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | CfdiNewEvent | CancellationRequestedEvent | WebhookTestEvent
+Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | CfdiNewEvent | CancellationRequestedEvent | ConnectionRelinkNeededEvent | ConnectionRelinkedEvent | ConnectLinkOpenedEvent | ConnectLinkConnectedEvent | ConnectLinkRefusedEvent | ConnectLinkExpiredEvent | ConsentGrantedEvent | ConsentWithdrawnEvent | ConsentExpiredEvent | WebhookTestEvent
 
 
 class EventPage(TypedDict):
@@ -3992,6 +4342,18 @@ class FiscalEntityPage(TypedDict):
     next_cursor: str | None
 
 
+class ConnectLinkPage(TypedDict):
+    data: list[ConnectLink]
+    has_more: bool
+    next_cursor: str | None
+
+
+class ConsentPage(TypedDict):
+    data: list[Consent]
+    has_more: bool
+    next_cursor: str | None
+
+
 class RunJobPage(TypedDict):
     data: list[RunJob]
     has_more: bool
@@ -4004,8 +4366,8 @@ class RunProgressPage(TypedDict):
     next_cursor: str | None
 
 
-class SyncStatusPage(TypedDict):
-    data: list[SyncStatus]
+class PortfolioAttentionPage(TypedDict):
+    data: list[PortfolioAttention]
     has_more: bool
     next_cursor: str | None
 
@@ -4024,6 +4386,12 @@ class PortfolioVatPage(TypedDict):
 
 class ListPortfolioListedAnswer(TypedDict):
     data: list[Event]
+    has_more: bool
+    next_cursor: str | None
+
+
+class SyncStatusPage(TypedDict):
+    data: list[SyncStatus]
     has_more: bool
     next_cursor: str | None
 
@@ -4483,6 +4851,15 @@ class CfdiPage(TypedDict):
     next_cursor: str | None
     scanned_through: str | None
     data_status: DataStatus | None
+
+
+class CfdiSums(TypedDict):
+    fiscal_entity_id: str
+    count: int
+    scanned_through: str | None
+    data: list[CfdiSum]
+    has_more: bool
+    next_cursor: str | None
 
 
 CfdiMonthlySummary = TypedDict(

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.js';
-import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, AnswerCancellationRequestData, AnswerCancellationRequestErrors, AnswerCancellationRequestResponses, ArrangeInvoiceData, ArrangeInvoiceErrors, ArrangeInvoiceResponses, ArrangeOrganizationData, ArrangeOrganizationErrors, ArrangeOrganizationResponses, ArrangePaymentData, ArrangePaymentErrors, ArrangePaymentResponses, BackfillStorageConnectorData, BackfillStorageConnectorErrors, BackfillStorageConnectorResponses, CancelAtAuthorityData, CancelAtAuthorityErrors, CancelAtAuthorityResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeBillingRfcData, ChangeBillingRfcErrors, ChangeBillingRfcResponses, CheckCfdiStatusData, CheckCfdiStatusErrors, CheckCfdiStatusResponses, CheckDiotData, CheckDiotErrors, CheckDiotResponses, CommitSecretData, CommitSecretErrors, CommitSecretResponses, ConfirmEmailData, ConfirmEmailErrors, ConfirmEmailResponses, ConnectFiscalEntitiesData, ConnectFiscalEntitiesErrors, ConnectFiscalEntitiesResponses, ConnectFiscalEntityData, ConnectFiscalEntityErrors, ConnectFiscalEntityResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateCustomBlacklistData, CreateCustomBlacklistErrors, CreateCustomBlacklistResponses, CreateExportData, CreateExportErrors, CreateExportResponses, CreateExtractionData, CreateExtractionErrors, CreateExtractionResponses, CreateExtractorData, CreateExtractorErrors, CreateExtractorResponses, CreateStorageConnectorData, CreateStorageConnectorErrors, CreateStorageConnectorResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCustomBlacklistData, DeleteCustomBlacklistErrors, DeleteCustomBlacklistResponses, DeleteDiotSupplierData, DeleteDiotSupplierErrors, DeleteDiotSupplierResponses, DeleteExportData, DeleteExportErrors, DeleteExportResponses, DeleteExtractorData, DeleteExtractorErrors, DeleteExtractorResponses, DeleteImportData, DeleteImportErrors, DeleteImportResponses, DeleteStorageConnectorData, DeleteStorageConnectorErrors, DeleteStorageConnectorResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ExpireCiecData, ExpireCiecErrors, ExpireCiecResponses, ExpireEfirmaData, ExpireEfirmaErrors, ExpireEfirmaResponses, FailSyncJobData, FailSyncJobErrors, FailSyncJobResponses, GetBillingData, GetBillingErrors, GetBillingPlanData, GetBillingPlanErrors, GetBillingPlanResponses, GetBillingResponses, GetBillingUsageData, GetBillingUsageErrors, GetBillingUsageResponses, GetCancellationRequestData, GetCancellationRequestErrors, GetCancellationRequestResponses, GetCfdiData, GetCfdiErrors, GetCfdiHistoryData, GetCfdiHistoryErrors, GetCfdiHistoryResponses, GetCfdiPdfData, GetCfdiPdfErrors, GetCfdiPdfResponses, GetCfdiResponses, GetCfdiXmlData, GetCfdiXmlErrors, GetCfdiXmlResponses, GetClockData, GetClockErrors, GetClockResponses, GetConcentrationData, GetConcentrationErrors, GetConcentrationResponses, GetConceptsData, GetConceptsErrors, GetConceptsResponses, GetDiotFileData, GetDiotFileErrors, GetDiotFileResponses, GetDiotSettingsData, GetDiotSettingsErrors, GetDiotSettingsResponses, GetDocumentData, GetDocumentErrors, GetDocumentResponses, GetEfosExposureData, GetEfosExposureErrors, GetEfosExposureResponses, GetEventCatalogData, GetEventCatalogErrors, GetEventCatalogResponses, GetEventData, GetEventErrors, GetEventResponses, GetExportData, GetExportErrors, GetExportResponses, GetExtractorData, GetExtractorErrors, GetExtractorResponses, GetFinancingData, GetFinancingErrors, GetFinancingResponses, GetFiscalEntityData, GetFiscalEntityErrors, GetFiscalEntityResponses, GetFxExposureData, GetFxExposureErrors, GetFxExposureResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetIsrFileData, GetIsrFileErrors, GetIsrFileResponses, GetIsrPaymentData, GetIsrPaymentErrors, GetIsrPaymentResponses, GetLlmsTextData, GetLlmsTextErrors, GetLlmsTextResponses, GetNotificationData, GetNotificationErrors, GetNotificationResponses, GetOpenApiData, GetOpenApiErrors, GetOpenApiResponses, GetOrganizationData, GetOrganizationErrors, GetOrganizationResponses, GetOrganizationStatsData, GetOrganizationStatsErrors, GetOrganizationStatsResponses, GetReferenceData, GetReferenceErrors, GetReferenceFileData, GetReferenceFileErrors, GetReferenceFileResponses, GetReferenceResponses, GetReportData, GetReportErrors, GetReportResponses, GetRepseData, GetRepseErrors, GetRepseResponses, GetRiskIndicatorsData, GetRiskIndicatorsErrors, GetRiskIndicatorsResponses, GetRunData, GetRunErrors, GetRunResponses, GetStorageConnectorData, GetStorageConnectorErrors, GetStorageConnectorResponses, GetSyncData, GetSyncErrors, GetSyncResponses, GetTaxProfileData, GetTaxProfileErrors, GetTaxProfileResponses, GetVatPositionData, GetVatPositionErrors, GetVatPositionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ImportCfdiData, ImportCfdiErrors, ImportCfdiResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, ListAlertsData, ListAlertsErrors, ListAlertsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListBillingPlansData, ListBillingPlansErrors, ListBillingPlansResponses, ListBillingRfcsData, ListBillingRfcsErrors, ListBillingRfcsResponses, ListCancellationRequestsData, ListCancellationRequestsErrors, ListCancellationRequestsResponses, ListCfdiChangesData, ListCfdiChangesErrors, ListCfdiChangesResponses, ListCfdiPaymentsData, ListCfdiPaymentsErrors, ListCfdiPaymentsResponses, ListCfdiRelationsData, ListCfdiRelationsErrors, ListCfdiRelationsResponses, ListConcentrationEntriesData, ListConcentrationEntriesErrors, ListConcentrationEntriesResponses, ListConceptsEntriesData, ListConceptsEntriesErrors, ListConceptsEntriesResponses, ListCoverageData, ListCoverageErrors, ListCoverageResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListCustomBlacklistsData, ListCustomBlacklistsErrors, ListCustomBlacklistsResponses, ListDataSourcesData, ListDataSourcesErrors, ListDataSourcesResponses, ListDeductionEntriesData, ListDeductionEntriesErrors, ListDeductionEntriesResponses, ListDeductionsData, ListDeductionsErrors, ListDeductionsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListDiotSuppliersData, ListDiotSuppliersErrors, ListDiotSuppliersResponses, ListDocumentsData, ListDocumentsErrors, ListDocumentsResponses, ListEfosEntriesData, ListEfosEntriesErrors, ListEfosEntriesResponses, ListEntityRunsData, ListEntityRunsErrors, ListEntityRunsResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListExportsData, ListExportsErrors, ListExportsResponses, ListExtractorsData, ListExtractorsErrors, ListExtractorsResponses, ListFinancingEntriesData, ListFinancingEntriesErrors, ListFinancingEntriesResponses, ListFiscalEntitiesData, ListFiscalEntitiesErrors, ListFiscalEntitiesResponses, ListFxExposureEntriesData, ListFxExposureEntriesErrors, ListFxExposureEntriesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListInvoicesData, ListInvoicesErrors, ListInvoicesResponses, ListIsrEntriesData, ListIsrEntriesErrors, ListIsrEntriesResponses, ListLackingDocumentsData, ListLackingDocumentsErrors, ListLackingDocumentsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListNotificationsData, ListNotificationsErrors, ListNotificationsResponses, ListObligationsData, ListObligationsErrors, ListObligationsResponses, ListPortfolioAttentionData, ListPortfolioAttentionErrors, ListPortfolioAttentionResponses, ListPortfolioListedData, ListPortfolioListedErrors, ListPortfolioListedResponses, ListPortfolioObligationsData, ListPortfolioObligationsErrors, ListPortfolioObligationsResponses, ListPortfolioOpinionsData, ListPortfolioOpinionsErrors, ListPortfolioOpinionsResponses, ListPortfolioVatData, ListPortfolioVatErrors, ListPortfolioVatResponses, ListRefusedDocumentsData, ListRefusedDocumentsErrors, ListRefusedDocumentsResponses, ListReportsData, ListReportsErrors, ListReportsResponses, ListRiskData, ListRiskEntriesData, ListRiskEntriesErrors, ListRiskEntriesResponses, ListRiskErrors, ListRiskIndicatorEntriesData, ListRiskIndicatorEntriesErrors, ListRiskIndicatorEntriesResponses, ListRiskResponses, ListRunJobsData, ListRunJobsErrors, ListRunJobsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListStorageConnectorsData, ListStorageConnectorsErrors, ListStorageConnectorsResponses, ListSyncData, ListSyncErrors, ListSyncJobsData, ListSyncJobsErrors, ListSyncJobsResponses, ListSyncResponses, ListVatEntriesData, ListVatEntriesErrors, ListVatEntriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithholdingEntriesData, ListWithholdingEntriesErrors, ListWithholdingEntriesResponses, ListWithholdingsData, ListWithholdingsErrors, ListWithholdingsResponses, LookUpBlacklistsBatchData, LookUpBlacklistsBatchErrors, LookUpBlacklistsBatchResponses, LookUpBlacklistsData, LookUpBlacklistsErrors, LookUpBlacklistsResponses, MoveClockData, MoveClockErrors, MoveClockResponses, PreviewExtractorData, PreviewExtractorErrors, PreviewExtractorResponses, PublishAtRegistryData, PublishAtRegistryErrors, PublishAtRegistryResponses, PublishOnBlacklistData, PublishOnBlacklistErrors, PublishOnBlacklistResponses, ReadAlertData, ReadAlertErrors, ReadAlertResponses, ReadAlertsData, ReadAlertsErrors, ReadAlertsResponses, ReadDocumentData, ReadDocumentErrors, ReadDocumentResponses, ReadExportData, ReadExportErrors, ReadExportResponses, ReadNotificationDocumentData, ReadNotificationDocumentErrors, ReadNotificationDocumentResponses, ReceiveStripeEventData, ReceiveStripeEventErrors, ReceiveStripeEventResponses, RedeliverAllData, RedeliverAllErrors, RedeliverAllResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefreshReportData, RefreshReportErrors, RefreshReportResponses, RefreshRepseData, RefreshRepseErrors, RefreshRepseResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceCustomBlacklistData, ReplaceCustomBlacklistErrors, ReplaceCustomBlacklistResponses, ReportRepseSuppliersData, ReportRepseSuppliersErrors, ReportRepseSuppliersResponses, ResendConfirmationData, ResendConfirmationErrors, ResendConfirmationResponses, RevokeCredentialData, RevokeCredentialErrors, RevokeCredentialResponses, RollCredentialData, RollCredentialErrors, RollCredentialResponses, RotateSecretData, RotateSecretErrors, RotateSecretResponses, RunExtractorData, RunExtractorErrors, RunExtractorResponses, SearchCfdiData, SearchCfdiErrors, SearchCfdiResponses, SendDeliveryNowData, SendDeliveryNowErrors, SendDeliveryNowResponses, SendToMailboxData, SendToMailboxErrors, SendToMailboxResponses, SetDiotSettingsData, SetDiotSettingsErrors, SetDiotSettingsResponses, SetDiotSupplierData, SetDiotSupplierErrors, SetDiotSupplierResponses, SignUpData, SignUpErrors, SignUpResponses, SummarizeCfdiMonthsData, SummarizeCfdiMonthsErrors, SummarizeCfdiMonthsResponses, TestStorageConnectorData, TestStorageConnectorErrors, TestStorageConnectorResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkFiscalEntityData, UnlinkFiscalEntityErrors, UnlinkFiscalEntityResponses, UpdateExtractorData, UpdateExtractorErrors, UpdateExtractorResponses, UpdateFiscalEntityData, UpdateFiscalEntityErrors, UpdateFiscalEntityResponses, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateOrganizationData, UpdateOrganizationErrors, UpdateOrganizationResponses, UpdateStorageConnectorData, UpdateStorageConnectorErrors, UpdateStorageConnectorResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WatchBlacklistsData, WatchBlacklistsErrors, WatchBlacklistsResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
+import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, AnswerCancellationRequestData, AnswerCancellationRequestErrors, AnswerCancellationRequestResponses, ArrangeInvoiceData, ArrangeInvoiceErrors, ArrangeInvoiceResponses, ArrangeOrganizationData, ArrangeOrganizationErrors, ArrangeOrganizationResponses, ArrangePaymentData, ArrangePaymentErrors, ArrangePaymentResponses, BackfillStorageConnectorData, BackfillStorageConnectorErrors, BackfillStorageConnectorResponses, CancelAtAuthorityData, CancelAtAuthorityErrors, CancelAtAuthorityResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeBillingRfcData, ChangeBillingRfcErrors, ChangeBillingRfcResponses, CheckCfdiStatusData, CheckCfdiStatusErrors, CheckCfdiStatusResponses, CheckDiotData, CheckDiotErrors, CheckDiotResponses, CommitSecretData, CommitSecretErrors, CommitSecretResponses, ConfirmEmailData, ConfirmEmailErrors, ConfirmEmailResponses, ConnectFiscalEntitiesData, ConnectFiscalEntitiesErrors, ConnectFiscalEntitiesResponses, ConnectFiscalEntityData, ConnectFiscalEntityErrors, ConnectFiscalEntityResponses, CreateConnectLinkData, CreateConnectLinkErrors, CreateConnectLinkResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateCustomBlacklistData, CreateCustomBlacklistErrors, CreateCustomBlacklistResponses, CreateExportData, CreateExportErrors, CreateExportResponses, CreateExtractionData, CreateExtractionErrors, CreateExtractionResponses, CreateExtractorData, CreateExtractorErrors, CreateExtractorResponses, CreateStorageConnectorData, CreateStorageConnectorErrors, CreateStorageConnectorResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCustomBlacklistData, DeleteCustomBlacklistErrors, DeleteCustomBlacklistResponses, DeleteDiotSupplierData, DeleteDiotSupplierErrors, DeleteDiotSupplierResponses, DeleteExportData, DeleteExportErrors, DeleteExportResponses, DeleteExtractorData, DeleteExtractorErrors, DeleteExtractorResponses, DeleteImportData, DeleteImportErrors, DeleteImportResponses, DeleteStorageConnectorData, DeleteStorageConnectorErrors, DeleteStorageConnectorResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ExpireCiecData, ExpireCiecErrors, ExpireCiecResponses, ExpireEfirmaData, ExpireEfirmaErrors, ExpireEfirmaResponses, FailSyncJobData, FailSyncJobErrors, FailSyncJobResponses, GetBillingData, GetBillingErrors, GetBillingPlanData, GetBillingPlanErrors, GetBillingPlanResponses, GetBillingResponses, GetBillingUsageData, GetBillingUsageErrors, GetBillingUsageResponses, GetCancellationRequestData, GetCancellationRequestErrors, GetCancellationRequestResponses, GetCfdiData, GetCfdiErrors, GetCfdiHistoryData, GetCfdiHistoryErrors, GetCfdiHistoryResponses, GetCfdiPdfData, GetCfdiPdfErrors, GetCfdiPdfResponses, GetCfdiResponses, GetCfdiXmlData, GetCfdiXmlErrors, GetCfdiXmlResponses, GetClockData, GetClockErrors, GetClockResponses, GetConcentrationData, GetConcentrationErrors, GetConcentrationResponses, GetConceptsData, GetConceptsErrors, GetConceptsResponses, GetConnectLinkData, GetConnectLinkErrors, GetConnectLinkResponses, GetConsentData, GetConsentErrors, GetConsentResponses, GetDiotFileData, GetDiotFileErrors, GetDiotFileResponses, GetDiotSettingsData, GetDiotSettingsErrors, GetDiotSettingsResponses, GetDocumentData, GetDocumentErrors, GetDocumentResponses, GetEfosExposureData, GetEfosExposureErrors, GetEfosExposureResponses, GetEventCatalogData, GetEventCatalogErrors, GetEventCatalogResponses, GetEventData, GetEventErrors, GetEventResponses, GetExportData, GetExportErrors, GetExportResponses, GetExtractorData, GetExtractorErrors, GetExtractorResponses, GetFinancingData, GetFinancingErrors, GetFinancingResponses, GetFiscalEntityData, GetFiscalEntityErrors, GetFiscalEntityResponses, GetFxExposureData, GetFxExposureErrors, GetFxExposureResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetIsrFileData, GetIsrFileErrors, GetIsrFileResponses, GetIsrPaymentData, GetIsrPaymentErrors, GetIsrPaymentResponses, GetLlmsTextData, GetLlmsTextErrors, GetLlmsTextResponses, GetMailPreferencesData, GetMailPreferencesErrors, GetMailPreferencesResponses, GetNotificationData, GetNotificationErrors, GetNotificationResponses, GetOpenApiData, GetOpenApiErrors, GetOpenApiResponses, GetOrganizationData, GetOrganizationErrors, GetOrganizationResponses, GetOrganizationStatsData, GetOrganizationStatsErrors, GetOrganizationStatsResponses, GetReferenceData, GetReferenceErrors, GetReferenceFileData, GetReferenceFileErrors, GetReferenceFileResponses, GetReferenceResponses, GetReportData, GetReportErrors, GetReportResponses, GetRepseData, GetRepseErrors, GetRepseResponses, GetRiskIndicatorsData, GetRiskIndicatorsErrors, GetRiskIndicatorsResponses, GetRunData, GetRunErrors, GetRunResponses, GetStorageConnectorData, GetStorageConnectorErrors, GetStorageConnectorResponses, GetSyncData, GetSyncErrors, GetSyncResponses, GetTaxProfileData, GetTaxProfileErrors, GetTaxProfileResponses, GetVatPositionData, GetVatPositionErrors, GetVatPositionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ImportCfdiData, ImportCfdiErrors, ImportCfdiResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, ListAlertsData, ListAlertsErrors, ListAlertsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListBillingPlansData, ListBillingPlansErrors, ListBillingPlansResponses, ListBillingRfcsData, ListBillingRfcsErrors, ListBillingRfcsResponses, ListCancellationRequestsData, ListCancellationRequestsErrors, ListCancellationRequestsResponses, ListCfdiChangesData, ListCfdiChangesErrors, ListCfdiChangesResponses, ListCfdiPaymentsData, ListCfdiPaymentsErrors, ListCfdiPaymentsResponses, ListCfdiRelationsData, ListCfdiRelationsErrors, ListCfdiRelationsResponses, ListConcentrationEntriesData, ListConcentrationEntriesErrors, ListConcentrationEntriesResponses, ListConceptsEntriesData, ListConceptsEntriesErrors, ListConceptsEntriesResponses, ListConnectLinksData, ListConnectLinksErrors, ListConnectLinksResponses, ListConsentsData, ListConsentsErrors, ListConsentsResponses, ListCoverageData, ListCoverageErrors, ListCoverageResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListCustomBlacklistsData, ListCustomBlacklistsErrors, ListCustomBlacklistsResponses, ListDataSourcesData, ListDataSourcesErrors, ListDataSourcesResponses, ListDeductionEntriesData, ListDeductionEntriesErrors, ListDeductionEntriesResponses, ListDeductionsData, ListDeductionsErrors, ListDeductionsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListDiotSuppliersData, ListDiotSuppliersErrors, ListDiotSuppliersResponses, ListDocumentsData, ListDocumentsErrors, ListDocumentsResponses, ListEfosEntriesData, ListEfosEntriesErrors, ListEfosEntriesResponses, ListEntityRunsData, ListEntityRunsErrors, ListEntityRunsResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListExportsData, ListExportsErrors, ListExportsResponses, ListExtractorsData, ListExtractorsErrors, ListExtractorsResponses, ListFinancingEntriesData, ListFinancingEntriesErrors, ListFinancingEntriesResponses, ListFiscalEntitiesData, ListFiscalEntitiesErrors, ListFiscalEntitiesResponses, ListFxExposureEntriesData, ListFxExposureEntriesErrors, ListFxExposureEntriesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListInvoicesData, ListInvoicesErrors, ListInvoicesResponses, ListIsrEntriesData, ListIsrEntriesErrors, ListIsrEntriesResponses, ListLackingDocumentsData, ListLackingDocumentsErrors, ListLackingDocumentsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListNotificationsData, ListNotificationsErrors, ListNotificationsResponses, ListObligationsData, ListObligationsErrors, ListObligationsResponses, ListPortfolioAttentionData, ListPortfolioAttentionErrors, ListPortfolioAttentionResponses, ListPortfolioListedData, ListPortfolioListedErrors, ListPortfolioListedResponses, ListPortfolioObligationsData, ListPortfolioObligationsErrors, ListPortfolioObligationsResponses, ListPortfolioOpinionsData, ListPortfolioOpinionsErrors, ListPortfolioOpinionsResponses, ListPortfolioVatData, ListPortfolioVatErrors, ListPortfolioVatResponses, ListRefusedDocumentsData, ListRefusedDocumentsErrors, ListRefusedDocumentsResponses, ListReportsData, ListReportsErrors, ListReportsResponses, ListRiskData, ListRiskEntriesData, ListRiskEntriesErrors, ListRiskEntriesResponses, ListRiskErrors, ListRiskIndicatorEntriesData, ListRiskIndicatorEntriesErrors, ListRiskIndicatorEntriesResponses, ListRiskResponses, ListRunJobsData, ListRunJobsErrors, ListRunJobsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListStorageConnectorsData, ListStorageConnectorsErrors, ListStorageConnectorsResponses, ListSyncData, ListSyncErrors, ListSyncJobsData, ListSyncJobsErrors, ListSyncJobsResponses, ListSyncResponses, ListVatEntriesData, ListVatEntriesErrors, ListVatEntriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithholdingEntriesData, ListWithholdingEntriesErrors, ListWithholdingEntriesResponses, ListWithholdingsData, ListWithholdingsErrors, ListWithholdingsResponses, LookUpBlacklistsBatchData, LookUpBlacklistsBatchErrors, LookUpBlacklistsBatchResponses, LookUpBlacklistsData, LookUpBlacklistsErrors, LookUpBlacklistsResponses, MoveClockData, MoveClockErrors, MoveClockResponses, PreviewExtractorData, PreviewExtractorErrors, PreviewExtractorResponses, PublishAtRegistryData, PublishAtRegistryErrors, PublishAtRegistryResponses, PublishOnBlacklistData, PublishOnBlacklistErrors, PublishOnBlacklistResponses, ReadAlertData, ReadAlertErrors, ReadAlertResponses, ReadAlertsData, ReadAlertsErrors, ReadAlertsResponses, ReadDocumentData, ReadDocumentErrors, ReadDocumentResponses, ReadExportData, ReadExportErrors, ReadExportResponses, ReadNotificationDocumentData, ReadNotificationDocumentErrors, ReadNotificationDocumentResponses, ReceiveStripeEventData, ReceiveStripeEventErrors, ReceiveStripeEventResponses, RedeliverAllData, RedeliverAllErrors, RedeliverAllResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefreshReportData, RefreshReportErrors, RefreshReportResponses, RefreshRepseData, RefreshRepseErrors, RefreshRepseResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceCustomBlacklistData, ReplaceCustomBlacklistErrors, ReplaceCustomBlacklistResponses, ReportRepseSuppliersData, ReportRepseSuppliersErrors, ReportRepseSuppliersResponses, ResendConfirmationData, ResendConfirmationErrors, ResendConfirmationResponses, RevokeConnectLinkData, RevokeConnectLinkErrors, RevokeConnectLinkResponses, RevokeCredentialData, RevokeCredentialErrors, RevokeCredentialResponses, RollCredentialData, RollCredentialErrors, RollCredentialResponses, RotateSecretData, RotateSecretErrors, RotateSecretResponses, RunExtractorData, RunExtractorErrors, RunExtractorResponses, SearchCfdiData, SearchCfdiErrors, SearchCfdiResponses, SendDeliveryNowData, SendDeliveryNowErrors, SendDeliveryNowResponses, SendToMailboxData, SendToMailboxErrors, SendToMailboxResponses, SetDiotSettingsData, SetDiotSettingsErrors, SetDiotSettingsResponses, SetDiotSupplierData, SetDiotSupplierErrors, SetDiotSupplierResponses, SignUpData, SignUpErrors, SignUpResponses, SumCfdiData, SumCfdiErrors, SumCfdiResponses, SummarizeCfdiMonthsData, SummarizeCfdiMonthsErrors, SummarizeCfdiMonthsResponses, TestStorageConnectorData, TestStorageConnectorErrors, TestStorageConnectorResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkFiscalEntityData, UnlinkFiscalEntityErrors, UnlinkFiscalEntityResponses, UpdateExtractorData, UpdateExtractorErrors, UpdateExtractorResponses, UpdateFiscalEntityData, UpdateFiscalEntityErrors, UpdateFiscalEntityResponses, UpdateMailPreferencesData, UpdateMailPreferencesErrors, UpdateMailPreferencesResponses, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateOrganizationData, UpdateOrganizationErrors, UpdateOrganizationResponses, UpdateStorageConnectorData, UpdateStorageConnectorErrors, UpdateStorageConnectorResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WatchBlacklistsData, WatchBlacklistsErrors, WatchBlacklistsResponses, WithdrawConsentData, WithdrawConsentErrors, WithdrawConsentResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -310,6 +310,122 @@ export class Operations extends HeyApiClient {
                 'Content-Type': 'application/json',
                 ...options.headers
             }
+        });
+    }
+    
+    /**
+     * List links, newest first
+     *
+     * Each with its state and how many tries are left. The address of a link is shown only when it is made.
+     *
+     * Needs the scope `connect_links:read`, which every role has.
+     */
+    public listConnectLinks<ThrowOnError extends boolean = true>(options?: Options<ListConnectLinksData, ThrowOnError>): RequestResult<ListConnectLinksResponses, ListConnectLinksErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListConnectLinksResponses, ListConnectLinksErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/connect-links',
+            ...options
+        });
+    }
+    
+    /**
+     * Make a link where a taxpayer connects an RFC
+     *
+     * The taxpayer opens `url`, reads who asks for what and until when, agrees, and gives the CIEC or e.firma to the service: you never have it. The link can be used once; five logins of it may be refused, and the limits of refused logins count too. With `fiscal_entity_id` the login of a connection is asked for again, which keeps its identifier, windows and history. A connection that the RFC has already keeps its labels, and has the data sources of the new consent. The page cannot be embedded.
+     *
+     * Needs the scope `connect_links:write`, which the roles owner and admin have.
+     */
+    public createConnectLink<ThrowOnError extends boolean = true>(options: Options<CreateConnectLinkData, ThrowOnError>): RequestResult<CreateConnectLinkResponses, CreateConnectLinkErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<CreateConnectLinkResponses, CreateConnectLinkErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/connect-links',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Revoke a link
+     *
+     * Nobody can use it any more. A login that is being verified with it is not stored.
+     *
+     * Needs the scope `connect_links:write`, which the roles owner and admin have.
+     */
+    public revokeConnectLink<ThrowOnError extends boolean = true>(options: Options<RevokeConnectLinkData, ThrowOnError>): RequestResult<RevokeConnectLinkResponses, RevokeConnectLinkErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<RevokeConnectLinkResponses, RevokeConnectLinkErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/connect-links/{connect_link_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Get a link
+     *
+     * A link is forgotten 90 days after it expired. Its consent stays.
+     *
+     * Needs the scope `connect_links:read`, which every role has.
+     */
+    public getConnectLink<ThrowOnError extends boolean = true>(options: Options<GetConnectLinkData, ThrowOnError>): RequestResult<GetConnectLinkResponses, GetConnectLinkErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetConnectLinkResponses, GetConnectLinkErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/connect-links/{connect_link_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * List consents, newest first
+     *
+     * A connection has one active consent at most: the one that the taxpayer gave on the page of a connect link, or one that you declared by giving a login through the API.
+     *
+     * Needs the scope `connect_links:read`, which every role has.
+     */
+    public listConsents<ThrowOnError extends boolean = true>(options?: Options<ListConsentsData, ThrowOnError>): RequestResult<ListConsentsResponses, ListConsentsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListConsentsResponses, ListConsentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/consents',
+            ...options
+        });
+    }
+    
+    /**
+     * Get a consent
+     *
+     * Who agreed to what, word for word, when, and how it is proven.
+     *
+     * Needs the scope `connect_links:read`, which every role has.
+     */
+    public getConsent<ThrowOnError extends boolean = true>(options: Options<GetConsentData, ThrowOnError>): RequestResult<GetConsentResponses, GetConsentErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetConsentResponses, GetConsentErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/consents/{consent_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Withdraw a consent
+     *
+     * The CIEC and the e.firma of the connection are erased, and its status becomes `invalid_ciec` with `invalid_reason` `withdrawn`: nothing is downloaded and read any more. What was downloaded stays, and so do the windows; a new login, with a consent of its own, continues them. Other organizations with the same RFC are not affected.
+     *
+     * Needs the scope `connect_links:write`, which the roles owner and admin have.
+     */
+    public withdrawConsent<ThrowOnError extends boolean = true>(options: Options<WithdrawConsentData, ThrowOnError>): RequestResult<WithdrawConsentResponses, WithdrawConsentErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<WithdrawConsentResponses, WithdrawConsentErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/consents/{consent_id}/withdraw',
+            ...options
         });
     }
     
@@ -1721,6 +1837,24 @@ export class Operations extends HeyApiClient {
     }
     
     /**
+     * Sum what a search finds
+     *
+     * Returns how many documents a search finds, and what they add up to in their own currencies: a row for each direction, kind, type,
+     * status and currency, with substituted documents apart. It takes the filters of `GET /v1/cfdi`, and looks at the newest 5,000 documents
+     * that the indexed filters leave.
+     *
+     * Needs the scope `cfdi:read`, which every role has.
+     */
+    public sumCfdi<ThrowOnError extends boolean = true>(options?: Options<SumCfdiData, ThrowOnError>): RequestResult<SumCfdiResponses, SumCfdiErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<SumCfdiResponses, SumCfdiErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/cfdi/summary',
+            ...options
+        });
+    }
+    
+    /**
      * Sum CFDIs by month
      *
      * Returns totals for each month of the literal Fecha and each direction. A month that your visibility window divides is
@@ -2524,6 +2658,42 @@ export class Operations extends HeyApiClient {
             responseStyle: 'data',
             security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
             url: '/v1/team/members/{member_id}',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Get which mails you get
+     *
+     * You are the member whose credential the request presents.
+     *
+     * Needs the scope `mails:read`, which every role has.
+     */
+    public getMailPreferences<ThrowOnError extends boolean = true>(options?: Options<GetMailPreferencesData, ThrowOnError>): RequestResult<GetMailPreferencesResponses, GetMailPreferencesErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetMailPreferencesResponses, GetMailPreferencesErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/team/mail-preferences',
+            ...options
+        });
+    }
+    
+    /**
+     * Choose which mails you get
+     *
+     * Members that are omitted keep their value. At first you get critical alerts and the weekly digest, in Spanish, once your address is confirmed. Each of these mails has a link that ends its kind without signing in.
+     *
+     * Needs the scope `mails:write`, which every role has.
+     */
+    public updateMailPreferences<ThrowOnError extends boolean = true>(options: Options<UpdateMailPreferencesData, ThrowOnError>): RequestResult<UpdateMailPreferencesResponses, UpdateMailPreferencesErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).patch<UpdateMailPreferencesResponses, UpdateMailPreferencesErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/team/mail-preferences',
             ...options,
             headers: {
                 'Content-Type': 'application/json',

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnExtractionCompletedWebhookRequest | OnExtractionFailedWebhookRequest | OnAlertRaisedWebhookRequest | OnAlertResolvedWebhookRequest | OnQuotaWarningWebhookRequest | OnCfdiNewWebhookRequest | OnCancellationRequestedWebhookRequest | OnWebhookTestWebhookRequest;
+export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnExtractionCompletedWebhookRequest | OnExtractionFailedWebhookRequest | OnAlertRaisedWebhookRequest | OnAlertResolvedWebhookRequest | OnQuotaWarningWebhookRequest | OnCfdiNewWebhookRequest | OnCancellationRequestedWebhookRequest | OnConnectionRelinkNeededWebhookRequest | OnConnectionRelinkedWebhookRequest | OnConnectLinkOpenedWebhookRequest | OnConnectLinkConnectedWebhookRequest | OnConnectLinkRefusedWebhookRequest | OnConnectLinkExpiredWebhookRequest | OnConsentGrantedWebhookRequest | OnConsentWithdrawnWebhookRequest | OnConsentExpiredWebhookRequest | OnWebhookTestWebhookRequest;
 
 export type Health = {
     /**
@@ -3556,7 +3556,7 @@ export type NewCredential = {
 /**
  * What a credential may do. Each operation names the one that it needs.
  */
-export type CredentialScope = 'alerts:read' | 'alerts:write' | 'audit:read' | 'billing:read' | 'billing:write' | 'blacklists:read' | 'blacklists:write' | 'cfdi:read' | 'cfdi:check' | 'cfdi:write' | 'credentials:read' | 'credentials:write' | 'documents:read' | 'downloads:read' | 'events:read' | 'exports:read' | 'exports:write' | 'extractions:read' | 'extractions:write' | 'extractors:list' | 'extractors:read' | 'extractors:write' | 'fiscal_entities:read' | 'fiscal_entities:write' | 'fiscal_entities:connect' | 'imports:read' | 'imports:write' | 'insight:read' | 'insight:write' | 'organization:read' | 'organization:write' | 'repse:read' | 'repse:write' | 'sandbox:read' | 'sandbox:write' | 'storage_connectors:read' | 'storage_connectors:write' | 'tax_mailbox:read' | 'tax_mailbox:open' | 'team:read' | 'team:write' | 'webhooks:read' | 'webhooks:write';
+export type CredentialScope = 'alerts:read' | 'alerts:write' | 'audit:read' | 'billing:read' | 'billing:write' | 'blacklists:read' | 'blacklists:write' | 'cfdi:read' | 'cfdi:check' | 'cfdi:write' | 'connect_links:read' | 'connect_links:write' | 'credentials:read' | 'credentials:write' | 'documents:read' | 'downloads:read' | 'events:read' | 'exports:read' | 'exports:write' | 'extractions:read' | 'extractions:write' | 'extractors:list' | 'extractors:read' | 'extractors:write' | 'fiscal_entities:read' | 'fiscal_entities:write' | 'fiscal_entities:connect' | 'imports:read' | 'imports:write' | 'insight:read' | 'insight:write' | 'mails:read' | 'mails:write' | 'organization:read' | 'organization:write' | 'repse:read' | 'repse:write' | 'sandbox:read' | 'sandbox:write' | 'storage_connectors:read' | 'storage_connectors:write' | 'tax_mailbox:read' | 'tax_mailbox:open' | 'team:read' | 'team:write' | 'webhooks:read' | 'webhooks:write';
 
 export type EmailConfirmation = {
     /**
@@ -3715,6 +3715,44 @@ export type MemberRemoval = {
      * The credentials that were revoked: the member’s own, and those that the member made.
      */
     revoked_api_keys: Array<string>;
+};
+
+export type MailPreferences = {
+    /**
+     * The address of the member whose credential was presented.
+     */
+    email: string;
+    /**
+     * When the address was confirmed, by a link in a mail to it. Null until then: it gets no alerts and no digests before.
+     */
+    email_confirmed_at: string | null;
+    /**
+     * Which alerts come by mail: the critical ones, all, or none. At the next quarter of an hour, all that an organization has; then at the earliest after an hour.
+     */
+    alerts: MailPreferencesAlerts;
+    /**
+     * Whether a summary of what needs attention comes on Mondays at 08:00, in the time zone of the organization.
+     */
+    weekly_digest: boolean;
+    /**
+     * The language of these mails.
+     */
+    language: MailPreferencesLanguage;
+};
+
+export type MailPreferenceChanges = {
+    /**
+     * Which alerts come by mail: the critical ones, all, or none. At the next quarter of an hour, all that an organization has; then at the earliest after an hour.
+     */
+    alerts?: MailPreferencesAlerts;
+    /**
+     * Whether a summary of what needs attention comes on Mondays at 08:00, in the time zone of the organization.
+     */
+    weekly_digest?: boolean;
+    /**
+     * The language of these mails.
+     */
+    language?: MailPreferencesLanguage;
 };
 
 export type Invitation = {
@@ -4001,7 +4039,7 @@ export type EventCatalogItem = {
 /**
  * A key of the event catalog (`GET /v1/webhooks/event-catalog`).
  */
-export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'cfdi.new' | 'cancellation.requested';
+export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'cfdi.new' | 'cancellation.requested' | 'connection.relink_needed' | 'connection.relinked' | 'connect_link.opened' | 'connect_link.connected' | 'connect_link.refused' | 'connect_link.expired' | 'consent.granted' | 'consent.withdrawn' | 'consent.expired';
 
 export type Webhook = {
     /**
@@ -5435,6 +5473,353 @@ export type CancellationRequestedEvent = {
     issued_at: string;
 };
 
+export type ConnectionRelinkNeededEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'connection.relink_needed';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The fiscal entity in UUID form: the same 128 bits as its `fe_…` identifier.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC of the fiscal entity.
+     */
+    rfc: string;
+    /**
+     * When the last valid login of the connection was refused, or ended.
+     */
+    rejected_at: string;
+    /**
+     * Why, as in `connection.ciec_invalid`.
+     */
+    invalid_reason: ConnectionCiecInvalidEventInvalidReason;
+};
+
+export type ConnectionRelinkedEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'connection.relinked';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The fiscal entity in UUID form: the same 128 bits as its `fe_…` identifier.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC of the fiscal entity.
+     */
+    rfc: string;
+};
+
+export type ConnectLinkOpenedEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'connect_link.opened';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The connection in UUID form that the link is for, or that it made; null before.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * The RFC of the link; null while the taxpayer has not written it.
+     */
+    rfc: string | null;
+    /**
+     * The link (`GET /v1/connect-links/{connect_link_id}`).
+     */
+    connect_link_id: string;
+    /**
+     * The external_id that the link was made with.
+     */
+    external_id: string | null;
+};
+
+export type ConnectLinkConnectedEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'connect_link.connected';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The connection in UUID form that the link is for, or that it made; null before.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * The RFC of the link; null while the taxpayer has not written it.
+     */
+    rfc: string | null;
+    /**
+     * The link (`GET /v1/connect-links/{connect_link_id}`).
+     */
+    connect_link_id: string;
+    /**
+     * The external_id that the link was made with.
+     */
+    external_id: string | null;
+    /**
+     * `submitted`: the login is stored, and this deployment could not ask the tax authority about it at once.
+     */
+    status: ConnectLinkConnectedEventStatus;
+};
+
+export type ConnectLinkRefusedEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'connect_link.refused';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The connection in UUID form that the link is for, or that it made; null before.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * The RFC of the link; null while the taxpayer has not written it.
+     */
+    rfc: string | null;
+    /**
+     * The link (`GET /v1/connect-links/{connect_link_id}`).
+     */
+    connect_link_id: string;
+    /**
+     * The external_id that the link was made with.
+     */
+    external_id: string | null;
+    /**
+     * Why, such as `fiscal_entity.ciec_rejected` or `efirma.wrong_password`.
+     */
+    code: string;
+    /**
+     * How many more logins can be refused. At 0 the link is of no more use.
+     */
+    tries_left: number;
+};
+
+export type ConnectLinkExpiredEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'connect_link.expired';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The connection in UUID form that the link is for, or that it made; null before.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * The RFC of the link; null while the taxpayer has not written it.
+     */
+    rfc: string | null;
+    /**
+     * The link (`GET /v1/connect-links/{connect_link_id}`).
+     */
+    connect_link_id: string;
+    /**
+     * The external_id that the link was made with.
+     */
+    external_id: string | null;
+};
+
+export type ConsentGrantedEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'consent.granted';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The fiscal entity in UUID form: the same 128 bits as its `fe_…` identifier.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC of the fiscal entity.
+     */
+    rfc: string;
+    /**
+     * The consent (`GET /v1/consents/{consent_id}`).
+     */
+    consent_id: string;
+    /**
+     * How it is proven, as the consent says itself.
+     */
+    method: ConsentGrantedEventMethod;
+    /**
+     * The purposes that were accepted.
+     */
+    purposes: Array<string>;
+    /**
+     * The last day of the access; null without a bound.
+     */
+    access_until: string | null;
+};
+
+export type ConsentWithdrawnEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'consent.withdrawn';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The fiscal entity in UUID form: the same 128 bits as its `fe_…` identifier.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC of the fiscal entity.
+     */
+    rfc: string;
+    /**
+     * The consent (`GET /v1/consents/{consent_id}`).
+     */
+    consent_id: string;
+    /**
+     * How it is proven, as the consent says itself.
+     */
+    method: ConsentGrantedEventMethod;
+    /**
+     * The purposes that were accepted.
+     */
+    purposes: Array<string>;
+    /**
+     * The last day of the access; null without a bound.
+     */
+    access_until: string | null;
+    /**
+     * Who withdrew it.
+     */
+    withdrawn_by: ConsentWithdrawnEventWithdrawnBy;
+};
+
+export type ConsentExpiredEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'consent.expired';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * The place of the event among those of your organization, as in the header Service-Ordering: the later one of two events has the greater number. Deliveries can come in another order.
+     */
+    ordering: number;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The fiscal entity in UUID form: the same 128 bits as its `fe_…` identifier.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC of the fiscal entity.
+     */
+    rfc: string;
+    /**
+     * The consent (`GET /v1/consents/{consent_id}`).
+     */
+    consent_id: string;
+    /**
+     * How it is proven, as the consent says itself.
+     */
+    method: ConsentGrantedEventMethod;
+    /**
+     * The purposes that were accepted.
+     */
+    purposes: Array<string>;
+    /**
+     * The last day of the access; null without a bound.
+     */
+    access_until: string | null;
+};
+
 export type WebhookTestEvent = {
     /**
      * The event key, as in the header Service-Event.
@@ -6599,6 +6984,10 @@ export type FiscalEntityDraft = {
     metadata?: {
         [key: string]: string | null;
     } | null;
+    /**
+     * Where you keep the consent of the taxpayer, which you declare by connecting: `GET /v1/consents` shows it. `POST /v1/connect-links` has the taxpayer give the login and the consent to the service instead.
+     */
+    consent_reference?: string | null;
 };
 
 export type EfirmaFiles = {
@@ -6680,6 +7069,350 @@ export type FiscalEntityChanges = {
     metadata?: {
         [key: string]: string | null;
     } | null;
+};
+
+export type ConnectLinkDraft = {
+    /**
+     * The RFC that the link is for. Null or omitted: the taxpayer types it.
+     */
+    rfc?: string | null;
+    /**
+     * The connection whose login is asked for again: it keeps its identifier, windows and history.
+     */
+    fiscal_entity_id?: string | null;
+    /**
+     * What you call the RFC in your own system. No two RFCs of the organization have the same. Unlinking the RFC frees it.
+     */
+    external_id?: string | null;
+    /**
+     * What you want to keep with the RFC: at most 50 keys with texts of at most 500 characters. A key with null is left out.
+     */
+    metadata?: {
+        [key: string]: string | null;
+    } | null;
+    /**
+     * What the login is asked for for. At least one is necessary. Required, unless the link is for a connection with an active consent, which then goes on.
+     */
+    purposes?: Array<PurposeInput>;
+    /**
+     * Who answers for the data, as the page says it; by default the organization by its name.
+     */
+    controller?: ConnectLinkDraftController;
+    /**
+     * The data sources. Null or omitted: all active ones that are not premium.
+     */
+    sources?: Array<string> | null;
+    /**
+     * What the taxpayer may log in with; by default all that the deployment can use.
+     */
+    logins?: Array<ConnectLinkDraftLogin>;
+    /**
+     * How long the access lasts, and how far back it goes; without bounds by default.
+     */
+    access?: ConnectLinkDraftAccess;
+    /**
+     * The language of the page, which the taxpayer can change.
+     */
+    language?: MailPreferencesLanguage;
+    /**
+     * Where the page leads afterwards, with `connect_link_id`, `status` and `state` in the query.
+     */
+    return_url?: string | null;
+    /**
+     * A text of yours that comes back with return_url.
+     */
+    state?: string | null;
+    /**
+     * Seconds until the link can no longer be used.
+     */
+    expires_in?: number;
+};
+
+export type Purpose = {
+    /**
+     * One of `credit_evaluation`, `portfolio_monitoring`, `factoring`, `insurance`, `accounting`, `tax_compliance`, `supplier_verification`, `audit`, `identity_verification`, `statistics`, `marketing`.
+     */
+    key: string;
+    /**
+     * Whether the login is of no use without it. The taxpayer accepts each other one apart.
+     */
+    necessary: boolean;
+};
+
+export type PurposeInput = {
+    /**
+     * One of `credit_evaluation`, `portfolio_monitoring`, `factoring`, `insurance`, `accounting`, `tax_compliance`, `supplier_verification`, `audit`, `identity_verification`, `statistics`, `marketing`.
+     */
+    key: string;
+    /**
+     * Whether the login is of no use without it. The taxpayer accepts each other one apart.
+     */
+    necessary: boolean;
+};
+
+export type NewConnectLink = {
+    /**
+     * The identifier of the connect link.
+     */
+    connect_link_id: string;
+    /**
+     * `created`, `opened` once somebody saw the page, `verifying` while the tax authority is asked, `connected` when it accepted the login, `submitted` when a login is stored about which this deployment could not ask at once, `refused` when the last login was refused, `expired` or `revoked`.
+     */
+    status: NewConnectLinkStatus;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string | null;
+    /**
+     * The connection that the link is for, or that it made.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * Whether the login of a connection is asked for again.
+     */
+    is_relink: boolean;
+    /**
+     * What you call the RFC in your own system.
+     */
+    external_id: string | null;
+    /**
+     * What the connection keeps with the RFC, by keys of your own.
+     */
+    metadata: {
+        [key: string]: string;
+    };
+    /**
+     * Empty when no new consent is asked for.
+     */
+    purposes: Array<Purpose>;
+    /**
+     * Who answers for the data, as the page says it.
+     */
+    controller: NewConnectLinkController;
+    /**
+     * The data sources that the taxpayer is asked for.
+     */
+    sources: Array<string>;
+    /**
+     * What the taxpayer may log in with.
+     */
+    logins: Array<ConnectLinkDraftLogin>;
+    /**
+     * How long the access lasts, and how far back it goes.
+     */
+    access: NewConnectLinkAccess;
+    /**
+     * The language of the page.
+     */
+    language: MailPreferencesLanguage;
+    /**
+     * Where the page leads afterwards.
+     */
+    return_url: string | null;
+    /**
+     * The text that comes back with return_url.
+     */
+    state: string | null;
+    /**
+     * Why the last login was refused, such as `fiscal_entity.ciec_rejected`; null when none was.
+     */
+    code: string | null;
+    /**
+     * How many more logins can be refused, of 5. At 0 make another link.
+     */
+    tries_left: number;
+    /**
+     * The consent that was given with the link; null before, and without a new one.
+     */
+    consent_id: string | null;
+    /**
+     * When it was made.
+     */
+    created_at: string;
+    /**
+     * When it stops being valid; null when it never does.
+     */
+    expires_at: string;
+    /**
+     * When the page was first opened; null before.
+     */
+    opened_at: string | null;
+    /**
+     * When a login was stored.
+     */
+    connected_at: string | null;
+    /**
+     * The page. Whoever has the address can use the link. It is shown only here, because the service keeps a hash of it.
+     */
+    url: string;
+};
+
+export type ConnectLink = {
+    /**
+     * The identifier of the connect link.
+     */
+    connect_link_id: string;
+    /**
+     * `created`, `opened` once somebody saw the page, `verifying` while the tax authority is asked, `connected` when it accepted the login, `submitted` when a login is stored about which this deployment could not ask at once, `refused` when the last login was refused, `expired` or `revoked`.
+     */
+    status: NewConnectLinkStatus;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string | null;
+    /**
+     * The connection that the link is for, or that it made.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * Whether the login of a connection is asked for again.
+     */
+    is_relink: boolean;
+    /**
+     * What you call the RFC in your own system.
+     */
+    external_id: string | null;
+    /**
+     * What the connection keeps with the RFC, by keys of your own.
+     */
+    metadata: {
+        [key: string]: string;
+    };
+    /**
+     * Empty when no new consent is asked for.
+     */
+    purposes: Array<Purpose>;
+    /**
+     * Who answers for the data, as the page says it.
+     */
+    controller: NewConnectLinkController;
+    /**
+     * The data sources that the taxpayer is asked for.
+     */
+    sources: Array<string>;
+    /**
+     * What the taxpayer may log in with.
+     */
+    logins: Array<ConnectLinkDraftLogin>;
+    /**
+     * How long the access lasts, and how far back it goes.
+     */
+    access: NewConnectLinkAccess;
+    /**
+     * The language of the page.
+     */
+    language: MailPreferencesLanguage;
+    /**
+     * Where the page leads afterwards.
+     */
+    return_url: string | null;
+    /**
+     * The text that comes back with return_url.
+     */
+    state: string | null;
+    /**
+     * Why the last login was refused, such as `fiscal_entity.ciec_rejected`; null when none was.
+     */
+    code: string | null;
+    /**
+     * How many more logins can be refused, of 5. At 0 make another link.
+     */
+    tries_left: number;
+    /**
+     * The consent that was given with the link; null before, and without a new one.
+     */
+    consent_id: string | null;
+    /**
+     * When it was made.
+     */
+    created_at: string;
+    /**
+     * When it stops being valid; null when it never does.
+     */
+    expires_at: string;
+    /**
+     * When the page was first opened; null before.
+     */
+    opened_at: string | null;
+    /**
+     * When a login was stored.
+     */
+    connected_at: string | null;
+};
+
+export type Consent = {
+    /**
+     * The identifier of the consent.
+     */
+    consent_id: string;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string;
+    /**
+     * The link with which it was given; null when the organization declared it.
+     */
+    connect_link_id: string | null;
+    /**
+     * Where the organization keeps a consent that it declared.
+     */
+    consent_reference: string | null;
+    /**
+     * Who gave it, in their own words; null when the organization declared it.
+     */
+    subject: ConsentSubject | null;
+    /**
+     * What was agreed to, word for word; null when the organization declared it.
+     */
+    text: ConsentText | null;
+    /**
+     * What it was asked for for; empty when the organization declared it.
+     */
+    purposes: Array<ConsentPurpose>;
+    /**
+     * The data sources; null for the default ones.
+     */
+    sources: Array<string> | null;
+    /**
+     * How long the access lasts, and how far back it goes.
+     */
+    access: ConsentAccess;
+    /**
+     * When it was given, or declared.
+     */
+    granted_at: string;
+    /**
+     * A keyed hash of the network that it came from: the same for the same network.
+     */
+    address_hash: string | null;
+    /**
+     * What the browser calls itself.
+     */
+    user_agent: string | null;
+    /**
+     * How it is proven. `ciec_verified`: the tax authority accepted the CIEC at that minute. `ciec_given`: a CIEC was given, and this deployment could not ask the authority about it at once. `efirma_signed`: the e.firma signed it. `declared_by_customer`: the organization says that it has it, by giving a login through the API.
+     */
+    method: ConsentGrantedEventMethod;
+    /**
+     * What the e.firma signed, so that anybody can verify it; null without one.
+     */
+    signature: ConsentSignatureRsassapkcs1V15Sha256 | null;
+    /**
+     * `superseded`: a later consent for the same connection took its place.
+     */
+    status: ConsentStatus;
+    /**
+     * When it ended; null while it is active.
+     */
+    ended_at: string | null;
+    /**
+     * Who withdrew it: the taxpayer (`subject`), the organization (`customer`), also by unlinking the RFC, or the `operator` of the service.
+     */
+    withdrawn_by: ConsentWithdrawnEventWithdrawnBy | null;
 };
 
 export type CancelledRun = {
@@ -6927,7 +7660,7 @@ export type ExtractionDraft = {
     to?: string;
 };
 
-export type SyncStatus = {
+export type PortfolioAttention = {
     /**
      * The identifier of the fiscal entity: your connection to an RFC.
      */
@@ -6941,10 +7674,6 @@ export type SyncStatus = {
      */
     name: string | null;
     /**
-     * What the taxpayer is called on the newest CFDI that you are shown: of those that it issued, else of those that it received. Null before the first, and while its CFDIs cannot be read.
-     */
-    taxpayer_name: string | null;
-    /**
      * The status of the connection.
      */
     connection_status: ConnectionStatus;
@@ -6955,7 +7684,7 @@ export type SyncStatus = {
     /**
      * `running` while at least one job has not ended, whether it waits or not: months of these jobs are `requested` in the coverage, unless they are complete.
      */
-    status: SyncStatusStatus;
+    status: PortfolioAttentionStatus;
     /**
      * Why the last attempt of a waiting or failed job did not succeed, such as `sat_unavailable` during an outage; `invalid_credentials` when the authority refused the login. Null when nothing failed.
      */
@@ -6980,9 +7709,6 @@ export type SyncStatus = {
      * The same in Spanish, with times in the time zone of the organization.
      */
     message_es: string;
-    /**
-     * How many downloads of the RFC that you asked for are in each state.
-     */
     jobs: SyncJobCounts;
     /**
      * Number of months, each of a CFDI source, of which not everything is held after their last download: `GET …/coverage` lists them as `partial`, or as `requested` while they are downloaded again. 0 while the connection is not active.
@@ -6992,10 +7718,6 @@ export type SyncStatus = {
      * Percentage of the jobs that have ended, rounded down; 100 without jobs.
      */
     percent: number;
-    /**
-     * When a CFDI that you are shown last appeared or changed, as far as the last downloads tell. Later than your last reading of `GET /v1/cfdi/changes`: read it again. Read it too after you deleted your last extractor or created the first one. Null before.
-     */
-    latest_change_at: string | null;
     /**
      * When one of the counted jobs last ended successfully; null before.
      */
@@ -7168,6 +7890,89 @@ export type PortfolioVat = {
      * The path to which a POST has it computed again. Null where the windows forbid it: GET /v1/analytics/vat-position answers there.
      */
     refresh: string | null;
+};
+
+export type SyncStatus = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC of the fiscal entity.
+     */
+    rfc: string;
+    /**
+     * What the organization calls the connection, as the fiscal entity has it; null without a name.
+     */
+    name: string | null;
+    /**
+     * What the taxpayer is called on the newest CFDI that you are shown: of those that it issued, else of those that it received. Null before the first, and while its CFDIs cannot be read.
+     */
+    taxpayer_name: string | null;
+    /**
+     * The status of the connection.
+     */
+    connection_status: ConnectionStatus;
+    /**
+     * The state.
+     */
+    state: SyncState;
+    /**
+     * `running` while at least one job has not ended, whether it waits or not: months of these jobs are `requested` in the coverage, unless they are complete.
+     */
+    status: PortfolioAttentionStatus;
+    /**
+     * Why the last attempt of a waiting or failed job did not succeed, such as `sat_unavailable` during an outage; `invalid_credentials` when the authority refused the login. Null when nothing failed.
+     */
+    error_class: string | null;
+    /**
+     * The most attempts of one job that has not ended or has failed; 0 without such a job.
+     */
+    attempts: number;
+    /**
+     * When the service continues the waiting jobs without your action: the next attempt, or the next run; null when no job waits for a set time.
+     */
+    next_attempt_at: string | null;
+    /**
+     * When the next scheduled extractor of the organization runs; null without one, and while the connection is not active.
+     */
+    next_run_at: string | null;
+    /**
+     * What is going on, why, when it goes on, and what to do, in one or two English sentences.
+     */
+    summary: string;
+    /**
+     * The same in Spanish, with times in the time zone of the organization.
+     */
+    message_es: string;
+    /**
+     * How many downloads of the RFC that you asked for are in each state.
+     */
+    jobs: SyncJobCounts;
+    /**
+     * Number of months, each of a CFDI source, of which not everything is held after their last download: `GET …/coverage` lists them as `partial`, or as `requested` while they are downloaded again. 0 while the connection is not active.
+     */
+    partial_months: number;
+    /**
+     * Percentage of the jobs that have ended, rounded down; 100 without jobs.
+     */
+    percent: number;
+    /**
+     * When a CFDI that you are shown last appeared or changed, as far as the last downloads tell. Later than your last reading of `GET /v1/cfdi/changes`: read it again. Read it too after you deleted your last extractor or created the first one. Null before.
+     */
+    latest_change_at: string | null;
+    /**
+     * When one of the counted jobs last ended successfully; null before.
+     */
+    last_success_at: string | null;
+    /**
+     * When one of the counted jobs last failed; null when none has.
+     */
+    last_failure_at: string | null;
+    /**
+     * The instant up to which the downloads of both CFDI sources have succeeded: of each, that of the last of your runs whose downloads of it all did, and the earlier one of both. Null before.
+     */
+    downloaded_to: string | null;
 };
 
 export type SyncJob = {
@@ -8353,6 +9158,75 @@ export type ListedCfdi = {
      * Only with `include`. Empty while only metadata is known.
      */
     relacionados?: Array<ListedCfdiRelacionado>;
+};
+
+export type CfdiSums = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * Number of the documents that match.
+     */
+    count: number;
+    /**
+     * Set when more documents follow than are looked at, 5,000: count and sums are those of the newest, down to this issued_at. Null when they are of all.
+     */
+    scanned_through: string | null;
+    /**
+     * The items.
+     */
+    data: Array<CfdiSum>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+/**
+ * Documents that are alike, so that nothing is added up that differs in kind.
+ */
+export type CfdiSum = {
+    /**
+     * Whether the fiscal entity issued or received the document.
+     */
+    direction: Direction;
+    /**
+     * `cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones.
+     */
+    kind: CfdiKind;
+    /**
+     * I, E, P, N or T. Null for retenciones.
+     */
+    tipo_comprobante: string | null;
+    /**
+     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+     */
+    estatus: Estatus;
+    /**
+     * Whether another vigente document with the same issuer and receiver substitutes this vigente one (relation 04). Then this document counts in no sum and in no balance. In a chain only the last document counts, in a cycle the newest.
+     */
+    is_substituted: boolean;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency: string | null;
+    /**
+     * Number of these documents.
+     */
+    count: number;
+    /**
+     * Σ total of these documents, in `currency`. Decimal.
+     */
+    total: string;
+    /**
+     * Σ balance of those that have one, in `currency`. Decimal; null where none has.
+     */
+    balance: string | null;
 };
 
 export type CfdiMonthlySummary = {
@@ -10926,6 +11800,10 @@ export type CfdiVersion = '3.2' | '3.3' | '4.0' | '1.0' | '2.0';
 
 export type CfdiKind = 'cfdi' | 'retenciones';
 
+export type MailPreferencesAlerts = 'none' | 'critical' | 'all';
+
+export type MailPreferencesLanguage = 'es' | 'en';
+
 export type WebhookCfdiTypes = 'I' | 'E' | 'T' | 'N' | 'P' | 'retenciones';
 
 export type WebhookCustomHeader = {
@@ -10991,6 +11869,12 @@ export type BlacklistChangedEventChange = 'listed' | 'situacion_changed' | 'remo
 export type QuotaWarningEventQuota = 'extractors' | 'webhooks' | 'storage_connectors' | 'exports' | 'blacklists' | 'blacklist_entries' | 'drafts' | 'credentials' | 'invitations' | 'import_bytes_per_day' | 'import_bytes' | 'import_documents_per_day' | 'import_documents';
 
 export type QuotaWarningEventUnit = 'items' | 'bytes' | 'documents';
+
+export type ConnectLinkConnectedEventStatus = 'connected' | 'submitted';
+
+export type ConsentGrantedEventMethod = 'ciec_verified' | 'ciec_given' | 'efirma_signed' | 'declared_by_customer';
+
+export type ConsentWithdrawnEventWithdrawnBy = 'subject' | 'customer' | 'operator';
 
 export type StorageConnectorConnectorStatus = 'active' | 'paused' | 'error';
 
@@ -11625,11 +12509,142 @@ export type BatchResultRefusal = {
     open_deadline?: string;
 };
 
+export type ConnectLinkDraftController = {
+    /**
+     * A name, which people read.
+     */
+    name: string;
+    /**
+     * The privacy notice, an https URL that the page shows.
+     */
+    privacy_notice_url?: string | null;
+};
+
+export type ConnectLinkDraftLogin = 'efirma' | 'ciec';
+
+export type ConnectLinkDraftAccess = {
+    /**
+     * The first day of the documents.
+     */
+    from?: string | null;
+    /**
+     * The last day of the access: then the consent expires and the login is erased.
+     */
+    until?: string | null;
+};
+
+export type NewConnectLinkStatus = 'created' | 'opened' | 'verifying' | 'submitted' | 'connected' | 'refused' | 'expired' | 'revoked';
+
+export type NewConnectLinkController = {
+    /**
+     * A name, which people read.
+     */
+    name: string;
+    /**
+     * The privacy notice; null without one.
+     */
+    privacy_notice_url: string | null;
+};
+
+export type NewConnectLinkAccess = {
+    /**
+     * The first day of the documents; null without a bound.
+     */
+    from: string | null;
+    /**
+     * The last day of the access; null without a bound.
+     */
+    until: string | null;
+};
+
+export type ConsentSubjectKind = 'taxpayer' | 'representative';
+
+export type ConsentSubject = {
+    /**
+     * The taxpayer in person, or somebody who represents the taxpayer.
+     */
+    kind: ConsentSubjectKind;
+    /**
+     * A name, which people read.
+     */
+    name: string;
+    /**
+     * The e-mail address.
+     */
+    email: string | null;
+};
+
+export type ConsentText = {
+    /**
+     * The version of the words of the service.
+     */
+    version: string;
+    /**
+     * The language of the text.
+     */
+    language: MailPreferencesLanguage;
+    /**
+     * The SHA-256 of `content` in UTF-8, in lower hexadecimal.
+     */
+    sha256: string;
+    /**
+     * The text itself.
+     */
+    content: string;
+};
+
+export type ConsentPurpose = {
+    /**
+     * The key, which never changes.
+     */
+    key: string;
+    /**
+     * Whether the login is of no use without it.
+     */
+    necessary: boolean;
+    /**
+     * Whether the taxpayer accepted it.
+     */
+    granted: boolean;
+};
+
+export type ConsentAccess = {
+    /**
+     * The first day of the documents; null without a bound.
+     */
+    from: string | null;
+    /**
+     * The last day of the access, in Mexico City. Then the consent expires, and the logins are erased. Null without a bound.
+     */
+    until: string | null;
+};
+
+export type ConsentSignatureRsassapkcs1V15Sha256 = {
+    /**
+     * RSA (PKCS #1 v1.5) with SHA-256.
+     */
+    algorithm: 'RSASSA-PKCS1-v1_5-SHA-256';
+    /**
+     * What is signed: the consent_id, the `sha256` of the text and the keys of the granted purposes with commas, in three lines.
+     */
+    message: string;
+    /**
+     * The signature in base64.
+     */
+    value: string;
+    /**
+     * The certificate of the e.firma, DER in base64.
+     */
+    certificate: string;
+};
+
+export type ConsentStatus = 'active' | 'withdrawn' | 'expired' | 'superseded';
+
 export type CancelledRunOutcome = 'succeeded' | 'partly_failed' | 'failed' | 'cancelled' | 'nothing';
 
 export type RunJobStatus = 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed';
 
-export type SyncStatusStatus = 'idle' | 'running';
+export type PortfolioAttentionStatus = 'idle' | 'running';
 
 export type PortfolioVatReason = 'window_bounded' | 'not_made' | 'building' | 'not_kept' | 'month_unknown';
 
@@ -12709,9 +13724,9 @@ export type GetVatPositionNoObjeto = 'not_taxed' | 'left_out';
 
 export type ListVatEntriesFigure = 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.base_no_objeto' | 'cobrado.base_sin_traslado' | 'cobrado.retenido_por_clientes' | 'terceros.base_16' | 'terceros.iva_16' | 'terceros.base_8' | 'terceros.iva_8' | 'terceros.base_0' | 'terceros.base_exento' | 'terceros.base_no_objeto' | 'proporcion.gravado' | 'proporcion.exento' | 'proporcion.no_objeto' | 'proporcion.fuera' | 'proporcion.por_revisar' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.base_no_objeto' | 'pagado.base_sin_traslado' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'por_revisar' | 'retenido_acreditable' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties' | 'credit_notes_of_unpaid';
 
-export type GetIsrFileFormat = 'pdf' | 'xlsx';
+export type ListVatEntriesBorderRegion = 'norte' | 'sur' | 'unknown';
 
-export type GetIsrFileLanguage = 'es' | 'en';
+export type GetIsrFileFormat = 'pdf' | 'xlsx';
 
 export type ListIsrEntriesFigure = 'ingresos' | 'anticipos_aplicados' | 'notas_de_credito' | 'deducciones' | 'no_deducible' | 'inversiones' | 'retenido' | 'unreconciled_payments' | 'other_parties' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
@@ -12850,7 +13865,7 @@ export type WebhookPage = {
     next_cursor: string | null;
 };
 
-export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'cfdi.new' | 'cancellation.requested' | 'webhook.test';
+export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'cfdi.new' | 'cancellation.requested' | 'connection.relink_needed' | 'connection.relinked' | 'connect_link.opened' | 'connect_link.connected' | 'connect_link.refused' | 'connect_link.expired' | 'consent.granted' | 'consent.withdrawn' | 'consent.expired' | 'webhook.test';
 
 export type WebhookDeliveryPage = {
     /**
@@ -12867,7 +13882,7 @@ export type WebhookDeliveryPage = {
     next_cursor: string | null;
 };
 
-export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | CfdiNewEvent | CancellationRequestedEvent | WebhookTestEvent;
+export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | CfdiNewEvent | CancellationRequestedEvent | ConnectionRelinkNeededEvent | ConnectionRelinkedEvent | ConnectLinkOpenedEvent | ConnectLinkConnectedEvent | ConnectLinkRefusedEvent | ConnectLinkExpiredEvent | ConsentGrantedEvent | ConsentWithdrawnEvent | ConsentExpiredEvent | WebhookTestEvent;
 
 export type EventPage = {
     /**
@@ -13013,6 +14028,36 @@ export type FiscalEntityPage = {
     next_cursor: string | null;
 };
 
+export type ConnectLinkPage = {
+    /**
+     * The items.
+     */
+    data: Array<ConnectLink>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+export type ConsentPage = {
+    /**
+     * The items.
+     */
+    data: Array<Consent>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
+
 export type RunJobPage = {
     /**
      * The items.
@@ -13043,11 +14088,11 @@ export type RunProgressPage = {
     next_cursor: string | null;
 };
 
-export type SyncStatusPage = {
+export type PortfolioAttentionPage = {
     /**
      * The items.
      */
-    data: Array<SyncStatus>;
+    data: Array<PortfolioAttention>;
     /**
      * Whether more follows.
      */
@@ -13108,6 +14153,21 @@ export type ListPortfolioListedAnswer = {
      * The items.
      */
     data: Array<Event>;
+    /**
+     * Whether more follows.
+     */
+    has_more: boolean;
+    /**
+     * The `cursor` of the next page. Null on the last one.
+     */
+    next_cursor: string | null;
+};
+
+export type SyncStatusPage = {
+    /**
+     * The items.
+     */
+    data: Array<SyncStatus>;
     /**
      * Whether more follows.
      */
@@ -13402,6 +14462,10 @@ export type FiscalEntityDraftWritable = {
     metadata?: {
         [key: string]: string | null;
     } | null;
+    /**
+     * Where you keep the consent of the taxpayer, which you declare by connecting: `GET /v1/consents` shows it. `POST /v1/connect-links` has the taxpayer give the login and the consent to the service instead.
+     */
+    consent_reference?: string | null;
 };
 
 export type FiscalEntityBatchWritable = {
@@ -14154,7 +15218,7 @@ export type UpdateFiscalEntityErrors = {
      */
     404: Problem;
     /**
-     * Another RFC has the external_id (`fiscal_entity.external_id_taken`), or other requests keep changing the connection.
+     * Another RFC has the external_id (`fiscal_entity.external_id_taken`), the taxpayer did not agree to these data sources with a connect link (`consent.sources`), or other requests keep changing the connection.
      */
     409: Problem;
     /**
@@ -14189,6 +15253,395 @@ export type UpdateFiscalEntityResponses = {
 };
 
 export type UpdateFiscalEntityResponse = UpdateFiscalEntityResponses[keyof UpdateFiscalEntityResponses];
+
+export type ListConnectLinksData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * The state.
+         */
+        status?: NewConnectLinkStatus;
+    };
+    url: '/v1/connect-links';
+};
+
+export type ListConnectLinksErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ListConnectLinksError = ListConnectLinksErrors[keyof ListConnectLinksErrors];
+
+export type ListConnectLinksResponses = {
+    /**
+     * OK
+     */
+    200: ConnectLinkPage;
+};
+
+export type ListConnectLinksResponse = ListConnectLinksResponses[keyof ListConnectLinksResponses];
+
+export type CreateConnectLinkData = {
+    body: ConnectLinkDraft;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/connect-links';
+};
+
+export type CreateConnectLinkErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The credential may not do this (`credential.role`, `credential.scope`), or it does not come from one of its addresses (`credential.address`), or the e-mail address of the sign-up is not confirmed (`email.unconfirmed`).
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to this fiscal entity.
+     */
+    404: Problem;
+    /**
+     * The connection has no active consent, so that `purposes` are needed (`connect_link.consent_needed`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type CreateConnectLinkError = CreateConnectLinkErrors[keyof CreateConnectLinkErrors];
+
+export type CreateConnectLinkResponses = {
+    /**
+     * OK
+     */
+    201: NewConnectLink;
+};
+
+export type CreateConnectLinkResponse = CreateConnectLinkResponses[keyof CreateConnectLinkResponses];
+
+export type RevokeConnectLinkData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the connect link.
+         */
+        connect_link_id: string;
+    };
+    query?: never;
+    url: '/v1/connect-links/{connect_link_id}';
+};
+
+export type RevokeConnectLinkErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * There is no such link.
+     */
+    404: Problem;
+    /**
+     * The link was used, has expired or is revoked already (`connect_link.ended`).
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type RevokeConnectLinkError = RevokeConnectLinkErrors[keyof RevokeConnectLinkErrors];
+
+export type RevokeConnectLinkResponses = {
+    /**
+     * The link is revoked.
+     */
+    204: void;
+};
+
+export type RevokeConnectLinkResponse = RevokeConnectLinkResponses[keyof RevokeConnectLinkResponses];
+
+export type GetConnectLinkData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the connect link.
+         */
+        connect_link_id: string;
+    };
+    query?: never;
+    url: '/v1/connect-links/{connect_link_id}';
+};
+
+export type GetConnectLinkErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * There is no such link.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type GetConnectLinkError = GetConnectLinkErrors[keyof GetConnectLinkErrors];
+
+export type GetConnectLinkResponses = {
+    /**
+     * OK
+     */
+    200: ConnectLink;
+};
+
+export type GetConnectLinkResponse = GetConnectLinkResponses[keyof GetConnectLinkResponses];
+
+export type ListConsentsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * Lists only those of this connection.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * The state.
+         */
+        status?: ConsentStatus;
+    };
+    url: '/v1/consents';
+};
+
+export type ListConsentsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type ListConsentsError = ListConsentsErrors[keyof ListConsentsErrors];
+
+export type ListConsentsResponses = {
+    /**
+     * OK
+     */
+    200: ConsentPage;
+};
+
+export type ListConsentsResponse = ListConsentsResponses[keyof ListConsentsResponses];
+
+export type GetConsentData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the consent.
+         */
+        consent_id: string;
+    };
+    query?: never;
+    url: '/v1/consents/{consent_id}';
+};
+
+export type GetConsentErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * There is no such consent.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type GetConsentError = GetConsentErrors[keyof GetConsentErrors];
+
+export type GetConsentResponses = {
+    /**
+     * OK
+     */
+    200: Consent;
+};
+
+export type GetConsentResponse = GetConsentResponses[keyof GetConsentResponses];
+
+export type WithdrawConsentData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path, query and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). An answer of more than 64 KiB, compressed and encrypted, is not kept either, nor what exceeds 16 MiB of your organization on a day: the request is carried out once all the same, and a repetition gets 409 `idempotency.done` with the status, the digest and the resource. Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the consent.
+         */
+        consent_id: string;
+    };
+    query?: never;
+    url: '/v1/consents/{consent_id}/withdraw';
+};
+
+export type WithdrawConsentErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * There is no such consent.
+     */
+    404: Problem;
+    /**
+     * The consent has ended (`consent.ended`), or other requests keep changing the connection. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed, and `first_answer` says what it was answered if that was not kept.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type WithdrawConsentError = WithdrawConsentErrors[keyof WithdrawConsentErrors];
+
+export type WithdrawConsentResponses = {
+    /**
+     * OK
+     */
+    200: Consent;
+};
+
+export type WithdrawConsentResponse = WithdrawConsentResponses[keyof WithdrawConsentResponses];
 
 export type ListExportsData = {
     body?: never;
@@ -15698,7 +17151,7 @@ export type ListPortfolioAttentionResponses = {
     /**
      * OK
      */
-    200: SyncStatusPage;
+    200: PortfolioAttentionPage;
 };
 
 export type ListPortfolioAttentionResponse = ListPortfolioAttentionResponses[keyof ListPortfolioAttentionResponses];
@@ -17251,6 +18704,10 @@ export type ListVatEntriesData = {
          */
         returned?: boolean;
         /**
+         * Only what was billed at a place in this border region of the DIOT (the dated rule vat.border_regions), or in neither (unknown).
+         */
+        border_region?: ListVatEntriesBorderRegion;
+        /**
          * `exclude` leaves out of `cobrado`, and of all that follows from it, what lines invoice on behalf of third parties (ACuentaTerceros): the sales of the principals of an agent.
          */
         terceros?: GetVatPositionTerceros;
@@ -17429,7 +18886,7 @@ export type GetIsrFileData = {
         /**
          * The language of the file.
          */
-        language?: GetIsrFileLanguage;
+        language?: MailPreferencesLanguage;
     };
     url: '/v1/analytics/isr-provisional/file';
 };
@@ -19669,6 +21126,192 @@ export type SearchCfdiResponses = {
 
 export type SearchCfdiResponse = SearchCfdiResponses[keyof SearchCfdiResponses];
 
+export type SumCfdiData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * Words of the name of the issuer or of the receiver, or parts of them, in any order; or text in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
+         */
+        q?: string;
+        /**
+         * `issued` by the RFC, or `received` by it.
+         */
+        direction?: Direction;
+        /**
+         * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+         */
+        estatus?: Estatus;
+        /**
+         * One or more of I, E, P, N and T, separated by commas.
+         */
+        tipo_comprobante?: string;
+        /**
+         * One or more of paid, partially_paid, unpaid and not_applicable, separated by commas. Credit notes count as payments do.
+         */
+        payment_status?: string;
+        /**
+         * RFC of the other party, whether it is the issuer or the receiver.
+         */
+        counterparty_rfc?: string;
+        /**
+         * The RFC of the issuer.
+         */
+        emisor_rfc?: string;
+        /**
+         * The RFC of the receiver.
+         */
+        receptor_rfc?: string;
+        /**
+         * At most 100, separated by commas.
+         */
+        uuid?: string;
+        /**
+         * Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.
+         */
+        issued_from?: string;
+        /**
+         * Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.
+         */
+        issued_to?: string;
+        /**
+         * PUE: paid at once. PPD: paid later or in parts.
+         */
+        metodo_pago?: MetodoPago;
+        /**
+         * How it is paid (c_FormaPago).
+         */
+        forma_pago?: string;
+        /**
+         * What the receiver uses it for (c_UsoCFDI).
+         */
+        uso_cfdi?: string;
+        /**
+         * The currency as an ISO 4217 code, such as MXN.
+         */
+        currency?: string;
+        /**
+         * The series.
+         */
+        serie?: string;
+        /**
+         * The folio.
+         */
+        folio?: string;
+        /**
+         * The version of the CFDI, or of the retenciones.
+         */
+        version?: CfdiVersion;
+        /**
+         * Like issued_from, for the time of cancellation. Only cancelled documents are returned.
+         */
+        cancelled_from?: string;
+        /**
+         * Like issued_to, for the time of cancellation. Only cancelled documents are returned.
+         */
+        cancelled_to?: string;
+        /**
+         * First day of last_payment_at. Only documents with a payment are returned.
+         */
+        paid_from?: string;
+        /**
+         * Last day of last_payment_at. Only documents with a payment are returned.
+         */
+        paid_to?: string;
+        /**
+         * Least total, in the document’s own currency.
+         */
+        total_min?: string;
+        /**
+         * Greatest total, in the document’s own currency.
+         */
+        total_max?: string;
+        /**
+         * Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.
+         */
+        balance_min?: string;
+        /**
+         * Invoices (I) that have been due for at least so many days, today or on the day of `as_of`: from their due_date or, where they state no terms, from the day that the rule `financing.default_terms_days` gives, 30 days after `fecha`. Unless these filters say otherwise, it also means `estatus=vigente`, `is_substituted=false`, `to_itself=false`, `metodo_pago=PPD` and `payment_status=unpaid,partially_paid`.
+         */
+        overdue_days_min?: number;
+        /**
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
+         */
+        as_of?: string;
+        /**
+         * Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, separated by commas. A list finds those who are on it now, not those whom it still names as cleared (`is_active` false in `POST /v1/blacklists/lookup`): the situations `desvirtuado` and `sentencia_favorable` find these.
+         */
+        blacklist?: string;
+        /**
+         * One or more relations to other documents, such as 01, separated by commas.
+         */
+        tipo_relacion?: string;
+        /**
+         * Whether the XML is held.
+         */
+        has_xml?: boolean;
+        /**
+         * The same as `has_xml`: a PDF is made of the XML.
+         */
+        has_pdf?: boolean;
+        /**
+         * What kind it is.
+         */
+        kind?: CfdiKind;
+        /**
+         * Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.
+         */
+        is_substituted?: boolean;
+        /**
+         * Whether the issuer and the receiver are the same RFC.
+         */
+        to_itself?: boolean;
+    };
+    url: '/v1/cfdi/summary';
+};
+
+export type SumCfdiErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type SumCfdiError = SumCfdiErrors[keyof SumCfdiErrors];
+
+export type SumCfdiResponses = {
+    /**
+     * OK
+     */
+    200: CfdiSums;
+};
+
+export type SumCfdiResponse = SumCfdiResponses[keyof SumCfdiResponses];
+
 export type SummarizeCfdiMonthsData = {
     body?: never;
     path?: never;
@@ -19818,7 +21461,7 @@ export type GetCfdiPdfData = {
         /**
          * The language of the headings. What the XML states stays as it is.
          */
-        language?: GetIsrFileLanguage;
+        language?: MailPreferencesLanguage;
         /**
          * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. A document that was issued after this day and is cancelled now never counts. A cancelled document without a cancellation date never counts either. By default the answer shows the present.
          */
@@ -22391,6 +24034,100 @@ export type UpdateMemberResponses = {
 
 export type UpdateMemberResponse = UpdateMemberResponses[keyof UpdateMemberResponses];
 
+export type GetMailPreferencesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/team/mail-preferences';
+};
+
+export type GetMailPreferencesErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * The member whose credential this is was removed.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type GetMailPreferencesError = GetMailPreferencesErrors[keyof GetMailPreferencesErrors];
+
+export type GetMailPreferencesResponses = {
+    /**
+     * OK
+     */
+    200: MailPreferences;
+};
+
+export type GetMailPreferencesResponse = GetMailPreferencesResponses[keyof GetMailPreferencesResponses];
+
+export type UpdateMailPreferencesData = {
+    body: MailPreferenceChanges;
+    path?: never;
+    query?: never;
+    url: '/v1/team/mail-preferences';
+};
+
+export type UpdateMailPreferencesErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role or the scopes of the credential do not permit this (`credential.role`, `credential.scope`), or the request does not come from one of its addresses (`credential.address`).
+     */
+    403: Problem;
+    /**
+     * The member whose credential this is was removed.
+     */
+    404: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
+     */
+    422: Problem;
+    /**
+     * The credential or its organization makes too many requests, or the address too many without a valid credential (`request.rate_limit`); or the organization asks for more of something expensive than it may in an hour (`organization.hourly_limit`). RateLimit names the limit, and Retry-After when to send the request again.
+     */
+    429: Problem;
+};
+
+export type UpdateMailPreferencesError = UpdateMailPreferencesErrors[keyof UpdateMailPreferencesErrors];
+
+export type UpdateMailPreferencesResponses = {
+    /**
+     * OK
+     */
+    200: MailPreferences;
+};
+
+export type UpdateMailPreferencesResponse = UpdateMailPreferencesResponses[keyof UpdateMailPreferencesResponses];
+
 export type ListInvitationsData = {
     body?: never;
     path?: never;
@@ -24054,6 +25791,87 @@ export type OnCancellationRequestedWebhookPayload = CancellationRequestedEvent;
 export type OnCancellationRequestedWebhookRequest = {
     body: OnCancellationRequestedWebhookPayload;
     key: 'cancellation.requested';
+    path?: never;
+    query?: never;
+};
+
+export type OnConnectionRelinkNeededWebhookPayload = ConnectionRelinkNeededEvent;
+
+export type OnConnectionRelinkNeededWebhookRequest = {
+    body: OnConnectionRelinkNeededWebhookPayload;
+    key: 'connection.relink_needed';
+    path?: never;
+    query?: never;
+};
+
+export type OnConnectionRelinkedWebhookPayload = ConnectionRelinkedEvent;
+
+export type OnConnectionRelinkedWebhookRequest = {
+    body: OnConnectionRelinkedWebhookPayload;
+    key: 'connection.relinked';
+    path?: never;
+    query?: never;
+};
+
+export type OnConnectLinkOpenedWebhookPayload = ConnectLinkOpenedEvent;
+
+export type OnConnectLinkOpenedWebhookRequest = {
+    body: OnConnectLinkOpenedWebhookPayload;
+    key: 'connect_link.opened';
+    path?: never;
+    query?: never;
+};
+
+export type OnConnectLinkConnectedWebhookPayload = ConnectLinkConnectedEvent;
+
+export type OnConnectLinkConnectedWebhookRequest = {
+    body: OnConnectLinkConnectedWebhookPayload;
+    key: 'connect_link.connected';
+    path?: never;
+    query?: never;
+};
+
+export type OnConnectLinkRefusedWebhookPayload = ConnectLinkRefusedEvent;
+
+export type OnConnectLinkRefusedWebhookRequest = {
+    body: OnConnectLinkRefusedWebhookPayload;
+    key: 'connect_link.refused';
+    path?: never;
+    query?: never;
+};
+
+export type OnConnectLinkExpiredWebhookPayload = ConnectLinkExpiredEvent;
+
+export type OnConnectLinkExpiredWebhookRequest = {
+    body: OnConnectLinkExpiredWebhookPayload;
+    key: 'connect_link.expired';
+    path?: never;
+    query?: never;
+};
+
+export type OnConsentGrantedWebhookPayload = ConsentGrantedEvent;
+
+export type OnConsentGrantedWebhookRequest = {
+    body: OnConsentGrantedWebhookPayload;
+    key: 'consent.granted';
+    path?: never;
+    query?: never;
+};
+
+export type OnConsentWithdrawnWebhookPayload = ConsentWithdrawnEvent;
+
+export type OnConsentWithdrawnWebhookRequest = {
+    body: OnConsentWithdrawnWebhookPayload;
+    key: 'consent.withdrawn';
+    path?: never;
+    query?: never;
+};
+
+export type OnConsentExpiredWebhookPayload = ConsentExpiredEvent;
+
+export type OnConsentExpiredWebhookRequest = {
+    body: OnConsentExpiredWebhookPayload;
+    key: 'consent.expired';
     path?: never;
     query?: never;
 };

@@ -41,7 +41,6 @@ export const MEMBERS: Record<string, string> = {
   use: 'uso de sus compras',
   alerts: 'alertas por correo',
   weekly_digest: 'resumen semanal',
-  language: 'idioma de los correos',
   active: 'activo',
   allowed_addresses: 'direcciones de red',
   amount: 'importe',
