@@ -152,7 +152,7 @@ const selectApplications =
       select ${c.uuid} as source, ${SOURCE}, ${countOfRelated(c)} as names
         from (select distinct source from a) d cross join ${cfdi} ${c} where ${c.entity} = ${entity} and ${c.uuid} = d.source)
     select * from a cross join s using (source)`
-/** With `also`, also the documents of which it selects something by their UUID, without a source. */
+/** With `also`, also the documents of which it selects something by their UUID; those that nothing names have no source. */
 const selectLinked =
   (
     table: SQL,
@@ -162,15 +162,15 @@ const selectLinked =
   ): Select =>
   (entity, json) => {
     const from = sql`${table} where ${relations.entity} = ${entity}`
-    return sql`with recursive linked (uuid) as materialized (
+    return sql`with recursive linked (uuid) as (
       select j.value from json_each(${json}) j
         where exists (select 1 from ${from} and ${named} = j.value) or exists (select 1 from ${from} and ${relations.source} = j.value)
           ${also ? sql`or exists (${also(entity, sql`j.value`)})` : sql``}
       union select ${relations.source} from linked cross join ${from} and ${named} = linked.uuid
       union select ${named} from linked cross join ${from} and ${relations.source} = linked.uuid
       limit ${sql.raw(String(MOST_LED_TO))})
-    select * from (select ${named}, ${relations.source} from linked cross join ${from} and ${named} = linked.uuid limit ${sql.raw(String(MOST_RELATIONS))})
-      ${also ? sql`union all select uuid, null from linked where exists (${also(entity, sql`linked.uuid`)})` : sql``}`
+    select linked.uuid as ${sql.identifier(named.name)}, ${relations.source} from linked ${sql.raw(also ? 'left' : 'cross')} join ${table} on ${relations.entity} = ${entity} and ${named} = linked.uuid
+      limit ${sql.raw(String(also ? MOST_RELATIONS + MOST_LED_TO : MOST_RELATIONS))}`
   }
 const selectAdvances = selectLinked(sql`${cfdiAdvances} ${a}`, a, a.advance)
 /** One look-up says both what substitutes documents and which of them others name in relation 07, because every document has it. */
@@ -249,7 +249,7 @@ export interface AffectedRows {
   applications: StoredApplication[]
   substitutions: Substitution[]
   advances: Advance[]
-  /** The linked documents that others name in relation 07. */
+  /** The linked documents that others may name in relation 07. */
   applied_by_others: string[]
   months: StoredMonth[]
   suppliers: StoredSuppliers[]
@@ -283,7 +283,7 @@ export async function readAffected(
     applications: applications.map(
       (row) => ({ ...row, amount: BigInt(row.amount as string), cancelled: row.cancelled === 1 }) as StoredApplication,
     ),
-    substitutions: linkedTo.filter((one): one is Substitution => one.source !== null),
+    substitutions: linkedTo.filter((one): one is Substitution => one.source !== null).slice(0, MOST_RELATIONS),
     advances: take<Advance>(parts[3]),
     applied_by_others: linkedTo.flatMap(({ substituted, source }) => (source === null ? [substituted] : [])),
     months: take<StoredMonth>(parts[4]),
