@@ -161,7 +161,7 @@ function wouldNotify(ctx: Ctx, row: NotificationRow, isForeign: boolean): Failur
       ? ELSEWHERE
       : mayDo(ctx, 'tax_mailbox:open')
         ? 'Repeat the request with acknowledge_notification=true to open it.'
-        : 'Only a credential with the role owner or admin, and the scope tax_mailbox:open, can open it.'
+        : 'Only a credential with the scope tax_mailbox:open, which owners and admins have, can open it.'
   return new Failure(
     'conflict',
     'would_notify',

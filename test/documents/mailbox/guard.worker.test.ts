@@ -152,7 +152,7 @@ describe('a pending notification', () => {
     const ways = {
       owner: 'Repeat the request with acknowledge_notification=true to open it.',
       admin: 'Repeat the request with acknowledge_notification=true to open it.',
-      member: 'Only a credential with the role owner or admin can open it.',
+      member: 'Only a credential with the scope tax_mailbox:open, which owners and admins have, can open it.',
     }
     for (const role of ROLES)
       expect((await acme.document(acme.id, { role })).body).toMatchObject({ open_deadline: '2026-05-22', detail: detail(ways[role]) })
