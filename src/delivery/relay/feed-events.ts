@@ -595,7 +595,6 @@ const jobOf = ({ entity, created_at }: RelayEvent, { data_source_key, period, jo
   entity,
   source: data_source_key,
   month: period ?? '',
-  job_id,
-  organization_id: row.organization_id,
+  ...{ job_id, organization_id: row.organization_id },
   windows: windowsAt(row, begun_at ?? created_at),
 })

@@ -99,6 +99,7 @@ export const DOWNLOADS: Record<string, string> = {
   'CancelledRun.jobs': 'How many downloads of the run are in each state now.',
   'RunProgress.jobs': 'How many downloads of the run are in each state.',
   'SyncStatus.jobs': 'How many downloads of the RFC that you asked for are in each state.',
+  'PortfolioAttention.jobs': 'How many downloads of the RFC that you asked for are in each state.',
   'CfdiHistoryEvent.event': 'What happened.',
   'CfdiKnownDay.is_substituted': 'Whether a valid document was known to substitute it.',
 }

@@ -7709,6 +7709,9 @@ export type PortfolioAttention = {
      * The same in Spanish, with times in the time zone of the organization.
      */
     message_es: string;
+    /**
+     * How many downloads of the RFC that you asked for are in each state.
+     */
     jobs: SyncJobCounts;
     /**
      * Number of months, each of a CFDI source, of which not everything is held after their last download: `GET …/coverage` lists them as `partial`, or as `requested` while they are downloaded again. 0 while the connection is not active.
