@@ -8,6 +8,8 @@ import { LOCAL_ORIGIN, pruneKeptMails } from '../../platform/mail/kept.ts'
 import { deliversMail, type Mail, sendMail } from '../../platform/mail/mail.ts'
 import { networkKey } from '../../platform/network.ts'
 import { keepsMails } from '../../platform/settings.ts'
+import type { Scope } from '../../platform/tenant/scopes.ts'
+import type { ActingOrganization } from '../../platform/tenant/tenant.ts'
 import { clock } from '../../platform/time/clock.ts'
 import type { Leased } from '../../platform/work/lease.ts'
 import { sendHints } from '../../platform/work/send.ts'
@@ -41,6 +43,9 @@ const FEW = 'mail.few'
 /** A mail that could not be sent is tried again every minute, so often. */
 const MOST_ATTEMPTS = 60
 const SWEPT = 100
+
+/** What alerts and digests tell. */
+const MAILED_SCOPES = ['alerts:read', 'documents:read', 'downloads:read'] as const satisfies readonly Scope[]
 
 type Written = Pick<Mail, 'subject' | 'text'>
 
@@ -166,8 +171,11 @@ export async function sweepMails(system: System): Promise<void> {
 export const originOf = ({ settings: { publicHosts } }: Pick<System, 'settings'>): string =>
   publicHosts[0] === undefined ? LOCAL_ORIGIN : `https://${publicHosts[0]}`
 
+/** Whom a mail tells what they may read. */
+export type Reader = MemberRow & Pick<ActingOrganization, 'bound_to'>
+
 /** Writes a mail to a member, when it is sent; null when there is nothing to say any more. */
-export type Writers = Record<MailedKind, (system: System, row: MailRow, member: MemberRow) => Promise<Written | null>>
+export type Writers = Record<MailedKind, (system: System, row: MailRow, reader: Reader) => Promise<Written | null>>
 
 /**
  * Sends a mail. A repetition of one that was sent does nothing. One that was sent and, by a crash, not marked is sent again: with the same id and,
@@ -202,11 +210,22 @@ async function sendLink(system: System, row: Leased<MailRow>, { noun, valid_ms, 
 async function sendToMember(system: System, row: MailRow, kind: MailedKind, writers: Writers): Promise<void> {
   const member = await findMember(system.db, row.organization_id!, row.member_id!)
   if (!member || !isSubscribed(member, kind)) return
-  const mail = await writers[kind](system, row, member)
+  const reader = await readerFor(system, member)
+  const mail = reader && (await writers[kind](system, row, reader))
   if (!mail) return
   const unsubscribe = `${originOf(system)}/console/unsubscribe?token=${await unsubscribeToken(system, member.member_id, kind)}`
   const text = `${mail.text}\n--\n${leaving(member.mail_language, kind, unsubscribe)}`
   await sendMail(system, { mail_id: row.mail_id, to: member.email, subject: mail.subject, text, unsubscribe })
+}
+
+/** A member as a session by mail would let them read; null without a credential, or when its scopes leave out what mails tell. */
+async function readerFor({ db, now }: System, member: MemberRow): Promise<Reader | null> {
+  const memberships = await membershipsOf(db.$client, member.email, now)
+  const own = memberships.find(({ organization_id }) => organization_id === member.organization_id)
+  if (!own) return null
+  const [scopes, bound_to] = [own.scopes, own.fiscal_entity_ids].map((json) => json && (JSON.parse(json) as string[]))
+  if (scopes && !MAILED_SCOPES.every((scope) => scopes.includes(scope))) return null
+  return bound_to ? { ...member, bound_to } : member
 }
 
 /** Deletes what no link and no limit needs any more, and the mails that were kept long enough. */

@@ -204,6 +204,9 @@ export interface Membership {
   role: Role
   api_key: string
   expires_at: number | null
+  /** JSON, as in the row of the credential. */
+  scopes: string | null
+  fiscal_entity_ids: string | null
 }
 
 /**
@@ -213,7 +216,7 @@ export interface Membership {
 export const membershipsOf = (d1: D1Database, email: string, now: Date): Promise<Membership[]> =>
   readRows<Membership>(
     d1,
-    sql`select ${o.organization_id}, ${organizations.name}, ${c.role}, ${c.api_key}, ${c.expires_at}
+    sql`select ${o.organization_id}, ${organizations.name}, ${c.role}, ${c.api_key}, ${c.expires_at}, ${c.scopes}, ${c.fiscal_entity_ids}
       from ${members} ${o} indexed by members_address
       cross join ${organizations} on ${organizations.id} = ${o.organization_id} and ${organizations.email_confirmed_at} is not null
       cross join ${credentials} ${c} on ${c.api_key} = (select ${m.api_key} from ${credentials} ${m}

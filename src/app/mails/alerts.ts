@@ -9,6 +9,7 @@ import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { deliversMail } from '../../platform/mail/mail.ts'
+import { isOwn } from '../../platform/tenant/bound.ts'
 import { pageByPage } from '../../platform/work/pages.ts'
 import {
   type AlertKey,
@@ -90,12 +91,12 @@ const isFor =
     mail_alerts === 'all' || (mail_alerts === 'critical' && severity === 'critical')
 
 /** Writes the mail about the alerts that were decided about, as far as they are not resolved meanwhile. */
-export const writeAlerts: Writers['alerts'] = async (system, { organization_id, about }, member) => {
+export const writeAlerts: Writers['alerts'] = async (system, { organization_id, about }, reader) => {
   const organization = await findOrganization(system.db, organization_id!)
   const rows = await alertsOf(system.settings.events[organization.events_shard]!, organization.id, JSON.parse(about!) as AlertKey[])
-  const told = rows.filter((row) => row.resolved_at === null && isFor(member)(row))
+  const told = rows.filter((row) => row.resolved_at === null && isFor(reader)(row) && isOwn(reader, row.fiscal_entity_id))
   if (told.length === 0) return null
-  const isSpanish = member.mail_language === 'es'
+  const isSpanish = reader.mail_language === 'es'
   const lines = told.slice(0, SPELLED).map(({ severity, message, message_es }) => {
     const weight = severity === 'critical' ? (isSpanish ? 'Crítica' : 'Critical') : isSpanish ? 'Aviso' : 'Warning'
     return `- ${weight}: ${unlinked(isSpanish ? message_es : message)}`

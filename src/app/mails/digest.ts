@@ -55,8 +55,9 @@ async function askFor(system: System, zone: string): Promise<boolean> {
 }
 
 /** Writes the digest of an organization, as it is when the mail is sent. */
-export const writeDigest: Writers['digest'] = async (system, { organization_id }, { mail_language }) => {
-  const ctx = await actingFor(system, organization_id!, 'digest')
+export const writeDigest: Writers['digest'] = async (system, { organization_id }, { mail_language, bound_to }) => {
+  const acting = await actingFor(system, organization_id!, 'digest')
+  const ctx = bound_to ? { ...acting, organization: { ...acting.organization, bound_to } } : acting
   const isSpanish = mail_language === 'es'
   const [alerts, attention, due, opinions] = await Promise.all([
     listAlerts(ctx, { limit: 100, sort: 'newest', state: 'open' }),

@@ -15,7 +15,7 @@ export const hasOnly = ({ bound_to }: Tenant, list: SQLWrapper, spelled = (id: s
   sql`(${list} is not null and not exists (select 1 from json_each(${list}) f where f.value not in ${listOf(bound_to.map(spelled))}))`
 
 /** Whether something is about an RFC of the tenant. */
-export const isOwn = ({ bound_to }: Tenant, fiscal_entity_id: string | null): boolean =>
+export const isOwn = ({ bound_to }: Pick<Tenant, 'bound_to'>, fiscal_entity_id: string | null): boolean =>
   bound_to === undefined || (fiscal_entity_id !== null && bound_to.includes(fiscal_entity_id))
 
 /** The fiscal entities of something that the tenant makes: those that it names, and of a bound one its own instead of all. */

@@ -237,11 +237,10 @@ describe('the weekly digest', () => {
   const MONDAY = Date.parse('2026-11-23T14:00:00Z')
   const DAY_MS = 86_400_000
 
-  async function withConnection(): Promise<Tenant & { rfc: string }> {
+  async function withConnection(): Promise<Tenant & { rfc: string; fiscal_entity_id: string }> {
     const owner = await signUp()
     await api(owner, 'PATCH', '/v1/organization', { name: 'Despacho Semanal' })
-    const { rfc } = await connect(owner)
-    return { ...owner, rfc }
+    return { ...owner, ...(await connect(owner)) }
   }
 
   it('is asked for on Monday at 08:00 of the organization’s time zone, once, by whichever runs there are', async () => {
@@ -293,6 +292,37 @@ describe('the weekly digest', () => {
     await mailDigests(system())
     await work()
     expect(sent.map(({ to }) => to)).toEqual([spanish.to])
+  })
+
+  it('and alerts tell who is bound to RFCs of no other one, and nobody whose scopes leave out what they tell', async () => {
+    const { sent, work, system } = deployment()
+    const owner = await withConnection()
+    await api(owner, 'POST', '/v1/test-helpers/organization', { plan: 'api' })
+    const other = await connect(owner)
+    const [bea, eva] = [await joined(owner), await joined(owner)]
+    for (const person of [bea, eva]) await confirm(person)
+    await env.DB.prepare('update credentials set fiscal_entity_ids = ? where member_id = ?')
+      .bind(JSON.stringify([other.fiscal_entity_id]), bea.member_id)
+      .run()
+    await env.DB.prepare('update credentials set scopes = ? where member_id = ?')
+      .bind(JSON.stringify(['cfdi:read']), eva.member_id)
+      .run()
+    await raise(
+      { ...draft(owner.organization_id, 'critical', 'De todos'), fiscal_entity_id: owner.fiscal_entity_id, rfc: owner.rfc },
+      { ...draft(owner.organization_id, 'critical', 'De Bea'), fiscal_entity_id: other.fiscal_entity_id, rfc: other.rfc },
+    )
+    vi.setSystemTime(MONDAY)
+    await env.DB.prepare("update connections set state = 'invalid_ciec', invalid_reason = 'rejected' where organization_id = ?")
+      .bind(owner.organization_id)
+      .run()
+    await mailDigests(system())
+    await mailAlerts(system())
+    await work()
+    const [toBea, toOthers] = [sent.filter(({ to }) => to === bea.email), sent.filter(({ to }) => to !== bea.email)]
+    expect(sent.some(({ to }) => to === eva.email)).toBe(false)
+    for (const { text } of toBea) expect(text).not.toMatch(new RegExp(`De todos|${owner.rfc}`))
+    expect(toBea.find(({ subject }) => subject.startsWith('Resumen'))!.text).toContain(`RFC que necesitan atención (1):\n- ${other.rfc}`)
+    expect(toOthers.find(({ subject }) => subject.startsWith('Resumen'))!.text).toContain('RFC que necesitan atención (2):\n')
   })
 
   it('is for no organization that signed up on that Monday, or is suspended, and for nobody who does not want it', async () => {
