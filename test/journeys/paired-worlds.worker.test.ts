@@ -125,6 +125,7 @@ function separated(answers: Any, bare: Player['bare']): Any {
     // A document that is stamped after B's run comes into its window with the next download, whosever that is.
     coverage: answers.coverage.map(({ with_xml_count: _, metadata_only_count: __, ...month }: Any) => month),
     missingXml: answers.missingXml.map((list: Any[]) => list.filter(({ why }) => why !== 'cancelled_received')),
+    sums: { ...answers.sums, body: { ...answers.sums.body, data: answers.sums.body.data?.filter(isApplied) } },
     changes: {
       ...documents(answers.changes.map(({ cfdi, ...other }: Any) => cfdi ?? other)),
       reasons: [...new Set(answers.changes.flatMap(({ reasons }: Any) => reasons ?? []))],
