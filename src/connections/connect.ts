@@ -360,7 +360,7 @@ async function commitConnection(
       ...guards,
       ...stored.statements,
       ...(former ? [assertConnectionUnchanged(former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
-      ...granting(row, isActive),
+      ...(isActive || taken.unasked.length > 0 || draft.consent_reference != null ? granting(row, isActive) : []),
       ...(active?.planned.statements ?? []),
     ])
   if (active) await connected(seat)

@@ -6,7 +6,7 @@ import { getIsrPayment, listIsrEntries } from '../../src/analytics/isr/isr.ts'
 import { type IsrSide, sideRows, sumsOf } from '../../src/analytics/isr/store.ts'
 import { exclusionsOf, knownSuppliers } from '../../src/analytics/vat/exclusions.ts'
 import { NO_USES } from '../../src/analytics/vat/store.ts'
-import { textOf } from '../../src/platform/db/statement.ts'
+import { readRows, textOf } from '../../src/platform/db/statement.ts'
 import { partitionsToRead } from '../../src/taxpayers/visibility/scoped-ledger.ts'
 import { all, newBook } from '../cfdi/support/book.ts'
 import { CUSTOMERS, packageOf, plainOf, RFC } from '../cfdi/support/documents.ts'
@@ -84,10 +84,7 @@ describe('the provisional payment of ISR', () => {
     const marks = { rules, days: span, exclusions: exclusionsOf(rules, span), suppliers: await knownSuppliers(insight), uses: NO_USES }
     for (const partition of partitionsToRead(ledger))
       for (const side of ['collected', 'paid'] as const) {
-        const { sql, params } = textOf(sumsOf(side, sideRows(side, partition, marks)!))
-        const { results } = await env.LEDGER_0.prepare(sql)
-          .bind(...(params as unknown[]))
-          .all<{ exactRows: string }>()
+        const results = await readRows<{ exactRows: string }>(env.LEDGER_0, sumsOf(side, sideRows(side, partition, marks)!))
         expect(results.flatMap(({ exactRows }) => JSON.parse(exactRows))).toHaveLength(5_000)
         expect(Math.max(...results.map(({ exactRows }) => exactRows.length))).toBeLessThan(200_000)
       }
