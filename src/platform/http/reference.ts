@@ -12,7 +12,7 @@ const TYPES: Record<string, string> = {
 
 /** The only files of `assets` that are served, beside the page itself: what pages load, and the guides. */
 const FILES = ['start.js', 'scalar.js', 'reference.css', 'guides.css', 'windows.svg', 'favicon.svg']
-const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'exports', 'codes', 'sandbox']
+const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'exports', 'codes', 'sandbox', 'credentials']
 
 const POLICY = [
   "default-src 'none'",

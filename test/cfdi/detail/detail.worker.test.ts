@@ -204,6 +204,7 @@ it('describes every route, and takes only the parameters that it describes', () 
   const { paths } = document(routesOf(routes), {})
   expect(Object.keys(paths)).toEqual([
     '/v1/cfdi',
+    '/v1/cfdi/summary',
     '/v1/cfdi/summary/monthly',
     '/v1/cfdi/{uuid}',
     '/v1/cfdi/{uuid}/pdf',

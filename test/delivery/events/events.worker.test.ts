@@ -92,7 +92,7 @@ describe('a filter of the feed', () => {
     const unknown = await of.ask('GET', `${EVENTS}?event_key=cfdi.canceled`)
     expect([unknown.status, unknown.body.detail]).toEqual([
       422,
-      expect.stringMatching(/^event_key: Must be one of .*, webhook\.test\. Did you mean cfdi\.cancelled\?$/),
+      expect.stringMatching(/^event_key: Must be one of .*, … \(9 more\)\. Did you mean cfdi\.cancelled\?$/),
     ])
     expect(await at(`fiscalEntityId=${one.uuid}&fiscal_entity_id=${one.fiscal_entity_id}`)).toEqual([0, 2])
     const both = await of.ask('GET', `${EVENTS}?fiscalEntityId=${one.fiscal_entity_id}&fiscal_entity_id=${two.fiscal_entity_id}`)
