@@ -82,7 +82,8 @@ const oneConsent = async ({ callers }: Side): Promise<Given> => ({
 })
 /** The consent of a draft, which nothing else needs. */
 const freshConsent = async (side: Side): Promise<Given> => {
-  const { fiscal_entity_id } = await freshDraft(side)
+  const draft = await api(side.callers.owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc(), consent_reference: 'Contrato 7' })
+  const { fiscal_entity_id } = draft.body
   const { body } = await api(side.callers.owner, 'GET', `/v1/consents?fiscal_entity_id=${fiscal_entity_id}`)
   return { consent_id: body.data[0].consent_id }
 }
