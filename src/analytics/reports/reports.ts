@@ -379,9 +379,9 @@ export async function getReport(
   const key = keyOf(name)
   if (global_suppliers !== undefined && key !== 'diot')
     throw invalid('request.invalid', [{ path: 'query.global_suppliers', message: 'Can be given with the report diot only.' }])
-  const ledger = openWhole(ctx)
   const months: Months = { from, to }
   const days = daysOf(months, ctx.now)
+  const ledger = openWhole(ctx)
   const scope: CursorScope = { list: `reports/${key}`, filters: { fiscal_entity_id: ledger.fiscal_entity_id, ...months, global_suppliers } }
   const [made, first = 0] = ((await openCursor(ctx, scope, cursor)) ?? []) as readonly number[]
   const today = centralDayOf(ctx.now.getTime())

@@ -167,7 +167,9 @@ describe('a JSON body', () => {
     const body = `{${members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
     const answer = await ask(entry, given, { headers: JSON_TYPE, body })
     expect(answer.status).toBe(422)
-    expect(pathsOf(answer).sort()).toEqual(unknown.sort())
+    // The first twenty of more.
+    const told = new Set(pathsOf(answer))
+    expect([told.size, told.isSubsetOf(new Set(unknown))]).toEqual([Math.min(unknown.length, 20), true])
     expect(answer.body.detail).toContain(answer.body.errors[0].message)
   })
 
@@ -224,8 +226,9 @@ describe('the order of the checks', () => {
     '$name: 401, path, role, body, shape, and only then what is stored',
     async (entry) => {
       const { method, path } = entry.route
-      const [name] = [...path.matchAll(/:(\w+)/g)].map(([, one]) => one!)
-      const missing: Given = { fiscal_entity_id: absent('fiscal_entity_id'), ...(name && { [name]: absent(name) }) }
+      const names = [...path.matchAll(/:(\w+)/g)].map(([, one]) => one!)
+      const missing: Given = Object.fromEntries(['fiscal_entity_id', ...names].map((one) => [one, absent(one)]))
+      const [name] = names
       const member = { authorization: basic(ours.callers.member) }
       const at = (given: Given) => callOf(entry, given).path
       const broken = { headers: { 'content-type': 'text/plain' }, body: '{' }

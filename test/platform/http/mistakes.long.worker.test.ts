@@ -177,10 +177,10 @@ const PATHS: Mistake[] = [
   },
   {
     typed: 'half of a path',
-    ask: () => get(`/v1/cfdi/summary?fiscal_entity_id=${ours.fiscal_entity_id}`),
+    ask: () => get(`/v1/cfdi/repse?fiscal_entity_id=${ours.fiscal_entity_id}`),
     status: 400,
     code: 'request.malformed_id',
-    says: /uuid: .* Did you mean \/v1\/cfdi\/summary\/\w+\?$/,
+    says: /uuid: .* Did you mean \/v1\/cfdi\/[\w-]+\?$/,
   },
   {
     typed: 'an identifier of nobody',
@@ -479,7 +479,7 @@ const BODIES: Mistake[] = [
     status: 422,
     code: 'request.invalid',
     at: 'event_keys[0]',
-    says: /one of cfdi\.cancelled, .*quota\.warning\. Did you mean cfdi\.cancelled\?/,
+    says: /one of cfdi\.cancelled, .*quota\.warning, .*\. Did you mean cfdi\.cancelled\?/,
   },
   {
     typed: 'an e-mail address that is none',
