@@ -33,7 +33,8 @@ app.get('/v1/cfdi', (request, reply) => {
   const [api_key, secret = ''] = Buffer.from((request.headers.authorization ?? '').slice('Basic '.length), 'base64')
     .toString()
     .split(':')
-  const known = credentials.get(fiscal_entity_id, `1.${hmac(secret).digest('hex')}`)
+  const digest = `1.${hmac(secret).digest('hex')}`
+  const known = credentials.get(digest, fiscal_entity_id, digest, digest)
   if (known === undefined || known['api_key'] !== api_key) return reply.code(401).send({ detail: 'The credential is unknown.' })
   const found = rows.all(...page.params) as unknown as (ReadRow & { applied: null })[]
   const until = page.params[3] as number
